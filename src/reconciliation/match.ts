@@ -50,7 +50,7 @@ interface Match {
   breaks: Break[];
   /** On the statement and not posted yet, because our resource is still in progress. */
   outstanding: Line[];
-  /** Sent, and returned before it was posted, which the statement does not tell yet. */
+  /** The returns, dated as their sent lines, of transfers that came back before they were posted: not told yet. */
   returning: Line[];
 }
 
@@ -67,7 +67,7 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
       const standing = answers.standingOf(first);
       const returned = standing === 'ended' ? returnedBeforePosting(first, posted, stated, answers) : 'no';
       if (standing === 'in_progress') outstanding.push(first);
-      else if (returned === 'not told yet') returning.push(first);
+      else if (returned === 'not told yet') returning.push({ ...first, kind: 'returned' });
       else if (standing !== 'void' && returned === 'no') {
         breaks.push(breakOf(standing === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
       }

@@ -96,7 +96,7 @@ export async function reconcileToDate(
     // Lines that wait for a resource, or were posted after the cut, are read again by the next run.
     if (readFrom >= from) readFrom = part.unpostedSince ?? to;
     // So are transfers that came back, until a statement tells it: until then the balance lacks them.
-    returning = linesMissingIn([...returning, ...part.returning].map(asReturned), part.told);
+    returning = linesMissingIn([...returning, ...part.returning], part.told);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
     await saveProgress(sql, book, bank.name, { reconciledTo, readFrom: returning.reduce(oldest, readFrom) });
     if (to >= until && part.closingBalance !== null) {
@@ -170,7 +170,7 @@ interface Comparison extends Reconciliation {
   unpostedSum: Kobo;
   /** The oldest line of that. */
   unpostedSince: Date | null;
-  /** Transfers of the period that came back before they were posted, which the statement does not tell yet. */
+  /** Of the transfers that were sent in the period: see `matchStatement`. */
   returning: Line[];
   /** The lines of the statement. */
   told: Line[];
@@ -239,9 +239,6 @@ async function compare(
 const earlier = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
 
 const oldest = (one: Date | null, { at }: Line): Date => (one === null || at < one ? at : one);
-
-/** The return of a sent line. */
-const asReturned = (line: Line): Line => ({ ...line, kind: 'returned' });
 
 /** Posts the lines that are the bank's own doing. Returns them as posted lines. */
 async function postOwnLines(

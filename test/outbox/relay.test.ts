@@ -2,6 +2,7 @@
 // one that records the calls.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client } from '@temporalio/client';
+import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
@@ -130,8 +131,7 @@ test('a flow is idle for as long as the clock of the database says, although tha
   const organisationId = newUuid();
   const idleUntil = new Date(Date.now() + 60_000).toISOString();
   await post(organisationId, [payment(organisationId, 'idle', { idleUntil })]);
-  const realNow = Date.now;
-  Date.now = () => realNow() - 300_000;
+  const restoreClock = shiftClock(-300_000);
   try {
     const { relay, startDelays } = openRelay();
     await untilOutboxEmpty();
@@ -140,7 +140,7 @@ test('a flow is idle for as long as the clock of the database says, although tha
     expect(startDelays[0]).toBeGreaterThan(0);
     expect(startDelays[0]).toBeLessThanOrEqual(60_000);
   } finally {
-    Date.now = realNow;
+    restoreClock();
   }
 });
 
