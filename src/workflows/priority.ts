@@ -1,5 +1,6 @@
 // The order in which Temporal hands waiting tasks to workers: by priority, and among equal ones in turns between the
-// organisations. Activities and child workflows inherit it from their workflow.
+// organisations, and between the payments of an organisation and its other flows. Activities and child workflows
+// inherit it from their workflow.
 import type { Priority } from '@temporalio/common';
 import type { Book, Environment } from '../money.ts';
 
@@ -53,7 +54,9 @@ const ALL_BOOKS: Scope = { environment: 'live', organisationId: null };
 /** The priority of a flow, by its type. */
 export function priorityOf(flow: FlowType, { environment, organisationId } = ALL_BOOKS): Priority {
   const priorityKey = PRIORITY_KEYS[environment][CLASSES[flow]];
-  return organisationId === null ? { priorityKey } : { priorityKey, fairnessKey: organisationId };
+  if (organisationId === null) return { priorityKey };
+  // Thousands of payments may expire together, and a task that expires one has the priority of one that settles it.
+  return { priorityKey, fairnessKey: flow === 'payment' ? `${organisationId}/payments` : organisationId };
 }
 
 /** For a background activity of a flow with a higher priority, such as the expiry of a payment. */

@@ -12,6 +12,7 @@ import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult } from '../../src/ledger/movement.ts';
 import { POST } from '../../src/ledger/postStatements.ts';
+import { insertWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
 import { administer, adminOf, nodeOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -35,6 +36,13 @@ let books: Books;
 
 beforeAll(async () => {
   books = await openBooks();
+  const endpoint = { id: newUuid(), url: 'https://example.test', description: null, eventTypes: null };
+  await insertWebhookEndpoint(
+    books.sql,
+    books.book,
+    { ...endpoint, status: 'enabled', createdAt: new Date() },
+    'not a secret',
+  );
 });
 
 afterAll(() => books.close());
@@ -120,6 +128,16 @@ describe('a single movement', () => {
     expect(await books.journal.post(full.movement)).toEqual({ outcome: 'posted' });
     expect(await partsOf(full)).toEqual(ALL_PARTS);
     expect(await balanceOf(books, wallet)).toBe(700);
+  });
+
+  test('an event is not queued where no endpoint receives it', async () => {
+    const setDeleted = (at: Date | null) =>
+      books.sql`UPDATE webhook_endpoints SET deleted_at = ${at} WHERE organisation_id = ${books.book.organisationId}`;
+    const full = fullMovement(RAIL, await newWallet(books), 700);
+    await setDeleted(new Date());
+    await expectPosted(books.journal.post(full.movement));
+    await setDeleted(null);
+    expect(await partsOf(full)).toEqual({ ...ALL_PARTS, outbox: 1 });
   });
 
   test('a movement is posted once per business key, across processes', async () => {

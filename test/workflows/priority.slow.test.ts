@@ -68,6 +68,10 @@ test('every workflow has a class: urgent ones before batches, batches before the
   }
   expect(keyOf('payoutItem', 'live')).toBe(keyOf('payout', 'live'));
   expect(keyOf('payout', 'live')).toBeLessThan(keyOf('webhookDelivery', 'live'));
+  const keyOfFairness = (flow: FlowType) =>
+    priorityOf(flow, { organisationId: 'org', environment: 'test' }).fairnessKey;
+  expect(keyOfFairness('payment')).not.toBe(keyOfFairness('withdrawal'));
+  expect(keyOfFairness('paymentCredit')).toBe(keyOfFairness('withdrawal'));
   expect(priorityOf('housekeeping').priorityKey).toBe(keyOf('webhookDelivery', 'live'));
 });
 

@@ -1,4 +1,4 @@
--- version 11
+-- version 12
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -157,6 +157,7 @@ DECLARE
   existing         text[];
   creates_all      boolean := false;
   is_missing       boolean;
+  delivers_events  boolean;
   row_table  text;
   table_rows jsonb;
   row_count  integer;
@@ -283,10 +284,14 @@ BEGIN
       END IF;
 
       IF cardinality(messages) > 0 THEN
+        -- An event is delivered to the endpoints of its book: without one there is nothing to deliver.
+        PERFORM FROM webhook_endpoints w
+        WHERE w.organisation_id = organisation AND w.environment = book AND w.deleted_at IS NULL LIMIT 1;
+        delivers_events := FOUND;
         INSERT INTO outbox (organisation_id, environment, topic, message)
         SELECT organisation, book, x.topic, x.message::jsonb
         FROM (SELECT unnest(message_movements) AS movement, unnest(message_topics) AS topic, unnest(messages) AS message) x
-        WHERE written[x.movement] IS NOT FALSE;
+        WHERE written[x.movement] IS NOT FALSE AND (delivers_events OR x.topic <> 'event');
       END IF;
 
       IF cardinality(outcome_keys) > 0 THEN
