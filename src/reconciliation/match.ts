@@ -38,6 +38,8 @@ interface Answers {
   standingOf: (line: Line) => Standing;
   /** Whether the rail, asked by reference, knows a line that its statement lacks. */
   isKnownToRail: (line: LineName) => boolean;
+  /** Whether what is expected to follow a line has been missing for too long. */
+  isOverdue: (line: Line) => boolean;
 }
 
 /** The lines that `others` lack, by kind and reference. */
@@ -64,7 +66,7 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
     const [first] = lines as [Line];
     const ours = posted.get(name);
     if (ours === undefined) {
-      const standing = answers.standingOf(first);
+      const standing = standingOf(first, answers);
       const returned = standing === 'ended' ? returnedBeforePosting(first, posted, stated, answers) : 'no';
       if (standing === 'in_progress') outstanding.push(first);
       else if (returned === 'not told yet') returning.push({ ...first, kind: 'returned' });
@@ -84,6 +86,12 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
   return { breaks, outstanding, returning };
 }
 
+/** A resource that is in progress for too long counts as ended. */
+function standingOf(line: Line, answers: Answers): Standing {
+  const standing = answers.standingOf(line);
+  return standing === 'in_progress' && answers.isOverdue(line) ? 'ended' : standing;
+}
+
 /** The other line of a transfer that was sent and came back; null for a line of another kind. */
 const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
   kind === 'sent' || kind === 'returned' ? { kind: kind === 'sent' ? 'returned' : 'sent', reference } : null;
@@ -91,20 +99,21 @@ const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
 /**
  * Whether a transfer was returned before its completion was posted: neither line was posted through the rail's account.
  * The two lines may be on different statements. A return that stands alone follows a sent line on an earlier one; a
- * sent line that stands alone came back if the rail says so, and the return is on a later statement.
+ * sent line that stands alone came back if the rail says so, and the return is on a later statement, unless that is
+ * overdue.
  */
 function returnedBeforePosting(
   line: Line,
   posted: ReadonlyMap<string, Line>,
   stated: ReadonlyMap<string, Line[]>,
-  { isKnownToRail }: Answers,
+  { isKnownToRail, isOverdue }: Answers,
 ): 'no' | 'told' | 'not told yet' {
   const other = counterpartOf(line);
   if (other === null || posted.has(nameOf(other))) return 'no';
   const [beside] = stated.get(nameOf(other)) ?? [];
   if (beside !== undefined) return beside.amount === line.amount ? 'told' : 'no';
   if (line.kind === 'returned') return 'told';
-  return isKnownToRail(other) ? 'not told yet' : 'no';
+  return !isOverdue(line) && isKnownToRail(other) ? 'not told yet' : 'no';
 }
 
 /** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */

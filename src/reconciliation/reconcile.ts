@@ -60,8 +60,11 @@ const DAY_MS = 24 * HOUR_MS;
 const LAG_MS = HOUR_MS;
 /** Both sides have committed what they date before this. Longer than any statement and any difference of clocks. */
 const COMMITTED_AFTER_MS = 60_000;
-/** A resource may be in progress this long after the bank's line; then the line is a break. */
-const IN_PROGRESS_MAX_MS = 7 * DAY_MS;
+/**
+ * A resource may be in progress this long after the bank's line, and the return of a transfer not be told; then the line
+ * is a break.
+ */
+const OVERDUE_MS = 7 * DAY_MS;
 /** Questions to the bank at once. */
 const QUESTIONS_AT_ONCE = 10;
 /** Breaks that a report stores. */
@@ -202,12 +205,17 @@ async function compare(
   const ledger = await listClearingLines(sql, book, bank.name, posted);
   postings.push(...(await findPostings(sql, book, bank.name, linesMissingIn(ledger, lines))));
   onStep();
-  const standingOf = await findStandingOf(sql, book, bank.name, unposted, committed);
+  const standings = await findStandings(sql, book, bank.name, unposted);
+  const overdue = earlier(committed, OVERDUE_MS);
+  const answers = {
+    standingOf: (line: Line): Standing => standings.get(nameOf(line)) ?? 'unknown',
+    isOverdue: ({ at }: Line): boolean => at < overdue,
+  };
   const sides = { statement: lines, postings, ledger };
   const isKnownToRail = await askAbout(bank, onStep, (isAsked) => {
-    matchStatement(sides, { standingOf, isKnownToRail: isAsked });
+    matchStatement(sides, { ...answers, isKnownToRail: isAsked });
   });
-  const match = matchStatement(sides, { standingOf, isKnownToRail });
+  const match = matchStatement(sides, { ...answers, isKnownToRail });
   const breaks = match.breaks.filter(({ at }) => at >= judgedFrom);
   const opened = await updateCases(sql, journal, book, bank.name, { from: judgedFrom, to }, posted, breaks);
 
@@ -262,22 +270,6 @@ async function receiveUntoldCredits(sql: Sql, book: Book, bank: Bank, unposted: 
   for (const page of pagesOf([...unknown], QUESTIONS_AT_ONCE)) {
     await Promise.all(page.map((sessionId) => bank.receiveCredit(sessionId)));
   }
-}
-
-/** Whether the resource of a line may still post it. One that is in progress for too long counts as ended. */
-async function findStandingOf(
-  sql: Sql,
-  book: Book,
-  rail: string,
-  unposted: readonly Line[],
-  now: Date,
-): Promise<(line: Line) => Standing> {
-  const standings = await findStandings(sql, book, rail, unposted);
-  const overdue = earlier(now, IN_PROGRESS_MAX_MS);
-  return (line) => {
-    const standing = standings.get(nameOf(line)) ?? 'unknown';
-    return standing === 'in_progress' && line.at < overdue ? 'ended' : standing;
-  };
 }
 
 /** Asks the bank about each line that `match` wants to know. */

@@ -9,11 +9,15 @@ const line = (kind: LineKind, reference: string, amount = 1_000): Line => ({ kin
 
 const match = (
   sides: Partial<Sides>,
-  { standing = 'ended', known = [] }: { standing?: Standing; known?: Line[] } = {},
+  { standing = 'ended', known = [], overdue = false }: { standing?: Standing; known?: Line[]; overdue?: boolean } = {},
 ) => {
   const { breaks, outstanding } = matchStatement(
     { statement: [], postings: [], ledger: [], ...sides },
-    { standingOf: () => standing, isKnownToRail: (one) => known.some((other) => nameOf(one) === nameOf(other)) },
+    {
+      standingOf: () => standing,
+      isKnownToRail: (one) => known.some((other) => nameOf(one) === nameOf(other)),
+      isOverdue: () => overdue,
+    },
   );
   return {
     breaks: breaks.map((one) => `${one.kind} ${one.line} ${one.reference}`).toSorted(),
@@ -105,6 +109,7 @@ function expectExactly(movements: { seed: Seed; kind: LineKind; amount: number }
     {
       standingOf: ({ reference }) => STANDINGS[movements[Number(reference.slice(3))]?.seed ?? 'none'] ?? 'ended',
       isKnownToRail: (one) => known.has(nameOf(one)),
+      isOverdue: () => false,
     },
   );
   const expected = all.flatMap(({ found }) => found).toSorted();
@@ -128,9 +133,19 @@ test('matching finds every seeded break and no other among 10,000 lines', () => 
 
 test('a break has the amounts of both sides', () => {
   const sides = { statement: [line('sent', 'a', 900)], postings: [line('sent', 'a', 1_000)], ledger: [] };
-  expect(matchStatement(sides, { standingOf: () => 'ended', isKnownToRail: () => false }).breaks).toEqual([
+  const answers = { standingOf: () => 'ended' as const, isKnownToRail: () => false, isOverdue: () => false };
+  expect(matchStatement(sides, answers).breaks).toEqual([
     { kind: 'amount', line: 'sent', reference: 'a', ledgerAmount: 1_000, statementAmount: 900, at: AT },
   ]);
+});
+
+test('a line whose resource is in progress is outstanding, until it is overdue', () => {
+  const sides = { statement: [line('sent', 'a')] };
+  expect(match(sides, { standing: 'in_progress' })).toEqual({ breaks: [], outstanding: ['sent a'] });
+  expect(match(sides, { standing: 'in_progress', overdue: true })).toEqual({
+    breaks: ['status sent a'],
+    outstanding: [],
+  });
 });
 
 describe('a transfer that came back', () => {
@@ -146,6 +161,7 @@ describe('a transfer that came back', () => {
     expect(match({ statement: [returned] })).toEqual(NONE);
     expect(match({ statement: [sent] }, { known: [returned] })).toEqual(NONE);
     expect(match({ statement: [sent] }).breaks).toEqual(['status sent a']);
+    expect(match({ statement: [sent] }, { known: [returned], overdue: true }).breaks).toEqual(['status sent a']);
   });
 
   test('after the bank confirmed and then denied it has no line, and is no break once it is undone', () => {

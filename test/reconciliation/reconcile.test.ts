@@ -237,6 +237,18 @@ describe('a transfer that came back before it was posted', () => {
     expect((await progressOf(book))?.readFrom.getTime()).toBeGreaterThan(Date.now() + 3 * HOUR);
   });
 
+  test('a return that no statement tells within a week is a break, and the next run reads on', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const reference = await failedWithdrawal(book);
+    rail.tell(book, line('sent', reference, 500, ago(HOUR)));
+    await reconcileLater(rail, book, 6 * DAY);
+    expect(await breaksOf(book)).toEqual([]);
+    await reconcileLater(rail, book, 8 * DAY);
+    expect(await breaksOf(book)).toEqual([`status sent ${reference}`]);
+    expect((await progressOf(book))?.readFrom.getTime()).toBeGreaterThan(Date.now() + 7 * DAY);
+  });
+
   test('its lines may be in two parts of one run', async () => {
     const book = await openBook(4);
     const rail = new StatedRail();
