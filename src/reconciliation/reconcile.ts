@@ -61,8 +61,8 @@ const LAG_MS = HOUR_MS;
 /** Both sides have committed what they date before this. Longer than any statement and any difference of clocks. */
 const COMMITTED_AFTER_MS = 60_000;
 /**
- * A resource may be in progress this long after the bank's line, and the return of a transfer not be told; then the line
- * is a break.
+ * A resource may be in progress this long after the bank's line, and the return of a transfer not be told; then the
+ * line is a break.
  */
 const OVERDUE_MS = 7 * DAY_MS;
 /** Questions to the bank at once. */
