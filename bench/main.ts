@@ -50,7 +50,7 @@ async function main(): Promise<void> {
   mkdirSync(stateFolderPath(), { recursive: true });
   const folder = mkdtempSync(path.join(stateFolderPath(), 'bench-'));
   chmodSync(folder, 0o711); // Postgres may run as another account
-  const supervisor = new Supervisor({ logFolder: path.join(folder, 'logs'), say });
+  const supervisor = supervise('servers');
   supervisor.removeAtEnd(folder);
   // The processes of a stage are ended by their reaper when this process exits.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
     const machine = await describeMachine(server.adminUrl);
     for (const [name, value] of Object.entries(machine)) say(`${name}: ${value}`);
     for (const stage of stages) {
-      const stageSupervisor = new Supervisor({ logFolder: path.join(folder, 'logs', stage.name), say });
+      const stageSupervisor = supervise(stage.name);
       try {
         await runStage(stage, stageSupervisor, server, machine);
       } finally {
@@ -77,6 +77,22 @@ async function main(): Promise<void> {
     await supervisor.stop();
   }
 }
+
+/**
+ * Runs processes whose crash ends the benchmark: a stage would wait forever for what a dead server does not do. Their
+ * output is kept until the next run.
+ */
+const supervise = (name: string): Supervisor =>
+  new Supervisor({
+    logFolder: path.join(stateFolderPath(), 'bench-logs', name),
+    say,
+    crashesMax: 1,
+    onGiveUp: (reason) => {
+      say(reason);
+      // The reapers end the other processes and remove the folder of this run.
+      process.exit(1);
+    },
+  });
 
 /** The server under test: the role of `ownerUrl` creates and owns the databases, `adminUrl` is the superuser's. */
 interface Server {

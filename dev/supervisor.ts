@@ -53,7 +53,7 @@ interface SupervisorOptions {
   say: (line: string) => void;
   /** Called with the running processes whenever they change. */
   onChange?: (running: (ProcessIdentity & { name: string })[]) => void;
-  /** Called when a process has crashed too often to be restarted. Without it nothing is restarted. */
+  /** Called when a process has crashed `crashesMax` times within a minute. Without it nothing is restarted. */
   onGiveUp?: (reason: string) => void;
   /** Delay before the first restart; doubled with each further crash. */
   restartDelayMs?: number;
@@ -221,7 +221,7 @@ export class Supervisor {
       this.#crashes.set(name, crashes);
       if (crashes.length >= crashesMax) {
         return onGiveUp(
-          `${name} ${reason}, ${crashes.length} times within a minute. The end of ${this.logOf(name)}:\n${this.#logTail(name)}`,
+          `${name} ${reason}${times(crashes.length)}. The end of ${this.logOf(name)}:\n${this.#logTail(name)}`,
         );
       }
       const delayMs = Math.min(firstDelayMs * 2 ** (crashes.length - 1), RESTART_DELAY_MAX_MS);
@@ -265,3 +265,5 @@ export class Supervisor {
     );
   }
 }
+
+const times = (crashes: number): string => (crashes === 1 ? '' : `, ${crashes} times within a minute`);

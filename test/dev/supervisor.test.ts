@@ -25,7 +25,7 @@ afterEach(async () => {
   await Promise.all(setups.splice(0).map(({ parts }) => parts.stop()));
 });
 
-function createSetup(): Setup {
+function createSetup(options: { crashesMax?: number } = {}): Setup {
   const folder = temporaryFolder();
   const lines: string[] = [];
   const failures: string[] = [];
@@ -38,6 +38,7 @@ function createSetup(): Setup {
     },
     onGiveUp: (reason) => failures.push(reason),
     restartDelayMs: 5,
+    ...options,
   });
   const pidOf = (name: string) => running.find((part) => part.name === name)?.pid ?? 0;
   const setup = { parts, folder, lines, failures, running: () => running, pidOf };
@@ -100,6 +101,15 @@ test('a process that crashes five times within a minute is abandoned, with the e
   expect(setup.failures[0]).toContain('api exited with code 9, 5 times within a minute');
   expect(setup.failures[0]).toContain('out of luck');
   expect(setup.lines.filter((line) => line.includes('restarting it'))).toHaveLength(4);
+});
+
+test('a process that may not crash at all is abandoned at its first crash', async () => {
+  const setup = createSetup({ crashesMax: 1 });
+  await setup.parts.start(part(setup, 'api', STAYS));
+  process.kill(setup.pidOf('api'), 'SIGKILL');
+  await waitFor('the process to be abandoned', () => setup.failures.length > 0);
+  expect(setup.failures[0]).toContain('api was killed by SIGKILL. The end of');
+  expect(setup.lines).toEqual([]);
 });
 
 test('a process that exits before it is ready fails the start, with the end of its log', async () => {
