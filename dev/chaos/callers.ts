@@ -22,6 +22,8 @@ export interface NewOperation {
 
 export class Callers {
   readonly operations: Operation[] = [];
+  /** Responses with a status of 500 or above, which the caller repeated. */
+  readonly outages: string[] = [];
   requests = 0;
   readonly #urls: readonly string[];
   readonly #apiKey: string;
@@ -100,6 +102,7 @@ export class Callers {
         signal: AbortSignal.timeout(PATIENCE_MS),
       });
       const content = (await response.json()) as Pick<Response, 'data' | 'error'>;
+      if (response.status >= 500) this.outages.push(`${method} ${path}: ${response.status} ${content.error?.code}`);
       return { ...content, status: response.status, replayed: response.headers.has('idempotent-replayed') };
     } catch {
       return null;

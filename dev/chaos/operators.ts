@@ -88,9 +88,10 @@ export class Operators {
 export function runCommand(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
+  cli = CLI,
 ): Promise<{ output: unknown; failure: string | null }> {
   return new Promise((resolve) => {
-    const args = [CLI, ...words, '--json'];
+    const args = [cli, ...words, '--json'];
     execFile(process.execPath, args, { env, timeout: PATIENCE_MS }, (error, stdout, stderr) => {
       const output = stdout === '' ? null : JSON.parse(stdout);
       if (error === null) resolve({ output, failure: null });

@@ -12,9 +12,9 @@ import { canFillDisk, inject } from './faults.ts';
 import { OUTGOING } from './invariants.ts';
 import { judge } from './judge.ts';
 import { Operators } from './operators.ts';
-import { createParticipants } from './participants.ts';
 import { describeFault, makePlan, type Plan, type PlanOptions, type Timed } from './plan.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './receiver.ts';
+import { enterRelease, THIS_RELEASE } from './release.ts';
 import { type ChaosStack, startChaosStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
 
@@ -44,13 +44,15 @@ export interface ChaosOptions extends PlanOptions {
   drill?: Drill | undefined;
 }
 
-/** One thing that happens to the database under traffic, in place of many faults. */
+/** One thing that happens under traffic, in place of many faults. */
 export interface Drill {
-  /** The database, which the drill has started and stops. */
-  database: { url: string; ownerUrl: string };
+  /** A database that the drill has started and stops. */
+  database?: { url: string; ownerUrl: string };
+  /** The folder of an earlier release, which the stack starts with. */
+  release?: string;
   atMs: number;
   /** Resolves when it has healed. */
-  happen: () => Promise<void>;
+  happen: (stack: ChaosStack) => Promise<void>;
 }
 
 export interface ChaosRun {
@@ -60,6 +62,8 @@ export interface ChaosRun {
   play: () => Promise<void>;
   /** Collects the facts and judges them. */
   judge: () => Promise<Verdict>;
+  /** The answers so far that said that the service was not available: `POST /payouts: 503 …`. */
+  outages: () => readonly string[];
   /** Requests of the callers, and faults, so far. */
   counts: () => { requests: number; faults: number };
   stop: () => Promise<void>;
@@ -82,6 +86,7 @@ export async function startChaosRun({ say, logFolder, drill, ...options }: Chaos
     clocks: plan.clocks,
     logFolder,
     database: drill?.database,
+    release: drill?.release,
     say: (line) => say(`          ${line}`),
     onGiveUp: (reason) => {
       crashes.push(`a process is not started again: ${reason}`);
@@ -99,7 +104,7 @@ export async function startChaosRun({ say, logFolder, drill, ...options }: Chaos
     await receiver.close();
   };
   try {
-    const actors = await enter(stack, plan, receiver, say);
+    const actors = await enter(stack, plan, { receiver, release: drill?.release ?? THIS_RELEASE, say });
     let faults = 0;
     return {
       plan,
@@ -108,6 +113,7 @@ export async function startChaosRun({ say, logFolder, drill, ...options }: Chaos
         faults = await play(stack, plan, actors, say, drill);
         await settle({ stack, temporal, ...actors }, say);
       },
+      outages: () => actors.callers.outages,
       judge: async () => {
         actors.callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
         const facts = await collectFacts({ sql: stack.sql, temporal, ...actors, received: receiver.received });
@@ -132,11 +138,9 @@ function calm(plan: Plan): Plan {
 async function enter(
   { sql, apiUrls, settings }: ChaosStack,
   plan: Plan,
-  receiver: WebhookReceiver,
-  say: (line: string) => void,
+  { receiver, release, say }: { receiver: WebhookReceiver; release: string; say: (line: string) => void },
 ): Promise<Actors> {
-  const participants = await createParticipants(sql, { name: 'Chaos', operators: ['chaos'] });
-  const { organisationId, apiKey, operatorKeys } = participants;
+  const { organisationId, apiKey, operatorKeys } = await enterRelease(release, { sql, settings });
   const callers = new Callers(apiUrls, apiKey);
   const endpoint = await callers.ask('POST', '/webhook-endpoints', { url: receiver.url });
   if (endpoint === null) throw new Error('the webhook endpoint was refused');
@@ -173,7 +177,7 @@ async function play(
     const heal = inject({ ...stack, receiver }, fault);
     if (fault.kind !== 'kill') heals.push(after(fault.forMs, heal));
   });
-  const drilling = drill && after(drill.atMs, drill.happen);
+  const drilling = drill && after(drill.atMs, () => drill.happen(stack));
   const calling = onTime(startedAt, plan.traffic, (act, index, atMs) => traffic.do(act, String(index), atMs));
   const choosing = onTime(startedAt, plan.choices, (choice) => operators.make(choice, traffic.wallets));
   await causing;

@@ -16,12 +16,10 @@ import { startTemporal, workerPolls } from '../temporal.ts';
 import { findTemporal } from '../temporalInstall.ts';
 import { until } from '../until.ts';
 import { APPLICATIONS, type Application, LINKS, type Link, type Part, type Plan } from './plan.ts';
+import { mainOf, runIn, THIS_RELEASE } from './release.ts';
 import { startTcpProxy, type TcpProxy } from './tcpProxy.ts';
 
 const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
-const [API, WORKER] = ['api', 'worker'].map((part) =>
-  fileURLToPath(new URL(`../../src/${part}/main.ts`, import.meta.url)),
-) as [string, string];
 const TASK_QUEUE = 'chaos';
 const RESTART_DELAY_MS = 300;
 /** A full disk ends Postgres again and again. More than this is a process that cannot start. */
@@ -68,6 +66,10 @@ export interface ChaosStack {
   /** Stops the applications, as a deployment does, until they are started again. */
   stopApplications: () => Promise<void>;
   startApplications: () => Promise<void>;
+  /** Applies the migrations of this release, while the applications run. */
+  migrate: () => Promise<void>;
+  /** Stops an application, and starts it from this release. */
+  upgrade: (part: Application) => Promise<void>;
   /** Runs `act` on the files of Temporal while it does not run, after `kill -9`. */
   whileTemporalIsDown: (act: (databaseFile: string) => void) => Promise<void>;
   stop: () => Promise<void>;
@@ -82,6 +84,8 @@ interface Options {
   onGiveUp: (reason: string) => void;
   /** A database that is not the stack's own: its applications connect to it directly. */
   database?: { url: string; ownerUrl: string } | undefined;
+  /** The folder of an earlier release, to start with. */
+  release?: string | undefined;
 }
 
 export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Options): Promise<ChaosStack> {
@@ -119,7 +123,10 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     options.database ?? startOwn(),
     startTemporal(supervisor, { program, databaseFile }),
   ]);
-  await migrate(database.ownerUrl);
+  const release = options.release ?? THIS_RELEASE;
+  const urls = { DATABASE_URL: database.url, OWNER_DATABASE_URL: database.ownerUrl };
+  if (release === THIS_RELEASE) await migrate(database.ownerUrl);
+  else await runIn(release, ['migrate'], { ...process.env, ...urls });
   const sql = connect(database.ownerUrl, { connectionsMax: 3, role: 'owner' });
 
   const ports: number[] = [];
@@ -160,12 +167,12 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     };
   };
   const polls = (since: Date): Promise<boolean> => workerPolls(temporal.address, DEFAULT_NAMESPACE, TASK_QUEUE, since);
-  const startApplication = async (part: Application): Promise<void> => {
+  const startApplication = async (part: Application, from: string): Promise<void> => {
     await supervisor.start({
       name: part,
       kind: 'application',
       command: process.execPath,
-      args: [isWorker(part) ? WORKER : API],
+      args: [mainOf(from, part)],
       env: settingsOf(part),
       stopSignal: 'SIGTERM',
       stopWithinMs: 15_000,
@@ -174,7 +181,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     });
   };
   const startApplications = async (): Promise<void> => {
-    await Promise.all(APPLICATIONS.map(startApplication));
+    await Promise.all(APPLICATIONS.map((part) => startApplication(part, release)));
   };
   await startApplications();
 
@@ -184,7 +191,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     links,
     sql,
     temporalAddress: temporal.address,
-    settings: { ...common, DATABASE_URL: database.url, TEMPORAL_ADDRESS: temporal.address, MANILLA_HOME: folder },
+    settings: { ...common, ...urls, TEMPORAL_ADDRESS: temporal.address, MANILLA_HOME: folder },
     pidsOf: (part) =>
       running
         .filter(({ name }) => name === part)
@@ -204,6 +211,13 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     startApplications,
     stopApplications: async () => {
       await Promise.all(APPLICATIONS.map((part) => supervisor.dismiss(part)));
+    },
+    migrate: async () => {
+      await migrate(database.ownerUrl);
+    },
+    upgrade: async (part) => {
+      await supervisor.dismiss(part);
+      await startApplication(part, THIS_RELEASE);
     },
     whileTemporalIsDown: async (act) => {
       for (const { name, pid } of running) if (name === 'temporal') process.kill(pid, 'SIGKILL');

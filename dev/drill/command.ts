@@ -1,16 +1,20 @@
-// `npm run drill -- failover`, `npm run drill -- restore`: rehearses the loss of the primary of the database under
-// traffic, and restores, each on a stack of its own (docs/reliability.md). Prints what happens, and the first thing
-// that is wrong.
+// `npm run drill -- failover`, `… restore`, `… upgrade`: rehearses the loss of the primary of the database under
+// traffic, restores, and an upgrade under traffic, each on a stack of its own (docs/reliability.md). Prints what
+// happens, and the first thing that is wrong.
 import { randomInt } from 'node:crypto';
+import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type FailoverResult, failover } from './failover.ts';
 import { restoreDatabase } from './restore.ts';
 import { restoreTemporal } from './restoreTemporal.ts';
+import { upgrade } from './upgrade.ts';
 
 const SEED_MAX = 2 ** 31;
 const WRONG_SHOWN = 10;
 
-const program = new Command('npm run drill --').description('Rehearses the loss and the restore of a database.');
+const program = new Command('npm run drill --').description(
+  'Rehearses the loss and the restore of a database, and an upgrade.',
+);
 
 program
   .command('failover')
@@ -47,6 +51,27 @@ program
     for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
     if (wrong.length > 0) process.exitCode = 1;
     console.log(`${line}; ${wrong.length === 0 ? 'all true' : `${wrong.length} wrong`}`);
+  });
+
+program
+  .command('upgrade')
+  .description('upgrades an earlier release to this one, while both serve')
+  .requiredOption('--from <folder>', 'a checkout of the earlier release, in which `node dev/bootstrap.mjs` has run')
+  .option('--seconds <seconds>', 'how long callers send requests', wholeNumber, 60)
+  .option('--seed <seed>', 'the seed of the traffic (default: a random one)', wholeNumber, randomInt(SEED_MAX))
+  .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
+  .option('--logs <folder>', 'keep the logs of the processes there')
+  .action(async (options: { from: string; seconds: number; seed: number; rate: number; logs?: string }) => {
+    const { from, seconds, seed, rate, logs } = options;
+    const base = { seed, seconds, perSecond: rate, say: console.log, logFolder: logs };
+    const result = await upgrade({ ...base, from: path.resolve(from) });
+    const wrong = [...result.outages, ...result.verdict.wrong];
+    for (const line of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${line}`);
+    if (wrong.length > 0) process.exitCode = 1;
+    console.log(
+      `seed ${seed}: ${result.operations} operations, ${result.accepted} accepted; migrated in ` +
+        `${(result.migratedMs / 1000).toFixed(1)} s; ${wrong.length === 0 ? 'all true' : `${wrong.length} wrong`}`,
+    );
   });
 
 /** One line, for the table in docs/reliability.md. */

@@ -4,8 +4,9 @@
 //   match a route   404 ROUTE_NOT_FOUND for an unknown route and for a route of the other environment
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked; 403: used
 //                   from an address that it does not allow
+//   overload        429: the process has too many requests in progress, or too many of this organisation; before the
+//                   first statement, so that a refusal costs the database nothing
 //   rate limit      429: the key's requests this minute; the same statement looks up the Idempotency-Key
-//   overload        429: the process has too many requests in progress, or too many of this organisation
 //   authorise       403: the route's scope
 //   validate        400: query and body against the route's schemas
 //   idempotency     400, 409 or a replay (money routes)
@@ -29,7 +30,7 @@ import {
   type StoredOutcome,
 } from './admission/idempotency.ts';
 import { RequestsInProgress } from './admission/inProgress.ts';
-import { type Rate, RateLimiter } from './admission/rateLimit.ts';
+import { type CheckResult, type Rate, RateLimiter } from './admission/rateLimit.ts';
 import { OpenPages } from './checkout/openPages.ts';
 import { addCheckout } from './checkout/pages.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -126,21 +127,21 @@ async function serve(
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
   ctx.state.params = ctx.params;
-  const checked = await checkRequest(guards, environment, route, ctx);
-  const leave = enter(guards.inProgress, checked, ctx);
+  const caller = await authenticate(guards, environment, route, ctx);
+  const leave = enter(guards.inProgress, caller, ctx);
   try {
-    await handle(dependencies, guards, environment, route, ctx, checked);
+    const counted =
+      caller === ANONYMOUS
+        ? { now: new Date(), keyIsKnown: false }
+        : await count(guards.rateLimiter, route, caller, ctx);
+    await handle(dependencies, guards, environment, route, ctx, { caller, ...counted });
   } finally {
     leave();
   }
 }
 
-/** What a request passed with. */
-interface Checked {
-  caller: Caller;
-  now: Date;
-  keyIsKnown: boolean;
-}
+/** What the rate limit's statement said of a request. */
+type Counted = Pick<CheckResult, 'now' | 'keyIsKnown'>;
 
 async function handle(
   dependencies: ApiDependencies,
@@ -148,7 +149,7 @@ async function handle(
   environment: Environment,
   route: Route,
   ctx: KoaRouterContext,
-  { caller, now, keyIsKnown }: Checked,
+  { caller, now, keyIsKnown }: Counted & { caller: Caller },
 ): Promise<void> {
   if (!mayUse(caller, route)) {
     throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
@@ -218,33 +219,38 @@ function readQuery(route: Route, ctx: Context): unknown {
   return undefined;
 }
 
-/** Checks API key and rate limit. A route without authentication gets a caller that owns nothing. */
-async function checkRequest(
-  guards: RequestGuards,
+/** Checks the API key. A route without authentication gets a caller that owns nothing. */
+async function authenticate(
+  { apiKeys, trustedProxies }: RequestGuards,
   environment: Environment,
   route: Route,
   ctx: Context,
-): Promise<Checked> {
-  if (route.access === 'none') return { caller: ANONYMOUS, now: new Date(), keyIsKnown: false };
-  const address = clientAddress(ctx.req, guards.trustedProxies);
-  const caller = await guards.apiKeys.authenticate(ctx.headers.authorization, environment, address);
+): Promise<Caller> {
+  if (route.access === 'none') return ANONYMOUS;
+  const address = clientAddress(ctx.req, trustedProxies);
+  const caller = await apiKeys.authenticate(ctx.headers.authorization, environment, address);
   ctx.state.caller = caller;
+  return caller;
+}
+
+/** Takes a place for the request; call the result when it is done. Throws RATE_LIMIT_EXCEEDED. */
+function enter(inProgress: RequestsInProgress, { book }: Caller, ctx: Context): () => void {
+  const leave = inProgress.enter(book.organisationId);
+  if (leave !== null) return leave;
+  overloaded.inc();
+  const resetAt = new Date(Date.now() + OVERLOAD_RETRY_AFTER_SECONDS * 1_000);
+  throw refusal(ctx, { limit: inProgress.maxOfOrganisation, resetAt }, OVERLOAD_RETRY_AFTER_SECONDS);
+}
+
+/** Counts the request of a key. Throws RATE_LIMIT_EXCEEDED. */
+async function count(rateLimiter: RateLimiter, route: Route, caller: Caller, ctx: Context): Promise<Counted> {
   const idempotencyKey = route.idempotent !== true ? '' : ctx.get('Idempotency-Key');
-  const { rate, now, keyIsKnown } = await guards.rateLimiter.check(
+  const { rate, now, keyIsKnown } = await rateLimiter.check(
     caller,
     isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
   );
   setRateLimitHeaders(ctx, rate, now);
-  return { caller, now, keyIsKnown };
-}
-
-/** Takes a place for the request; call the result when it is done. Throws RATE_LIMIT_EXCEEDED. */
-function enter(inProgress: RequestsInProgress, { caller, now }: Checked, ctx: Context): () => void {
-  const leave = inProgress.enter(caller.book.organisationId);
-  if (leave !== null) return leave;
-  overloaded.inc();
-  const resetAt = new Date(now.getTime() + OVERLOAD_RETRY_AFTER_SECONDS * 1_000);
-  throw refusal(ctx, { limit: inProgress.maxOfOrganisation, resetAt }, OVERLOAD_RETRY_AFTER_SECONDS);
+  return { now, keyIsKnown };
 }
 
 /** A read needs the scope, or its reads alone. */
