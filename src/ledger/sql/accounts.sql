@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Opening and verifying the account of a wallet.
 
 -- Opens the account of a wallet. An unverified one cannot move money until ledger.verify_account is called, after KYC.

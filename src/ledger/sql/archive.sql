@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- Archives (migration 0082): the postings of a month go to a file and come back, some seals at a time. After each step
 -- archived_balances has the sum of what is in files, so that the ledger is whole at any moment, and a step that was
 -- interrupted is repeated. Nothing here but the reading functions is granted to the service.
@@ -67,6 +67,7 @@ END
 $$;
 
 -- What the postings that a seal covers make together now: the digest that it has, if none was changed.
+DROP FUNCTION IF EXISTS ledger.sealed_digest(ledger.seals); -- the argument of earlier versions
 CREATE OR REPLACE FUNCTION ledger.sealed_digest(organisation uuid, env text, seal integer) RETURNS bytea
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
 DECLARE

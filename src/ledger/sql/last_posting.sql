@@ -1,4 +1,4 @@
--- version 4
+-- version 5
 -- The last entry of an account with a stored balance up to a time: its number, and the balance after it. `id` is the id
 -- of its posting, for processes of the version before.
 --

@@ -1,4 +1,4 @@
--- version 5
+-- version 6
 -- Seals (migration 0013). The digest of a posting covers everything that is said about it: the posting, and the
 -- transaction that it belongs to.
 

@@ -1,4 +1,4 @@
--- version 1
+-- version 2
 -- Wallets and organisations: what is written of them together with accounts of the ledger. Each is one function of one
 -- organisation, its first argument, so that a distributed database can run all of it on the node of the organisation. A
 -- statement that writes as the application and calls a function of the owner could not run there

@@ -1,4 +1,4 @@
--- version 10
+-- version 11
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
@@ -116,7 +116,7 @@ BEGIN
   SELECT
     organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
     account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back,
-    inside, failure_code
+    coalesce(inside, false), failure_code
   FROM jsonb_populate_recordset(NULL::payout_items, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     account_name = excluded.account_name, failure_reason = excluded.failure_reason, failure_code = excluded.failure_code,
@@ -177,7 +177,7 @@ BEGIN
   )
   SELECT
     organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at,
-    created_at, bank_code, rail_reference, accepts_amount
+    created_at, bank_code, rail_reference, coalesce(accepts_amount, 'any')
   FROM jsonb_populate_recordset(NULL::virtual_accounts, table_rows);
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
