@@ -28,6 +28,7 @@ export interface WebhookEndpoint {
   createdAt: Date;
 }
 
+/** Not for RETURNING: with `now()` in it, Citus refuses the statement. */
 const columns = (sql: Sql) => sql`
   id, url, description, event_types, status, failing_since, created_at,
   CASE WHEN previous_secret_until > now() THEN previous_secret_until END AS previous_secret_until`;
@@ -87,14 +88,17 @@ export async function updateWebhookEndpoint(
   { url, description, eventTypes, status }: WebhookEndpointChanges,
 ): Promise<WebhookEndpoint | null> {
   const [row] = await sql<WebhookEndpoint[]>`
-    UPDATE webhook_endpoints SET
-      url = ${url === undefined ? sql`url` : url},
-      description = ${description === undefined ? sql`description` : description},
-      event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
-      status = ${status === undefined ? sql`status` : status},
-      failing_since = ${status === 'enabled' || url !== undefined ? null : sql`failing_since`}
-    WHERE ${existing(sql, book)} AND id = ${id}
-    RETURNING ${columns(sql)}`;
+    WITH changed AS (
+      UPDATE webhook_endpoints SET
+        url = ${url === undefined ? sql`url` : url},
+        description = ${description === undefined ? sql`description` : description},
+        event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
+        status = ${status === undefined ? sql`status` : status},
+        failing_since = ${status === 'enabled' || url !== undefined ? null : sql`failing_since`}
+      WHERE ${existing(sql, book)} AND id = ${id}
+      RETURNING *
+    )
+    SELECT ${columns(sql)} FROM changed`;
   return row ?? null;
 }
 
@@ -114,10 +118,13 @@ export async function rotateWebhookSecret(
   previousUntil: Date,
 ): Promise<WebhookEndpoint | null> {
   const [row] = await sql<WebhookEndpoint[]>`
-    UPDATE webhook_endpoints
-    SET sealed_previous_secret = sealed_secret, previous_secret_until = ${previousUntil}, sealed_secret = ${sealedSecret}
-    WHERE ${existing(sql, book)} AND id = ${id}
-    RETURNING ${columns(sql)}`;
+    WITH changed AS (
+      UPDATE webhook_endpoints
+      SET sealed_previous_secret = sealed_secret, previous_secret_until = ${previousUntil}, sealed_secret = ${sealedSecret}
+      WHERE ${existing(sql, book)} AND id = ${id}
+      RETURNING *
+    )
+    SELECT ${columns(sql)} FROM changed`;
   return row ?? null;
 }
 

@@ -72,6 +72,14 @@ describe('the rules', () => {
       'WITH t AS (SELECT 1 AS n) DELETE FROM outbox USING t WHERE organisation_id = $1 AND random() < $2',
       `DELETE FROM outbox WHERE organisation_id = $1 AND date_trunc('day', available_at) < $2`,
     ],
+    returns: [
+      'UPDATE outbox SET topic = $1 WHERE organisation_id = $2 RETURNING id, available_at > now() AS is_due',
+      'UPDATE wallets SET email = $1 WHERE organisation_id = $2 RETURNING $3',
+      'WITH gone AS (DELETE FROM outbox WHERE organisation_id = $1 RETURNING date_trunc($2, available_at)) SELECT FROM gone',
+    ],
+    arrays: [
+      'SELECT ARRAY(SELECT a.place FROM unnest($1::text[], $2::int[]) AS a (key, place), LATERAL (SELECT FROM outbox o WHERE o.organisation_id = $3 AND o.topic = a.key) found)',
+    ],
     calls: [
       "WITH wallet AS (INSERT INTO wallets (id) VALUES ($1) RETURNING *) SELECT ledger.open_account(id, 'test') FROM wallet",
       'SELECT id, ledger.open_account(organisation_id, id) FROM wallets WHERE organisation_id = $1',

@@ -160,11 +160,40 @@ const updates: Rule = (statement, schema) =>
       .map((found) => `an UPDATE or DELETE evaluates ${found.replace(/ ?\($/, '')} for its rows`),
   );
 
+/** What UPDATE and DELETE return of a row are its columns, written out: no function that depends on the moment. */
+const returns: Rule = (statement, schema) =>
+  blocksOf(parse(statement)).flatMap((block) =>
+    [...block.text.matchAll(/\b(?:update|delete from) (?:only )?([a-z_][\w.]*)[^;]*?\breturning\b([^;]*)/g)]
+      .filter(([, table]) => schema.columns.has(table as string))
+      .map(([, , list]) => expanded(list as string, block))
+      .flatMap((list) => UNSTABLE.exec(list)?.[0] ?? /\bnow ?\(|\$\d+/.exec(list)?.[0] ?? [])
+      .map((found) => `RETURNING has ${found.replace(/ ?\($/, '')}`),
+  );
+
+/** An array of one column, selected from arrays in parallel. */
+const FROM_ARRAYS = /^select ([a-z_]\w*)\.([a-z_]\w*) from .*?\bunnest ?\(#\d+\) (?:as )?\1 ?(\(#\d+\))/;
+
+/**
+ * A subquery that Citus evaluates first reads each column of parallel arrays as the type of the first one: so that is
+ * the one which it selects.
+ */
+const arrays: Rule = (statement, schema) =>
+  blocksOf(parse(statement))
+    .slice(1)
+    .filter((block) => readsTable(block, schema))
+    .flatMap((block) => {
+      const [, , column, list] = FROM_ARRAYS.exec(block.text.trim()) ?? [];
+      if (list === undefined) return [];
+      const [first] = expanded(list, block).replaceAll(/[()]/g, '').split(',');
+      return first?.trim() === column ? [] : [`${column} is selected, which is not the first of its arrays`];
+    });
+
 /** A function that reads or writes tables stands in a statement of its own. */
 const calls: Rule = (statement, schema) => {
   const blocks = blocksOf(parse(statement));
   if (!blocks.some(({ text }) => tablesIn(text.replace(/\bfunction .*/, ''), schema).length > 0)) return [];
   return blocks
+    .filter(({ text }) => !/\bdrop function\b/.test(text))
     .flatMap(({ text }) => [...text.matchAll(/\bledger\.([a-z_]\w*) ?\(#/g)])
     .filter(([, name]) => schema.functions.has(name as string))
     .map(([, name]) => `ledger.${name} is called beside a table`);
@@ -269,7 +298,15 @@ export const delegation: Rule = (statement, schema) => {
 };
 
 /** Each rule by what it is about. */
-export const RULES = { upserts, correlations, laterals, joins, locks, updates, calls, orders } satisfies Record<
-  string,
-  Rule
->;
+export const RULES = {
+  upserts,
+  correlations,
+  laterals,
+  joins,
+  locks,
+  updates,
+  returns,
+  arrays,
+  calls,
+  orders,
+} satisfies Record<string, Rule>;

@@ -81,7 +81,8 @@ export class RateLimiter {
 
   /**
    * One row per API key. `known` is the same in all rows: the positions of the requests whose Idempotency-Key exists.
-   * LATERAL with OFFSET 0, which the planner does not flatten into a join: each key is looked up by index.
+   * LATERAL with OFFSET 0, which the planner does not flatten into a join: each key is looked up by index. The position
+   * is the first column of its `unnest`: Citus 14.0 reads what it selects as the type of the first.
    */
   async #countAndLookUp(organisationId: Uuid, hits: [Uuid, number][], requests: IncomingRequest[]) {
     // Sorted by key, so that two processes that count the same keys do not deadlock.
@@ -102,9 +103,9 @@ export class RateLimiter {
       SELECT api_key_id AS key_id, window_start, hits, now()::timestamptz(3) AS now, ARRAY(
         SELECT a.position
         FROM unnest(
-          ${lookUps.map(({ environment }) => environment)}::text[], ${lookUps.map(({ key }) => key)}::text[],
-          ${lookUps.map(({ position }) => position)}::integer[]
-        ) AS a (environment, key, position),
+          ${lookUps.map(({ position }) => position)}::integer[], ${lookUps.map(({ environment }) => environment)}::text[],
+          ${lookUps.map(({ key }) => key)}::text[]
+        ) AS a (position, environment, key),
         LATERAL (
           SELECT FROM idempotency_keys i
           WHERE i.organisation_id = ${organisationId} AND i.environment = a.environment AND i.key = a.key OFFSET 0
