@@ -59,6 +59,7 @@ async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
   }
   await addCredits(api, 'payment', paymentId, ROWS);
   await addCredits(api, 'wallet', payerPath.split('/')[2] ?? '', ROWS);
+  const hour = new Date().setUTCMinutes(0, 0, 0);
   for (const name of [
     'wallets',
     'transfers',
@@ -71,9 +72,9 @@ async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
     'events',
   ]) {
     await api.sql.unsafe(
-      `UPDATE ${name} SET created_at = date_trunc('hour', created_at) + get_byte(uuid_send(id), 15) % 3 * interval '1 s'
+      `UPDATE ${name} SET created_at = CASE get_byte(uuid_send(id), 15) % 3 WHEN 0 THEN $2::timestamptz WHEN 1 THEN $3 ELSE $4 END
        WHERE organisation_id = $1`,
-      [owner.organisationId],
+      [owner.organisationId, ...[0, 1, 2].map((second) => new Date(hour + second * 1_000))],
     );
   }
   return {

@@ -170,11 +170,11 @@ test('a break has no money: it cannot be credited, returned or moved to unclaime
     const status = { credit: 'credited', return_to_sender: 'returning', move_to_unclaimed: 'unclaimed' }[action] ?? '';
     await expect(
       flows.sql`UPDATE review_cases SET status = ${status}, version = version + 1 WHERE id = ${uuid}`,
-    ).rejects.toMatchObject({ constraint_name: 'review_case_money' });
+    ).rejects.toThrow(/"review_case_money/);
   }
   await expect(
     flows.sql`UPDATE review_cases SET account_code = 'suspense:unmatched' WHERE id = ${uuid}`,
-  ).rejects.toMatchObject({ constraint_name: 'review_case_money' });
+  ).rejects.toThrow(/"review_case_money/);
   expect(await postings()).toEqual(before);
   expect((await caseOf('status')).status).toBe('open');
 });

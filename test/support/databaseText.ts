@@ -10,7 +10,7 @@ export async function tablesThatHold(sql: Sql, text: string): Promise<string[]> 
   const matches: string[] = [];
   for (const { name } of tables) {
     const [row] = await sql.unsafe<{ isMatch: boolean }[]>(
-      `SELECT EXISTS (SELECT FROM ${name} t WHERE strpos(t::text, $1) > 0 OR strpos(t::text, $2) > 0) AS is_match`,
+      `SELECT EXISTS (SELECT 1 FROM ${name} t WHERE strpos(t::text, $1) > 0 OR strpos(t::text, $2) > 0) AS is_match`,
       [text, hex],
     );
     if (row?.isMatch) matches.push(name);
