@@ -72,7 +72,8 @@ async function fill(owner: TestOrganisation): Promise<Record<string, string>> {
     'events',
   ]) {
     await api.sql.unsafe(
-      `UPDATE ${name} SET created_at = CASE get_byte(uuid_send(id), 15) % 3 WHEN 0 THEN $2::timestamptz WHEN 1 THEN $3 ELSE $4 END
+      `UPDATE ${name} SET created_at = CASE
+         WHEN get_byte(uuid_send(id), 15) % 3 = 0 THEN $2::timestamptz WHEN get_byte(uuid_send(id), 15) % 3 = 1 THEN $3 ELSE $4 END
        WHERE organisation_id = $1`,
       [owner.organisationId, ...[0, 1, 2].map((second) => new Date(hour + second * 1_000))],
     );
