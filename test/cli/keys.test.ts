@@ -36,7 +36,7 @@ async function useKey(key: string): Promise<string[] | string> {
 }
 
 const audit = () => sql<{ action: string; operator: string; subject: string; reason: string | null }[]>`
-  SELECT action, operator, subject, reason FROM audit_log ORDER BY id`;
+  SELECT action, operator, subject, reason FROM audit_log ORDER BY created_at, id`;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -114,11 +114,10 @@ describe('keys commands', () => {
     });
     expect(await useKey(made.key)).toEqual(['wallet', 'payment']);
     const { output: listed } = await run('keys', 'list');
-    const [{ everything }] = (await sql`
-      SELECT string_agg(k::text, ' ') || (SELECT string_agg(a::text, ' ') FROM audit_log a) AS everything FROM api_keys k`) as unknown as [
-      { everything: string },
-    ];
-    for (const text of [listed, everything]) {
+    const rows = await sql<
+      { text: string }[]
+    >`SELECT k::text AS text FROM api_keys k UNION ALL SELECT a::text FROM audit_log a`;
+    for (const text of [listed, ...rows.map((row) => row.text)]) {
       expect(text).not.toContain(made.key);
       expect(text).not.toContain(made.key.slice(9, 30));
     }
