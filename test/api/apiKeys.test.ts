@@ -97,7 +97,7 @@ describe('keys that manage keys', () => {
     expect((await api.test.get('/api-keys')).items[0]).toEqual(view);
     expect(await tablesThatHold(api.sql, key)).toEqual([]);
     const [audited] = await api.sql<{ operator: string; action: string }[]>`
-      SELECT operator, action FROM audit_log WHERE organisation_id = ${api.organisation.organisationId} ORDER BY id DESC LIMIT 1`;
+      SELECT operator, action FROM audit_log WHERE organisation_id = ${api.organisation.organisationId} ORDER BY created_at DESC, id DESC LIMIT 1`;
     expect(audited).toEqual({ operator: expect.stringMatching(/^svc_\w{26}_key$/), action: 'api_key.create' });
   });
 

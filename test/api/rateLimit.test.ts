@@ -82,7 +82,7 @@ describe('the rate limit over two processes', () => {
 
 /** Moves the key's window into the past. */
 const endWindow = (id: string): Promise<unknown> => api.sql`
-  UPDATE rate_counters SET window_start = window_start - interval '1 minute' WHERE api_key_id = ${id}`;
+  UPDATE rate_counters SET window_start = date_trunc('minute', now()) - interval '1 minute' WHERE api_key_id = ${id}`;
 
 describe('the request count', () => {
   const exhaust = async (id: string): Promise<void> => {

@@ -184,7 +184,7 @@ describe('keys', () => {
       exitCode: 1,
       errors: expect.stringContaining('never given again'),
     });
-    expect(await asOwner`SELECT operator, action, reason FROM audit_log ORDER BY id`).toEqual([
+    expect(await asOwner`SELECT operator, action, reason FROM audit_log ORDER BY created_at, id`).toEqual([
       { operator: 'database owner', action: 'operator.create', reason: 'admin' },
       { operator: 'bola', action: 'operator.create', reason: 'finance' },
     ]);
