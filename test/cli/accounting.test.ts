@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
+import {
+  type Books,
+  createSettlementWallets,
+  expectPosted,
+  move,
+  newWallet,
+  openBooks,
+  RAIL,
+} from '../ledger/books.ts';
 import { type Ended, runCli } from './run.ts';
 
 let books: Books;
@@ -15,14 +23,7 @@ let wallet: string;
 beforeAll(async () => {
   books = await openBooks();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
-  const { organisationId } = books.book;
-  await books.owner`INSERT INTO organisations (organisation_id, name) VALUES (${organisationId}, 'Ada')`;
-  // A command lists organisations with their settlement wallets.
-  await books.owner`
-    INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
-    SELECT ${organisationId}, environment, gen_random_uuid(), 'settlement', 'ada@test.example', now()
-    FROM (VALUES ('test'), ('live')) AS e (environment)`;
-  await books.owner`SELECT ledger.open_account(organisation_id, environment, account_code, true) FROM wallets`;
+  await createSettlementWallets(books);
   wallet = await newWallet(books, { balance: 150_000 });
   await expectPosted(books.journal.post(move(books.book, wallet, 'income:fees', 5)));
 });

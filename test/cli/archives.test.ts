@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
-import { type Books, expectPosted, move, openBooks } from '../ledger/books.ts';
+import { type Books, createSettlementWallets, expectPosted, move, openBooks } from '../ledger/books.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { monthAgo, postedInMonth } from '../support/pastMonths.ts';
 import { type Ended, runCli } from './run.ts';
@@ -75,14 +75,7 @@ test.each([
 test('books with violations are not archived', async () => {
   const books: Books = await openBooks();
   const home = temporaryFolder();
-  const { organisationId } = books.book;
-  await books.owner`INSERT INTO organisations (organisation_id, name) VALUES (${organisationId}, 'Ada')`;
-  // A command lists organisations with their settlement wallets.
-  await books.owner`
-    INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
-    SELECT ${organisationId}, environment, gen_random_uuid(), 'settlement', 'ada@test.example', now()
-    FROM (VALUES ('test'), ('live')) AS e (environment)`;
-  await books.owner`SELECT ledger.open_account(organisation_id, environment, account_code, true) FROM wallets`;
+  await createSettlementWallets(books);
   // Of no resource.
   await expectPosted(books.journal.post(move(books.book, 'clearing:sandbox', 'income:fees', 5)));
   await postedInMonth(books.url, books.book, MONTH);

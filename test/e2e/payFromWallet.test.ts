@@ -52,8 +52,8 @@ test('an unpaid virtual-wallet payment expires and can then not be paid', async 
   await flows.sql`UPDATE payments SET expires_at = ${expiresAt} WHERE id = ${requireUuid('payment', paymentId)}`;
   await flows.sql`
     UPDATE outbox
-    SET message = jsonb_set(jsonb_set(message, '{input,expiresAt}', to_jsonb(at)), '{idleUntil}', to_jsonb(at))
-    FROM (SELECT ${expiresAt.toISOString()}::text AS at) AS expiry
+    SET message = jsonb_set(jsonb_set(message, '{input,expiresAt}', at), '{idleUntil}', at)
+    FROM (SELECT ${JSON.stringify(expiresAt)}::text::jsonb AS at) AS expiry
     WHERE message ->> 'id' = ${paymentId}`;
   await flows.startWorkerAgain();
   await flows.untilStatus(`/payments/${paymentId}`, 'expired');

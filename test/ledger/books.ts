@@ -75,6 +75,19 @@ export async function newWallet(
   return code;
 }
 
+/** Names the organisation, and gives it its settlement wallets: a command lists organisations with them. */
+export async function createSettlementWallets({ owner, book: { organisationId } }: Books): Promise<void> {
+  await owner`INSERT INTO organisations (organisation_id, name) VALUES (${organisationId}, 'Ada')`;
+  const wallets = await owner<{ environment: string; accountCode: string }[]>`
+    INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
+    SELECT ${organisationId}, environment, gen_random_uuid(), 'settlement', 'ada@test.example', now()
+    FROM (VALUES ('test'), ('live')) AS e (environment)
+    RETURNING environment, account_code`;
+  for (const { environment, accountCode } of wallets) {
+    await owner`SELECT ledger.open_account(${organisationId}, ${environment}, ${accountCode}, true)`;
+  }
+}
+
 /** Sets account columns that operators and KYC change. */
 export async function setAccount(
   books: Books,
