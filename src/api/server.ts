@@ -14,6 +14,11 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that the load balancer closes idle connections. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/**
+ * Connections that wait to be accepted. Of more than that the system drops the first packet, which the caller sends again
+ * after one second, then after three. Linux takes at most `net.core.somaxconn`, 4,096 by default; Node's default is 511.
+ */
+const BACKLOG = 4_096;
 /** How often the last-use times of API keys are written. */
 const RECORD_USE_EVERY_MS = 60_000;
 
@@ -59,7 +64,7 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(config.ports[environment], config.bindAddress, resolve);
+      server.listen({ port: config.ports[environment], host: config.bindAddress, backlog: BACKLOG }, resolve);
     });
     return server;
   };
