@@ -15,8 +15,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that the load balancer closes idle connections. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /**
- * Connections that wait to be accepted. Of more than that the system drops the first packet, which the caller sends again
- * after one second, then after three. Linux takes at most `net.core.somaxconn`, 4,096 by default; Node's default is 511.
+ * Connections that may wait to be accepted. Of further ones the system drops the first packet, which the caller sends
+ * again after one second, then after three. Linux allows `net.core.somaxconn`, by default 4,096; Node asks for 511.
  */
 const BACKLOG = 4_096;
 /** How often the last-use times of API keys are written. */
