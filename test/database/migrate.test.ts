@@ -190,9 +190,14 @@ describe('files of functions', () => {
 
   test('a file of functions that was edited without a new version is refused by name', async () => {
     const database = await createDatabase();
-    await withOwner(database.url, (sql) => replaceFunction(sql, 2, 'another'));
+    const [applied] = await withOwner(
+      database.url,
+      (sql) => sql<{ version: number }[]>`SELECT version FROM functions WHERE name = ${FILE}`,
+    );
+    const version = Number(applied?.version);
+    await withOwner(database.url, (sql) => replaceFunction(sql, version, 'another'));
     await expect(migrate(ownerOf(database.url))).rejects.toThrow(
-      `${FILE} was edited and is still version 2. Raise the number in its first line.`,
+      `${FILE} was edited and is still version ${version}. Raise the number in its first line.`,
     );
     await database.drop();
   });
