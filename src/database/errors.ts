@@ -9,6 +9,7 @@ export function isOutage(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return (
     isOfCitus(error, 'failure on connection marked as essential') ||
+    isOfCitus(error, 'server closed the connection unexpectedly') ||
     (typeof code === 'string' &&
       (/^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)/.test(code) ||
         /^CONNECT(ION)?_/.test(code) ||

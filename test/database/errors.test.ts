@@ -19,6 +19,7 @@ test.each([
 test.each([
   [{ code: '08006', message: 'connection to the remote node failed' }, true],
   [{ code: 'XX000', message: 'failure on connection marked as essential: db-worker-2:5432' }, true],
+  [{ code: 'XX000', message: 'server closed the connection unexpectedly\n\tThis probably means…' }, true],
   [{ code: 'XX000', message: 'cache lookup failed' }, false],
   [{ code: '40P01' }, false],
   [null, false],
