@@ -36,5 +36,5 @@ ALTER ROLE manilla SET citus.enable_unsafe_triggers = on;
 -- mends that): 70 kB a call of ledger.post, until the connection between the nodes ends. These are the connections between
 -- the nodes; the plans of each call cost no more there.
 ALTER ROLE manilla_app SET plan_cache_mode = force_custom_plan;
--- Whatever a node is set to: an answer survives the loss of a node, and a shard that moves has all that was answered.
+-- What is answered survives the loss of a node and the move of a shard. The nodes must be set so too (docs/citus.md).
 ALTER ROLE manilla_app SET synchronous_commit = on;
