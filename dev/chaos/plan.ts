@@ -7,6 +7,8 @@ import { type Command, command } from './workload.ts';
 export const APPLICATIONS = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
 export type Application = (typeof APPLICATIONS)[number];
 
+export const isWorker = (part: Application): part is 'worker-1' | 'worker-2' => part.startsWith('worker');
+
 export const PARTS = [...APPLICATIONS, 'postgres', 'temporal'] as const;
 export type Part = (typeof PARTS)[number];
 

@@ -6,7 +6,7 @@ import type { Sql } from '../../src/database/pool.ts';
 import { parseId } from '../../src/ids.ts';
 import { runCommand } from './operators.ts';
 import { createParticipants, type Participants } from './participants.ts';
-import type { Application } from './plan.ts';
+import { type Application, isWorker } from './plan.ts';
 
 /** The folder of this release. */
 export const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
@@ -14,7 +14,7 @@ export const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
 const API_SCOPES = 'wallet,payment,transfer,payout,webhook';
 
 export const mainOf = (release: string, part: Application): string =>
-  path.join(release, 'src', part.startsWith('worker') ? 'worker' : 'api', 'main.ts');
+  path.join(release, 'src', isWorker(part) ? 'worker' : 'api', 'main.ts');
 
 /** Runs a command of a release's command line, and returns its JSON. */
 export async function runIn<Output>(
@@ -27,11 +27,16 @@ export async function runIn<Output>(
   return output as Output;
 }
 
+/** A stack, as far as what its release makes needs it. */
+interface Running {
+  release: string;
+  sql: Sql;
+  /** The environment of the command line. */
+  settings: NodeJS.ProcessEnv;
+}
+
 /** The organisation, its key and an operator of a run, as the release makes them. */
-export async function enterRelease(
-  release: string,
-  { sql, settings }: { sql: Sql; settings: NodeJS.ProcessEnv },
-): Promise<Participants> {
+export async function enterRelease({ release, sql, settings }: Running): Promise<Participants> {
   if (release === THIS_RELEASE) return await createParticipants(sql, { name: 'Chaos', operators: ['chaos'] });
   const scopes = ['--scopes', 'view,support,finance,admin'];
   const operator = await runIn<{ key: string }>(release, ['operators', 'create', 'chaos', ...scopes], settings);

@@ -14,7 +14,7 @@ import { judge } from './judge.ts';
 import { Operators } from './operators.ts';
 import { describeFault, makePlan, type Plan, type PlanOptions, type Timed } from './plan.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './receiver.ts';
-import { enterRelease, THIS_RELEASE } from './release.ts';
+import { enterRelease } from './release.ts';
 import { type ChaosStack, startChaosStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
 
@@ -43,6 +43,9 @@ export interface ChaosOptions extends PlanOptions {
   /** Instead of the faults and the operators of the plan. */
   drill?: Drill | undefined;
 }
+
+/** What a drill under traffic is run with. */
+export type DrillOptions = Omit<ChaosOptions, 'drill'>;
 
 /** One thing that happens under traffic, in place of many faults. */
 export interface Drill {
@@ -104,7 +107,7 @@ export async function startChaosRun({ say, logFolder, drill, ...options }: Chaos
     await receiver.close();
   };
   try {
-    const actors = await enter(stack, plan, { receiver, release: drill?.release ?? THIS_RELEASE, say });
+    const actors = await enter(stack, plan, receiver, say);
     let faults = 0;
     return {
       plan,
@@ -136,11 +139,13 @@ function calm(plan: Plan): Plan {
 
 /** Creates the organisation, its key, an operator, the webhook endpoint and the first wallets. */
 async function enter(
-  { sql, apiUrls, settings }: ChaosStack,
+  stack: ChaosStack,
   plan: Plan,
-  { receiver, release, say }: { receiver: WebhookReceiver; release: string; say: (line: string) => void },
+  receiver: WebhookReceiver,
+  say: (line: string) => void,
 ): Promise<Actors> {
-  const { organisationId, apiKey, operatorKeys } = await enterRelease(release, { sql, settings });
+  const { apiUrls, settings } = stack;
+  const { organisationId, apiKey, operatorKeys } = await enterRelease(stack);
   const callers = new Callers(apiUrls, apiKey);
   const endpoint = await callers.ask('POST', '/webhook-endpoints', { url: receiver.url });
   if (endpoint === null) throw new Error('the webhook endpoint was refused');

@@ -15,7 +15,7 @@ import { Supervisor } from '../supervisor.ts';
 import { startTemporal, workerPolls } from '../temporal.ts';
 import { findTemporal } from '../temporalInstall.ts';
 import { until } from '../until.ts';
-import { APPLICATIONS, type Application, LINKS, type Link, type Part, type Plan } from './plan.ts';
+import { APPLICATIONS, type Application, isWorker, LINKS, type Link, type Part, type Plan } from './plan.ts';
 import { mainOf, runIn, THIS_RELEASE } from './release.ts';
 import { startTcpProxy, type TcpProxy } from './tcpProxy.ts';
 
@@ -54,6 +54,8 @@ export interface ChaosStack {
   apiUrls: string[];
   directUrls: string[];
   links: Record<Link, TcpProxy>;
+  /** The folder of the release that it starts with. */
+  release: string;
   /** As the database owner, not through a proxy. */
   sql: Sql;
   temporalAddress: string;
@@ -189,6 +191,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     apiUrls: [links['callers to api-1'].url, links['callers to api-2'].url],
     directUrls,
     links,
+    release,
     sql,
     temporalAddress: temporal.address,
     settings: { ...common, ...urls, TEMPORAL_ADDRESS: temporal.address, MANILLA_HOME: folder },
@@ -232,8 +235,6 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     },
   };
 }
-
-const isWorker = (part: Application): part is 'worker-1' | 'worker-2' => part.startsWith('worker');
 
 async function isHealthy(url: string): Promise<boolean> {
   const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(3_000) });

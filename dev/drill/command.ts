@@ -4,7 +4,9 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type FailoverResult, failover } from './failover.ts';
+import { isAccepted } from '../chaos/judge.ts';
+import type { DrillOptions, Verdict } from '../chaos/run.ts';
+import { failover } from './failover.ts';
 import { restoreDatabase } from './restore.ts';
 import { restoreTemporal } from './restoreTemporal.ts';
 import { upgrade } from './upgrade.ts';
@@ -16,22 +18,24 @@ const program = new Command('npm run drill --').description(
   'Rehearses the loss and the restore of a database, and an upgrade.',
 );
 
-program
-  .command('failover')
-  .description('kills the primary, promotes its synchronous standby, and lets the former primary come back')
-  .option('--seconds <seconds>', 'how long callers send requests', wholeNumber, 40)
-  .option('--seed <seed>', 'the seed of the traffic (default: a random one)', wholeNumber, randomInt(SEED_MAX))
-  .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
-  .option('--logs <folder>', 'keep the logs of the processes there')
-  .action(async (options: { seconds: number; seed: number; rate: number; logs?: string }) => {
-    const { seconds, seed, rate, logs } = options;
-    console.log(`Seed ${seed}, ${seconds} s. To repeat: npm run drill -- failover --seconds ${seconds} --seed ${seed}`);
-    const result = await failover({ seed, seconds, perSecond: rate, say: console.log, logFolder: logs });
-    const wrong = [...result.fencing, ...result.verdict.wrong];
-    for (const line of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${line}`);
-    if (wrong.length > 0) process.exitCode = 1;
-    console.log(summary(seed, result, wrong.length));
-  });
+onTraffic(
+  program
+    .command('failover')
+    .description('kills the primary, promotes its synchronous standby, and lets the former primary come back'),
+  40,
+).action(async (flags: TrafficFlags) => {
+  const { seconds, seed } = flags;
+  console.log(`Seed ${seed}, ${seconds} s. To repeat: npm run drill -- failover --seconds ${seconds} --seed ${seed}`);
+  const result = await failover(optionsOf(flags));
+  report(
+    [...result.fencing, ...result.verdict.wrong],
+    [
+      answersOf(seed, result.verdict),
+      `promoted ${inSeconds(result.promotedAfterMs)} after the kill`,
+      `the longest wait for an answer ${inSeconds(result.waitedMaxMs)}, otherwise ${inSeconds(result.waitedOtherwiseMaxMs)}`,
+    ].join('; '),
+  );
+});
 
 program
   .command('restore')
@@ -44,45 +48,58 @@ program
   .option('--logs <folder>', 'keep the logs of the processes there')
   .action(async ({ of, logs }: { of: string; logs?: string }) => {
     const options = { say: console.log, logFolder: logs };
-    const { wrong, summary: line } =
+    const { wrong, summary } =
       of === 'database'
         ? await restoreDatabase(options)
         : await restoreTemporal({ ...options, isEmpty: of !== 'temporal' });
-    for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
-    if (wrong.length > 0) process.exitCode = 1;
-    console.log(`${line}; ${wrong.length === 0 ? 'all true' : `${wrong.length} wrong`}`);
+    report(wrong, summary);
   });
 
-program
-  .command('upgrade')
-  .description('upgrades an earlier release to this one, while both serve')
-  .requiredOption('--from <folder>', 'a checkout of the earlier release, in which `node dev/bootstrap.mjs` has run')
-  .option('--seconds <seconds>', 'how long callers send requests', wholeNumber, 60)
-  .option('--seed <seed>', 'the seed of the traffic (default: a random one)', wholeNumber, randomInt(SEED_MAX))
-  .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
-  .option('--logs <folder>', 'keep the logs of the processes there')
-  .action(async (options: { from: string; seconds: number; seed: number; rate: number; logs?: string }) => {
-    const { from, seconds, seed, rate, logs } = options;
-    const base = { seed, seconds, perSecond: rate, say: console.log, logFolder: logs };
-    const result = await upgrade({ ...base, from: path.resolve(from) });
-    const wrong = [...result.outages, ...result.verdict.wrong];
-    for (const line of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${line}`);
-    if (wrong.length > 0) process.exitCode = 1;
-    console.log(
-      `seed ${seed}: ${result.operations} operations, ${result.accepted} accepted; migrated in ` +
-        `${(result.migratedMs / 1000).toFixed(1)} s; ${wrong.length === 0 ? 'all true' : `${wrong.length} wrong`}`,
-    );
-  });
+onTraffic(
+  program
+    .command('upgrade')
+    .description('upgrades an earlier release to this one, while both serve')
+    .requiredOption('--from <folder>', 'a checkout of the earlier release, in which `node dev/bootstrap.mjs` has run'),
+  60,
+).action(async ({ from, ...flags }: TrafficFlags & { from: string }) => {
+  const { verdict, outages, migratedMs } = await upgrade({ ...optionsOf(flags), from: path.resolve(from) });
+  report([...outages, ...verdict.wrong], `${answersOf(flags.seed, verdict)}; migrated in ${inSeconds(migratedMs)}`);
+});
 
-/** One line, for the table in docs/reliability.md. */
-function summary(seed: number, result: FailoverResult, wrong: number): string {
-  const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
-  return [
-    `seed ${seed}: ${result.operations} operations, ${result.accepted} accepted`,
-    `promoted ${inSeconds(result.promotedAfterMs)} after the kill`,
-    `the longest wait for an answer ${inSeconds(result.waitedMaxMs)}, otherwise ${inSeconds(result.waitedOtherwiseMaxMs)}`,
-    wrong === 0 ? 'all true' : `${wrong} wrong`,
-  ].join('; ');
+interface TrafficFlags {
+  seconds: number;
+  seed: number;
+  rate: number;
+  logs?: string;
+}
+
+/** Adds the options of a drill under traffic. */
+function onTraffic(command: Command, seconds: number): Command {
+  return command
+    .option('--seconds <seconds>', 'how long callers send requests', wholeNumber, seconds)
+    .option('--seed <seed>', 'the seed of the traffic (default: a random one)', wholeNumber, randomInt(SEED_MAX))
+    .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
+    .option('--logs <folder>', 'keep the logs of the processes there');
+}
+
+const optionsOf = ({ seed, seconds, rate, logs }: TrafficFlags): DrillOptions => ({
+  seed,
+  seconds,
+  perSecond: rate,
+  say: console.log,
+  logFolder: logs,
+});
+
+const answersOf = (seed: number, { facts: { operations } }: Verdict): string =>
+  `seed ${seed}: ${operations.length} operations, ${operations.filter(isAccepted).length} accepted`;
+
+const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+/** Prints the first things that are wrong, and one line, for the tables in docs/reliability.md. */
+function report(wrong: readonly string[], summary: string): void {
+  for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
+  if (wrong.length > 0) process.exitCode = 1;
+  console.log(`${summary}; ${wrong.length === 0 ? 'all true' : `${wrong.length} wrong`}`);
 }
 
 function wholeNumber(text: string): number {

@@ -2,7 +2,7 @@
 // comes back as if nothing had happened, and is then made a standby of the new one.
 import { setTimeout as wait } from 'node:timers/promises';
 import postgres from 'postgres';
-import { type ChaosRun, startChaosRun, type Verdict } from '../chaos/run.ts';
+import { type ChaosRun, type DrillOptions, startChaosRun, type Verdict } from '../chaos/run.ts';
 import { promote } from '../standby.ts';
 import { until } from '../until.ts';
 import { type DrillServer, DrillServers, urlsOfAll } from './servers.ts';
@@ -15,18 +15,8 @@ const COMMIT_WAITS_WITHIN_MS = 10_000;
 /** The kill is this share of the run after its start. */
 const AT = 0.4;
 
-export interface FailoverOptions {
-  seed: number;
-  seconds: number;
-  perSecond: number;
-  say: (line: string) => void;
-  logFolder?: string | undefined;
-}
-
 export interface FailoverResult {
   verdict: Verdict;
-  operations: number;
-  accepted: number;
   /** From the kill until the standby accepted writes. */
   promotedAfterMs: number;
   /**
@@ -38,7 +28,7 @@ export interface FailoverResult {
   fencing: string[];
 }
 
-export async function failover({ say, logFolder, ...options }: FailoverOptions): Promise<FailoverResult> {
+export async function failover({ say, logFolder, ...options }: DrillOptions): Promise<FailoverResult> {
   const servers = new DrillServers(say, logFolder);
   let run: ChaosRun | undefined;
   try {
@@ -74,8 +64,6 @@ export async function failover({ say, logFolder, ...options }: FailoverOptions):
       Math.max(0, ...some.map(({ sentAt, answeredAt }) => answeredAt - sentAt));
     return {
       verdict,
-      operations: operations.length,
-      accepted: operations.filter(({ answer }) => answer !== null && answer.status < 300).length,
       promotedAfterMs: times.promoted - times.killed,
       waitedMaxMs: longest(touched),
       waitedOtherwiseMaxMs: longest(operations.filter((one) => !touched.includes(one))),

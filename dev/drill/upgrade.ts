@@ -2,7 +2,7 @@
 // applied, processes of both releases serve it side by side, and those of this release end what the earlier accepted.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Application } from '../chaos/plan.ts';
-import { type ChaosRun, startChaosRun, type Verdict } from '../chaos/run.ts';
+import { type ChaosRun, type DrillOptions, startChaosRun, type Verdict } from '../chaos/run.ts';
 import type { ChaosStack } from '../chaos/stack.ts';
 
 /** In this order: the processes of the earlier release run on the new tables, then beside this release, then end. */
@@ -12,20 +12,13 @@ const SIDE_BY_SIDE_MS = 5_000;
 /** The migration is this share of the run after its start. */
 const AT = 0.25;
 
-export interface UpgradeOptions {
+export interface UpgradeOptions extends DrillOptions {
   /** The folder of the earlier release, with its packages. */
   from: string;
-  seed: number;
-  seconds: number;
-  perSecond: number;
-  say: (line: string) => void;
-  logFolder?: string | undefined;
 }
 
 export interface UpgradeResult {
   verdict: Verdict;
-  operations: number;
-  accepted: number;
   migratedMs: number;
   /** The answers that said that the service was not available. */
   outages: readonly string[];
@@ -51,15 +44,7 @@ export async function upgrade({ from, say, ...options }: UpgradeOptions): Promis
   try {
     run = await startChaosRun({ ...options, say, drill: { release: from, atMs: options.seconds * 1000 * AT, happen } });
     await run.play();
-    const verdict = await run.judge();
-    const { operations } = verdict.facts;
-    return {
-      verdict,
-      operations: operations.length,
-      accepted: operations.filter(({ answer }) => answer !== null && answer.status < 300).length,
-      migratedMs,
-      outages: run.outages(),
-    };
+    return { verdict: await run.judge(), migratedMs, outages: run.outages() };
   } finally {
     await run?.stop();
   }

@@ -130,10 +130,7 @@ async function serve(
   const caller = await authenticate(guards, environment, route, ctx);
   const leave = enter(guards.inProgress, caller, ctx);
   try {
-    const counted =
-      caller === ANONYMOUS
-        ? { now: new Date(), keyIsKnown: false }
-        : await count(guards.rateLimiter, route, caller, ctx);
+    const counted = await count(guards.rateLimiter, route, caller, ctx);
     await handle(dependencies, guards, environment, route, ctx, { caller, ...counted });
   } finally {
     leave();
@@ -242,8 +239,9 @@ function enter(inProgress: RequestsInProgress, { book }: Caller, ctx: Context): 
   throw refusal(ctx, { limit: inProgress.maxOfOrganisation, resetAt }, OVERLOAD_RETRY_AFTER_SECONDS);
 }
 
-/** Counts the request of a key. Throws RATE_LIMIT_EXCEEDED. */
+/** Counts the request of a key, where the route needs one. Throws RATE_LIMIT_EXCEEDED. */
 async function count(rateLimiter: RateLimiter, route: Route, caller: Caller, ctx: Context): Promise<Counted> {
+  if (route.access === 'none') return { now: new Date(), keyIsKnown: false };
   const idempotencyKey = route.idempotent !== true ? '' : ctx.get('Idempotency-Key');
   const { rate, now, keyIsKnown } = await rateLimiter.check(
     caller,

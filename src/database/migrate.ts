@@ -63,7 +63,8 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   return files.map((file) => ({ ...file, number: Number(file.name.slice(0, 4)) }));
 }
 
-async function readFunctions(): Promise<FunctionFile[]> {
+/** The files of functions of this release. */
+export async function readFunctions(): Promise<FunctionFile[]> {
   const files = await readFiles(FUNCTIONS, /\.sql$/);
   return files.map((file) => {
     const [, version] = /^-- version (\d+)\n/.exec(file.text) ?? [];
