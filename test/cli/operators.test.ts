@@ -260,7 +260,7 @@ describe('codes', () => {
     const minutes = (expiresAt.getTime() - Date.now()) / 60_000;
     expect(minutes).toBeGreaterThan(8);
     expect(minutes).toBeLessThan(11);
-    await owner`UPDATE operator_codes SET expires_at = now() WHERE operator_id = ${id}`;
+    await owner`UPDATE operator_codes SET expires_at = now() - interval '1 millisecond' WHERE operator_id = ${id}`;
     expect(await identifyOperator(sql, supported)).toEqual(REFUSED);
     await owner`UPDATE operator_codes SET expires_at = now() + interval '1 minute' WHERE operator_id = ${id}`;
     expect(await identifyOperator(sql, supported)).toEqual({ operator: publicId('operator', id) });
