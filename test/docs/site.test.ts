@@ -94,6 +94,8 @@ describe('on the sandbox host', () => {
     await page.goto(`${origins.test}/docs/guide`);
     await page.getByRole('navigation').getByRole('link', { name: 'Pay out' }).click();
     await page.getByRole('heading', { level: 1, name: 'Pay out' }).waitFor();
+    // The deferred script has run: until then both languages are shown.
+    await page.getByRole('button', { name: 'curl', pressed: true }).waitFor();
     expect([await visible('curl'), await visible('TypeScript')]).toEqual([expect.any(Number), 0]);
     await page.getByRole('button', { name: 'TypeScript' }).click();
     expect([await visible('curl'), await visible('TypeScript')]).toEqual([0, expect.any(Number)]);
