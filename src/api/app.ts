@@ -1,5 +1,6 @@
 // The HTTP application. Every request passes these steps, in this order:
 //
+//   hold refusals   the 429 of an overloaded process is sent after some time
 //   respond         request id, envelope, log line, the only catch
 //   match a route   404 ROUTE_NOT_FOUND for an unknown route and for a route of the other environment
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked; 403: used
@@ -38,6 +39,7 @@ import { successEnvelope } from './envelope.ts';
 import { ApiError } from './errors.ts';
 import { respond } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
+import { holdRefusal, holdRefusals } from './middleware/holdRefusals.ts';
 import { trace } from './middleware/trace.ts';
 import { placed } from './payoutFile.ts';
 import { addPages } from './reference/pages.ts';
@@ -97,6 +99,7 @@ export function createApp(dependencies: ApiDependencies, guards: RequestGuards, 
   const pages = new Router();
   addPages(pages, router, environment);
   addCheckout(pages, dependencies, guards.openPages, environment);
+  app.use(holdRefusals());
   if (isTracing()) app.use(trace(environment));
   app.use(respond(dependencies.log, environment, guards.requestLog));
   app.use(router.routes());
@@ -235,6 +238,7 @@ function enter(inProgress: RequestsInProgress, { book }: Caller, ctx: Context): 
   const leave = inProgress.enter(book.organisationId);
   if (leave !== null) return leave;
   overloaded.inc();
+  holdRefusal(ctx);
   const resetAt = new Date(Date.now() + OVERLOAD_RETRY_AFTER_SECONDS * 1_000);
   throw refusal(ctx, { limit: inProgress.maxOfOrganisation, resetAt }, OVERLOAD_RETRY_AFTER_SECONDS);
 }
