@@ -83,10 +83,15 @@ export function connect(url: string, options: PoolOptions): Sql {
   });
 }
 
-/** One connection with the settings of a pool; close it with `sql.end()`. */
+/** One connection with the settings of a pool, which lasts until it is closed with `sql.end()`. */
 export function connectAlone({ options }: Sql): Sql {
+  const alone = { max: 1, max_lifetime: null, idle_timeout: null };
   // The driver accepts parsed options, which its types do not tell: its own `listen` passes them.
-  return postgres({ ...options, max: 1, fetch_types: needsTypes(options as unknown as TypeOptions) } as object) as Sql;
+  return postgres({
+    ...options,
+    ...alone,
+    fetch_types: needsTypes(options as unknown as TypeOptions),
+  } as object) as Sql;
 }
 
 /** Exponential backoff with jitter, at most one second, so that a restarted server is used again soon. */

@@ -2,7 +2,7 @@
 // postings: verify.ts.
 import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
-import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { type AccountCode, isSuspense, mayBeNegative } from './chart.ts';
@@ -384,7 +384,7 @@ async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<Acco
 
 /** A suspense account holds what waits for a decision: both are read on one snapshot. */
 async function checkSuspense(
-  { sql, books, organisationId, add }: Scope,
+  { snapshots, books, organisationId, add }: Scope,
   scans: readonly AccountScan[],
   held: Held,
 ): Promise<void> {
@@ -394,7 +394,7 @@ async function checkSuspense(
     (SELECT coalesce(sum(amount), 0) FROM ledger.postings
      WHERE organisation_id = ${organisationId} AND ${snapshot(`${side}_account_id`)} = a.id
        AND ${entryNumber(snapshot, side)} > ${books.lastPosting}::text::bigint)`;
-  const { balances, expected } = await onOneSnapshot(sql, async (snapshot) => ({
+  const { balances, expected } = await snapshots.read(async (snapshot) => ({
     balances: await snapshot<{ balance: string }[]>`
       SELECT coalesce(x.balance, a.sum + ${since(snapshot, 'credit')} - ${since(snapshot, 'debit')})::text AS balance
       FROM unnest(${accounts.map(({ id }) => id)}::text[]::bigint[], ${accounts.map(({ sum }) => sum)}::text[]::numeric[])

@@ -9,6 +9,7 @@
 // read. Balances of an organisation are added up as of one posting, the last one that is final
 // (ledger.last_final_posting), because accounts with a derived balance are never locked.
 import type { Sql } from '../database/pool.ts';
+import { Snapshots } from '../database/snapshot.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 
@@ -134,6 +135,7 @@ export interface Check {
 /** What a check reads, and where it reports. */
 export interface Scope {
   sql: Sql;
+  snapshots: Snapshots;
   books: Books;
   organisationId: Uuid;
   pageSize: number;
@@ -295,21 +297,27 @@ class OrganisationChecks {
     this.standings[name] = standing;
     const found = this.findings.get(name) ?? [];
     this.findings.set(name, found);
-    const scope = this.#scopeOf(standing, found);
-    while (!standing.isDone && goesOn()) {
-      standing.after = await checkPage(scope, standing.after);
-      const archived = await archivedOf(this.#sql, this.#books.organisationId);
-      if (JSON.stringify(archived) !== JSON.stringify(this.#books.archived)) throw new ArchiveMovedError();
-      standing.isDone = standing.after === null;
-      if (found.length === 0) this.saved[name] = structuredClone(standing);
-      onPage();
+    const snapshots = new Snapshots(this.#sql);
+    const scope = this.#scopeOf(standing, found, snapshots);
+    try {
+      while (!standing.isDone && goesOn()) {
+        standing.after = await checkPage(scope, standing.after);
+        const archived = await archivedOf(this.#sql, this.#books.organisationId);
+        if (JSON.stringify(archived) !== JSON.stringify(this.#books.archived)) throw new ArchiveMovedError();
+        standing.isDone = standing.after === null;
+        if (found.length === 0) this.saved[name] = structuredClone(standing);
+        onPage();
+      }
+    } finally {
+      await snapshots.end();
     }
   }
 
-  #scopeOf(standing: Standing, found: Finding[]): Scope {
+  #scopeOf(standing: Standing, found: Finding[], snapshots: Snapshots): Scope {
     const { organisationId } = this.#books;
     return {
       sql: this.#sql,
+      snapshots,
       books: this.#books,
       organisationId,
       pageSize: this.#limits.pageSize,

@@ -37,7 +37,7 @@ import type { Transfer } from '../resources/transfers/queries.ts';
 import type { Withdrawal } from '../resources/withdrawals/queries.ts';
 
 /** The net effect of a resource on each account, in kobo; credits are positive. Accounts with zero are left out. */
-export type NetEffect = Readonly<Record<AccountCode, Kobo>>;
+export type NetEffect = ReadonlyMap<AccountCode, Kobo>;
 
 export interface Expectation {
   /** Public id. */
@@ -50,9 +50,9 @@ export interface Expectation {
 
 /** The effect of amounts that leave the first accounts and reach the second ones. Zero amounts are left out. */
 const moved = (from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect =>
-  Object.fromEntries(netChanges([...from.map(([account, amount]) => [account, -amount] as const), ...to]));
+  netChanges([...from.map(([account, amount]) => [account, -amount] as const), ...to]);
 
-const NOTHING: NetEffect = {};
+const NOTHING: NetEffect = new Map();
 
 /**
  * Money that returned to a wallet, or, if the wallet was closed by then, to suspense: all of it, or what a clawback had
@@ -93,7 +93,10 @@ function paidOut(held: AccountCode, wallet: AccountCode, row: PaidTransfer): Exp
 
 const keysOf = (resource: string, ...steps: string[]): string[] => steps.map((step) => `${resource}/${step}`);
 
-export function expectTransfer(row: Transfer): Expectation {
+/** What is compared of a transfer. */
+export type MovedByTransfer = Pick<Transfer, 'id' | 'sourceWalletId' | 'destinationWalletId' | 'amount' | 'fee'>;
+
+export function expectTransfer(row: MovedByTransfer): Expectation {
   const resource = publicId('transfer', row.id);
   const { amount, fee } = row;
   return {
@@ -332,21 +335,33 @@ export function expectFeeSweep(row: FeeSweep): Expectation {
   return { resource, keys: keysOf(resource, 'sweep'), effects: [effect] };
 }
 
-/** Whether an effect is the one found: nearly always, so nothing else is made for it. */
-function isFound(effect: NetEffect, found: ReadonlyMap<AccountCode, bigint>): boolean {
-  const accounts = Object.keys(effect);
-  return (
-    accounts.length === found.size && accounts.every((account) => found.get(account) === BigInt(effect[account] ?? 0))
+/** An effect as a text: a line `account amount` for each account, in their order; empty for none. */
+export const effectText = (effect: ReadonlyMap<AccountCode, Kobo | bigint>): string =>
+  [...effect.keys()]
+    .toSorted()
+    .map((account) => `${account} ${effect.get(account)}`)
+    .join('\n');
+
+/** The inverse of `effectText`. */
+function parseEffect(text: string): Map<AccountCode, bigint> {
+  const lines = text === '' ? [] : text.split('\n');
+  return new Map(
+    lines.map((line) => {
+      const space = line.lastIndexOf(' ');
+      return [line.slice(0, space), BigInt(line.slice(space + 1))];
+    }),
   );
 }
 
-/** The allowed effect with the fewest differences from the effect found, and those differences. */
-export function differences(expectation: Expectation, found: ReadonlyMap<AccountCode, bigint>) {
-  if (isFound(expectation.effects[0], found)) return [];
-  const compared = expectation.effects.map((effect) => {
-    const accounts = new Set([...Object.keys(effect), ...found.keys()]);
+/** The allowed effect with the fewest differences from the effect found, a text, and those differences. */
+export function differences({ effects }: Expectation, foundText: string) {
+  // Nearly always, so nothing else is made for it.
+  if (effectText(effects[0]) === foundText) return [];
+  const found = parseEffect(foundText);
+  const compared = effects.map((effect) => {
+    const accounts = new Set([...effect.keys(), ...found.keys()]);
     return [...accounts].toSorted().flatMap((account) => {
-      const [expected, actual] = [BigInt(effect[account] ?? 0), found.get(account) ?? 0n];
+      const [expected, actual] = [BigInt(effect.get(account) ?? 0), found.get(account) ?? 0n];
       return expected === actual ? [] : [{ account, expected, found: actual }];
     });
   });

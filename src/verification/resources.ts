@@ -1,10 +1,9 @@
 // Checks the resources of an organisation against the ledger, in both directions: the transactions of each resource
 // have moved what its status says, and each transaction is one of a resource. A page is read on one snapshot, because a
 // row and its transaction are written together.
-import { onOneSnapshot, type Snapshot } from '../database/snapshot.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
 import { isArchivedTime } from '../ledger/bookChecks.ts';
-import type { AccountCode } from '../ledger/chart.ts';
 import { type Check, pagedCheck, type Scope } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
@@ -15,7 +14,6 @@ import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
 import type { Refund } from '../resources/refunds/queries.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { StatementEntry } from '../resources/statementEntries/movements.ts';
-import type { Transfer } from '../resources/transfers/queries.ts';
 import type { Withdrawal } from '../resources/withdrawals/queries.ts';
 import {
   differences,
@@ -31,6 +29,7 @@ import {
   expectStatementEntry,
   expectTransfer,
   expectWithdrawal,
+  type MovedByTransfer,
 } from './expectations.ts';
 
 type Fragment = ReturnType<Snapshot>;
@@ -38,8 +37,8 @@ type InBook<Row> = Row & { id: Uuid; environment: Environment };
 
 interface Page {
   organisationId: Uuid;
-  /** SQL: the rows of a table that belong to the page, in the order of their ids. */
-  rows: (table: string) => Fragment;
+  /** SQL: the rows of a table that belong to the page, in the order of their ids; some of their columns, or all. */
+  rows: (table: string, columns?: readonly string[]) => Fragment;
 }
 
 /** Reads a page of one kind of resource. */
@@ -58,7 +57,12 @@ function reader<Row>(
 }
 
 const READERS: Partial<Record<IdKind, Reader>> = {
-  transfer: reader<Transfer>((sql, { rows }) => sql`${rows('transfers')}`, expectTransfer),
+  // By far the most: reading only what is compared saves a third of the time.
+  transfer: reader<MovedByTransfer>(
+    (sql, { rows }) =>
+      sql`${rows('transfers', ['id', 'environment', 'source_wallet_id', 'destination_wallet_id', 'amount', 'fee'])}`,
+    expectTransfer,
+  ),
   withdrawal: reader<Withdrawal>((sql, { rows }) => sql`${rows('withdrawals')}`, expectWithdrawal),
   refund: reader<Refund & Pick<Payment, 'targetWalletId' | 'payerWalletId'>>(
     (sql, { organisationId, rows }) => sql`
@@ -97,22 +101,22 @@ const READERS: Partial<Record<IdKind, Reader>> = {
  * compared before that was archived. A page has resources of one or several kinds.
  */
 export const resourceCheck = pagedCheck<{ kind: string; id: Uuid }>('resources', (scope, place) =>
-  onOneSnapshot(scope.sql, async (snapshot) => {
+  scope.snapshots.read(async (snapshot) => {
     const { organisationId, pageSize, add } = scope;
     const readers = Object.entries(READERS);
     const first = place === null ? 0 : readers.findIndex(([kind]) => kind === place.kind);
     let room = pageSize;
     for (const [kind, read] of readers.slice(first)) {
       const from = kind === place?.kind ? snapshot`AND id > ${place.id}` : snapshot``;
-      const rows = (table: string): Fragment => snapshot`
-        SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${room}`;
+      const rows: Page['rows'] = (table, columns) => snapshot`
+        SELECT ${columns ? snapshot(columns) : snapshot`*`} FROM ${snapshot(table)}
+        WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${room}`;
       const page = await read(snapshot, { organisationId, rows });
       const effects = await netEffects(scope, snapshot, page);
       const archived = await archivedPositions(scope, snapshot, page);
       for (const [position, { environment, expectation }] of page.entries()) {
         if (archived.has(position)) continue;
-        const found = effects.get(position) ?? new Map<AccountCode, bigint>();
-        for (const { account, expected, found: actual } of differences(expectation, found)) {
+        for (const { account, expected, found: actual } of differences(expectation, effects[position] ?? '')) {
           const location = { environment, code: account, resource: expectation.resource };
           add('RESOURCE_MISMATCH', location, String(expected), String(actual));
         }
@@ -132,10 +136,10 @@ export const resourceCheck = pagedCheck<{ kind: string; id: Uuid }>('resources',
 export const transactionCheck: Check = {
   isLast: true,
   ...pagedCheck<Uuid>('resources of transactions', async (scope, after) => {
-    const { sql, organisationId, pageSize, add } = scope;
+    const { snapshots, organisationId, pageSize, add } = scope;
     const unexplained = scope.unexplained();
     if (unexplained.postings === '0' && unexplained.ids === '0') return null;
-    return await onOneSnapshot(sql, async (snapshot) => {
+    return await snapshots.read(async (snapshot) => {
       const page = await snapshot<{ id: Uuid; environment: Environment; key: string; resource: string }[]>`
       SELECT id, environment, key, resource FROM ledger.transactions
       WHERE organisation_id = ${organisationId} ${after === null ? snapshot`` : snapshot`AND id > ${after}`}
@@ -145,7 +149,7 @@ export const transactionCheck: Check = {
       for (const [kind, read] of Object.entries(READERS) as [IdKind, Reader][]) {
         const ids = (named.get(ID_SUFFIXES[kind]) ?? []).map(({ resource }) => parseId(kind, resource));
         if (ids.length === 0) continue;
-        const rows = (table: string): Fragment => snapshot`
+        const rows: Page['rows'] = (table) => snapshot`
         SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId} AND id = ANY (${ids}::uuid[]) ORDER BY id`;
         for (const { environment, expectation } of await read(snapshot, { organisationId, rows })) {
           expectations.set(`${environment} ${expectation.resource}`, expectation);
@@ -206,47 +210,45 @@ const unnested = (sql: Snapshot, keys: readonly PositionedKey[]): Fragment => sq
 const SUFFIX_LENGTH = ID_SUFFIXES.transfer.length;
 
 /**
- * The net effect on each account of the transactions of each resource of a page, by its position. Takes their postings
- * off those that are unexplained.
+ * The net effect of the transactions of each resource of a page, by its position, as `effectText` writes it: a row for
+ * each account would take as long to receive as to read. Takes their postings off those that are unexplained.
  */
 async function netEffects(
   scope: Scope,
   snapshot: Snapshot,
   page: readonly InBook<{ expectation: Expectation }>[],
-): Promise<Map<number, Map<AccountCode, bigint>>> {
-  if (page.length === 0) return new Map();
-  const keys = keysOf(page);
+): Promise<string[]> {
+  if (page.length === 0) return [];
   const { books, organisationId } = scope;
-  const isFinal = snapshot`e.amount < 0 AND e.id <= ${books.lastPosting}::text::bigint`;
-  const rows = await snapshot<
-    { position: number | null; code: AccountCode; amount: string; postings: string; ids: string }[]
-  >`
-    SELECT k.position, a.code, sum(e.amount)::text AS amount, (count(*) FILTER (WHERE ${isFinal}))::text AS postings,
-           coalesce(sum(e.id) FILTER (WHERE ${isFinal}), 0)::text AS ids
-    FROM ${unnested(snapshot, keys)} k
-    CROSS JOIN LATERAL (
-      SELECT id FROM ledger.transactions
-      WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key OFFSET 0
-    ) t
-    CROSS JOIN LATERAL (
-      SELECT id, debit_account_id AS account_id, -amount AS amount FROM ledger.postings
-      WHERE organisation_id = ${organisationId} AND transaction_id = t.id
-      UNION ALL
-      SELECT id, credit_account_id, amount FROM ledger.postings
-      WHERE organisation_id = ${organisationId} AND transaction_id = t.id
+  const rows = await snapshot<{ position: number | null; effect: string | null; postings: string; ids: string }[]>`
+    SELECT position, string_agg(code || ' ' || amount, E'\\n' ORDER BY code COLLATE "C") FILTER (WHERE amount <> 0) AS effect,
+           coalesce(sum(postings), 0)::text AS postings, coalesce(sum(ids), 0)::text AS ids
+    FROM (
+      SELECT k.position, e.account_id, sum(e.amount) AS amount,
+             count(*) FILTER (WHERE e.is_final) AS postings, sum(p.id) FILTER (WHERE e.is_final) AS ids
+      FROM ${unnested(snapshot, keysOf(page))} k
+      CROSS JOIN LATERAL (
+        SELECT id FROM ledger.transactions
+        WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key OFFSET 0
+      ) t
+      CROSS JOIN LATERAL (
+        SELECT id, debit_account_id, credit_account_id, amount FROM ledger.postings
+        WHERE organisation_id = ${organisationId} AND transaction_id = t.id OFFSET 0
+      ) p
+      CROSS JOIN LATERAL (
+        -- Each posting is counted once, at its debit.
+        VALUES (p.debit_account_id, -p.amount, p.id <= ${books.lastPosting}::text::bigint), (p.credit_account_id, p.amount, false)
+      ) e (account_id, amount, is_final)
+      GROUP BY k.position, e.account_id
     ) e
     CROSS JOIN LATERAL (
       SELECT code FROM ledger.accounts WHERE organisation_id = ${organisationId} AND id = e.account_id OFFSET 0
     ) a
-    GROUP BY GROUPING SETS ((k.position, a.code), ()) HAVING k.position IS NULL OR sum(e.amount) <> 0`;
-  const effects = new Map<number, Map<AccountCode, bigint>>();
-  for (const { position, code, amount, postings, ids } of rows) {
-    if (position === null) {
-      scope.addUnexplained(-1, { postings, ids });
-      continue;
-    }
-    const effect = effects.get(position) ?? new Map<AccountCode, bigint>();
-    effects.set(position, effect.set(code, BigInt(amount)));
+    GROUP BY GROUPING SETS ((position), ())`;
+  const effects: string[] = [];
+  for (const { position, effect, postings, ids } of rows) {
+    if (position === null) scope.addUnexplained(-1, { postings, ids });
+    else effects[position] = effect ?? '';
   }
   return effects;
 }

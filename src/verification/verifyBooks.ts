@@ -25,11 +25,11 @@ export async function verifyBooks(
 ): Promise<Verification> {
   const checks = [
     resourceCheck,
+    sealCheck(publishedSeals),
     ...bookChecks(heldInSuspense),
     transactionCheck,
     suspenseCheck,
     bankBalanceCheck,
-    sealCheck(publishedSeals),
     archiveCheck,
   ];
   const verification = await verify(sql, checks, options);

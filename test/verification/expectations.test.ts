@@ -5,6 +5,7 @@ import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import {
   differences,
   type Expectation,
+  effectText,
   expectAdjustment,
   expectFeeSweep,
   expectInboundCredit,
@@ -87,7 +88,7 @@ test.each(STEPS)('the transactions of each resource have moved what its row says
   // Rows that were there before the path have transactions that are not part of it.
   const ofPath = expectations(path).filter((expectation) => expectation.keys.some((key) => keys.includes(key)));
   for (const expectation of ofPath) {
-    expect([expectation.resource, differences(expectation, effectOf(path, expectation.keys))]).toEqual([
+    expect([expectation.resource, differences(expectation, effectText(effectOf(path, expectation.keys)))]).toEqual([
       expectation.resource,
       [],
     ]);
@@ -98,7 +99,7 @@ test('an effect that its status does not allow is reported by account, against t
   const [held] = WITHDRAWALS;
   const [row] = held === undefined ? [] : latestRows(pathOf(held), 'withdrawals');
   if (held === undefined || row === undefined) throw new Error('the first step of a withdrawal holds its money');
-  const found = effectOf(pathOf(held), expectWithdrawal(row).keys);
+  const found = effectText(effectOf(pathOf(held), expectWithdrawal(row).keys));
   const total = BigInt(row.amount + row.fee);
   expect(differences(expectWithdrawal({ ...row, status: 'completed' }), found)).toEqual([
     { account: 'clearing:sandbox', expected: BigInt(row.amount), found: 0n },
