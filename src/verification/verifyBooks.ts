@@ -5,7 +5,7 @@ import { bookChecks } from '../ledger/bookChecks.ts';
 import { type Verification, type VerificationOptions, verify } from '../ledger/verify.ts';
 import { archiveCheck } from './archives.ts';
 import { bankBalanceCheck } from './bankBalances.ts';
-import { resourceCheck, transactionCheck } from './resources.ts';
+import { resourceChecks, transactionCheck } from './resources.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
 import { heldInSuspense, suspenseCheck } from './suspense.ts';
 
@@ -24,7 +24,7 @@ export async function verifyBooks(
   { publishedSeals = [], ...options }: BooksOptions = {},
 ): Promise<Verification> {
   const checks = [
-    resourceCheck,
+    ...resourceChecks,
     sealCheck(publishedSeals),
     ...bookChecks(heldInSuspense),
     transactionCheck,

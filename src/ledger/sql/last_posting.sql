@@ -1,10 +1,11 @@
--- version 5
+-- version 6
 -- The last entry of an account with a stored balance up to a time: its number, and the balance after it. `id` is the id
 -- of its posting, for processes of the version before.
 --
 -- The entries of such an account have the same order by number as by time, because ledger.post reads the clock while it
 -- holds the lock of the account. So on each side it is the entry before the first one after the time, which
--- ledger.first_entry_since finds, and of these two the later one.
+-- ledger.first_entry_since finds, and of these two the later one. Both sides have one sequence of numbers, so the credits
+-- are looked for between the debits before and after the time.
 --
 -- A posting that is dated up to the time may be uncommitted while the time is recent. For a time within the last minute
 -- the function therefore waits for the lock of the account: what is posted later is dated later. A time less than a
@@ -23,8 +24,9 @@ DECLARE
   -- Times are stored in milliseconds: a posting of the next half of a millisecond is dated `at` too.
   ahead        interval := at + interval '1 ms' - clock_timestamp();
   after        CONSTANT timestamptz := at + interval '1 us'; -- the next one: microseconds are the resolution
-  first_debit  bigint;
-  first_credit bigint;
+  number_after bigint;
+  next_debit   bigint;
+  credit       record;
   archived     record;
   known        text;
 BEGIN
@@ -33,18 +35,25 @@ BEGIN
     PERFORM FROM ledger.accounts a WHERE a.organisation_id = organisation AND a.id = account FOR SHARE;
   END IF;
   LOOP
-    first_debit := ledger.first_entry_since(organisation, account, 'debit', after);
-    first_credit := ledger.first_entry_since(organisation, account, 'credit', after);
-    SELECT e.id, e.balance, e.number INTO id, balance, number FROM (
-      (SELECT p.id, p.debit_balance_after AS balance, coalesce(p.debit_number, p.id) AS number FROM ledger.postings p
-       WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < first_debit
-       ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1)
-      UNION ALL
-      (SELECT p.id, p.credit_balance_after, coalesce(p.credit_number, p.id) FROM ledger.postings p
-       WHERE p.organisation_id = organisation AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) < first_credit
-       ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1)
-    ) e ORDER BY e.number DESC LIMIT 1;
-    IF FOUND THEN RETURN; END IF;
+    number_after := ledger.first_entry_since(organisation, account, 'debit', after);
+    SELECT p.id, p.debit_balance_after, coalesce(p.debit_number, p.id) INTO id, balance, number FROM ledger.postings p
+    WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < number_after
+    ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
+    SELECT coalesce(p.debit_number, p.id) INTO next_debit FROM ledger.postings p
+    WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= number_after
+    ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
+    number_after := ledger.first_entry_since(
+      organisation, account, 'credit', after, coalesce(number + 1, 0), coalesce(next_debit, 9223372036854775807));
+    SELECT p.id, p.credit_balance_after, coalesce(p.credit_number, p.id) AS number INTO credit FROM ledger.postings p
+    WHERE p.organisation_id = organisation AND p.credit_account_id = account
+      AND coalesce(p.credit_number, p.id) > coalesce(number, -1) AND coalesce(p.credit_number, p.id) < number_after
+    ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1;
+    IF credit.number IS NOT NULL THEN
+      id := credit.id;
+      balance := credit.credit_balance_after;
+      number := credit.number;
+    END IF;
+    IF number IS NOT NULL THEN RETURN; END IF;
     SELECT b.balance, b.last_number, max(a.archived_until) AS until INTO archived
     FROM ledger.archived_balances b
     JOIN ledger.archives a ON a.organisation_id = b.organisation_id AND a.environment = b.environment
