@@ -6,11 +6,11 @@ import { connectAlone, type Sql } from './pool.ts';
 export type Snapshot = Sql;
 
 /**
- * Reads on read-only snapshots, one after the other, with the settings of the pool; close it with `end`. On a connection
- * of its own and not with `sql.begin`: when its connection is lost, `begin` writes to the closed socket, which ends the
- * process (porsager/postgres #1208). A pool of one connects again and continues outside of the transaction, without a
- * snapshot: then `read` throws. The connection is kept between reads, because opening one takes as long as reading some
- * thousand rows.
+ * Reads on read-only snapshots, one after the other, with the settings of the pool; close it with `end`. On a
+ * connection of its own and not with `sql.begin`: when its connection is lost, `begin` writes to the closed socket,
+ * which ends the process (porsager/postgres #1208). A pool of one connects again and continues outside of the
+ * transaction, without a snapshot: then `read` throws. The connection is kept between reads, because opening one takes
+ * as long as reading some thousand rows.
  */
 export class Snapshots {
   readonly #sql: Sql;

@@ -32,9 +32,8 @@ export type Held = (
 
 /** `held`: compares the suspense accounts too. */
 export const bookChecks = (held?: Held): Check[] => [
-  postings,
-  pagedCheck<AccountsPlace>('entries', (scope, place) => checkAccounts(scope, place, held)),
   transactions,
+  pagedCheck<AccountsPlace>('entries', (scope, place) => checkAccounts(scope, place, held)),
   reversals,
 ];
 
@@ -57,46 +56,98 @@ export const isArchivedTime = ({ sql, books }: Scope, row: Fragment): Fragment =
   (${row}.created_at <= (CASE ${row}.environment WHEN 'live' THEN ${books.archived.live?.until ?? '-infinity'}::text
                          ELSE ${books.archived.test?.until ?? '-infinity'}::text END)::timestamptz)`;
 
-/** Each posting is in the book of its transaction and of its two accounts. */
-const postings = pagedCheck<{ transactionId: Uuid; id: string }>('postings', async (scope, after) => {
+/** A page ends with all postings of a transaction, or with some. */
+interface TransactionsPlace {
+  transactionId: Uuid;
+  /** The last posting that was read. */
+  id: string;
+}
+
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const LAST_ID = String(2n ** 63n - 1n);
+
+/**
+ * Each posting is in the book of its transaction and of its two accounts; each transaction has a posting, and resolves
+ * or reverses a transaction of the same book. Both are read in the order of the transactions, which takes half the time
+ * of looking up each in the other, up to where the first of both pages ends.
+ */
+const transactions = pagedCheck<TransactionsPlace>('transactions and postings', async (scope, after) => {
   const { sql, books, organisationId, pageSize, add } = scope;
-  const key = sql`transaction_id, id`;
-  const from = after === null ? sql`` : sql`AND (${key}) > (${after.transactionId}, ${after.id}::text::bigint)`;
+  const afterPosting =
+    after === null ? sql`` : sql`AND (transaction_id, id) > (${after.transactionId}, ${after.id}::text::bigint)`;
+  // With that of the last posting that was read: more of its postings may follow.
+  const fromTransaction = after === null ? sql`` : sql`AND id >= ${after.transactionId}`;
+  const transactionsMax = after === null ? pageSize : pageSize + 1;
   // The last row of the page is read in any case: it tells where the next page begins.
   const rows = await sql<
     (Location & {
       transactionId: Uuid;
-      postingId: string;
-      number: number;
+      postingId: string | null;
+      isFirst: boolean;
+      isEmpty: boolean;
+      named: Uuid | null;
+      until: Uuid | null;
+      postings: number;
       finalCount: string;
       finalIds: string;
-    } & Record<'debit' | 'credit', string> &
-      Record<'ofDebit' | 'ofCredit' | 'ofTransaction', Environment | null>)[]
+      transactions: number;
+      archived: number;
+    } & Record<'debit' | 'credit', string | null> &
+      Record<'ofDebit' | 'ofCredit' | 'ofTransaction' | 'ofNamed', Environment | null>)[]
   >`
-    SELECT p.number, p.environment, p.id::text AS posting_id, p.transaction_id, p.debit_account_id::text AS debit,
-           p.credit_account_id::text AS credit, d.environment AS of_debit, c.environment AS of_credit,
-           t.environment AS of_transaction, p.final_count::text, p.final_ids::text
+    WITH p AS MATERIALIZED (
+      SELECT environment, transaction_id, id, debit_account_id, credit_account_id FROM ledger.postings
+      WHERE organisation_id = ${organisationId} ${afterPosting} ORDER BY transaction_id, id LIMIT ${pageSize}
+    ), t AS MATERIALIZED (
+      SELECT environment, id, coalesce(resolves, reverses) AS named, ${isArchivedTime(scope, sql`t`)} AS is_archived,
+             ${after === null ? sql`true` : sql`id > ${after.transactionId}`} AS is_new
+      FROM ledger.transactions t
+      WHERE organisation_id = ${organisationId} ${fromTransaction}
+        AND id <= coalesce((SELECT transaction_id FROM p ORDER BY transaction_id OFFSET ${pageSize - 1}), ${LAST_UUID}::uuid)
+      ORDER BY id LIMIT ${transactionsMax}
+    ), page AS MATERIALIZED (
+      SELECT coalesce((SELECT id FROM t ORDER BY id OFFSET ${transactionsMax - 1}),
+                      (SELECT transaction_id FROM p ORDER BY transaction_id OFFSET ${pageSize - 1})) AS until
+    )
+    SELECT environment, transaction_id, posting_id::text, debit_account_id::text AS debit, credit_account_id::text AS credit,
+           of_debit, of_credit, of_transaction, of_named, named, is_first, is_empty, until,
+           postings, final_count::text, final_ids::text, transactions, archived
     FROM (
-      SELECT *, count(*) FILTER (WHERE is_final) OVER () AS final_count,
-             coalesce(sum(id) FILTER (WHERE is_final) OVER (), 0) AS final_ids
-      FROM ${numbered(
-        sql,
-        key,
-        sql`
-          SELECT *, id <= ${books.lastPosting}::text::bigint AS is_final FROM ledger.postings
-          WHERE organisation_id = ${organisationId} ${from} ORDER BY ${key} LIMIT ${pageSize}`,
-      )} page
-    ) p
-    LEFT JOIN ${bookOf(scope, 'accounts', sql`p.debit_account_id`)} d ON true
-    LEFT JOIN ${bookOf(scope, 'accounts', sql`p.credit_account_id`)} c ON true
-    LEFT JOIN ${bookOf(scope, 'transactions', sql`p.transaction_id`)} t ON true
-    WHERE (d.environment = p.environment AND c.environment = p.environment AND t.environment = p.environment) IS NOT TRUE
-       OR p.number = p.last
-    ORDER BY p.number`;
-  for (const { debit, credit, ofDebit, ofCredit, ofTransaction, environment, transactionId, postingId } of rows) {
-    const place = { environment, transactionId, postingId };
+      SELECT j.*, d.environment AS of_debit, c.environment AS of_credit, r.environment AS of_named,
+             count(posting_id) OVER () AS postings, count(*) FILTER (WHERE is_final) OVER () AS final_count,
+             coalesce(sum(posting_id) FILTER (WHERE is_final) OVER (), 0) AS final_ids,
+             count(*) FILTER (WHERE is_first) OVER () AS transactions,
+             count(*) FILTER (WHERE is_first AND posting_id IS NULL AND is_archived) OVER () AS archived,
+             is_first AND posting_id IS NULL AND NOT is_archived AS is_empty,
+             row_number() OVER (ORDER BY transaction_id, posting_id) = count(*) OVER () AS is_last
+      FROM (
+        SELECT coalesce(p.environment, t.environment) AS environment, coalesce(p.transaction_id, t.id) AS transaction_id,
+               p.id AS posting_id, p.debit_account_id, p.credit_account_id, p.id <= ${books.lastPosting}::text::bigint AS is_final,
+               t.environment AS of_transaction, t.named, t.is_archived, page.until,
+               coalesce(t.is_new, false) AND row_number() OVER (PARTITION BY coalesce(p.transaction_id, t.id) ORDER BY p.id) = 1 AS is_first
+        FROM p FULL JOIN t ON t.id = p.transaction_id CROSS JOIN page
+        WHERE page.until IS NULL OR coalesce(p.transaction_id, t.id) <= page.until
+      ) j
+      LEFT JOIN ${bookOf(scope, 'accounts', sql`j.debit_account_id`)} d ON true
+      LEFT JOIN ${bookOf(scope, 'accounts', sql`j.credit_account_id`)} c ON true
+      LEFT JOIN ${bookOf(scope, 'transactions', sql`j.named`)} r ON true
+    ) j
+    WHERE is_last OR is_empty OR (is_first AND named IS NOT NULL AND of_named IS DISTINCT FROM of_transaction)
+       OR (posting_id IS NOT NULL
+           AND (of_debit = environment AND of_credit = environment AND of_transaction = environment) IS NOT TRUE)
+    ORDER BY transaction_id, posting_id`;
+  for (const { debit, credit, ofDebit, ofCredit, ofTransaction, ofNamed, environment, named, ...row } of rows) {
+    const { transactionId, postingId } = row;
     const book = `the ${environment} book`;
-    const account = (side: string, id: string, ofAccount: Environment | null): void => {
+    if (row.isEmpty) add('TRANSACTION_EMPTY', { environment, transactionId }, '1', '0');
+    if (row.isFirst && named !== null && ofNamed !== ofTransaction) {
+      const found = ofNamed === null ? 'no such transaction' : `one of the ${ofNamed} book`;
+      const location = { environment: ofTransaction ?? environment, transactionId };
+      add('REVERSAL_OUTSIDE_BOOK', location, `${publicId('transaction', named)} in the same book`, found);
+    }
+    if (postingId === null) continue;
+    const place = { environment, transactionId, postingId };
+    const account = (side: string, id: string | null, ofAccount: Environment | null): void => {
       if (ofAccount === environment) return;
       const found = ofAccount === null ? 'no such account' : `an account of the ${ofAccount} book`;
       add('ACCOUNT_OUTSIDE_BOOK', place, `${side} account ${id} in ${book}`, found);
@@ -109,53 +160,13 @@ const postings = pagedCheck<{ transactionId: Uuid; id: string }>('postings', asy
     }
   }
   const last = rows.at(-1);
-  if (last !== undefined) scope.addUnexplained(1, { postings: last.finalCount, ids: last.finalIds });
-  scope.count('postings', last?.number ?? 0);
-  return last?.number === pageSize ? { transactionId: last.transactionId, id: last.postingId } : null;
-});
-
-/** Each transaction has a posting, and resolves or reverses a transaction of the same book. */
-const transactions = pagedCheck<Uuid>('transactions', async (scope, after) => {
-  const { sql, organisationId, pageSize, add } = scope;
-  const from = after === null ? sql`` : sql`AND id > ${after}`;
-  const rows = await sql<
-    (Location & {
-      number: number;
-      transactionId: Uuid;
-      isEmpty: boolean;
-      archived: number;
-      named: Uuid | null;
-      ofNamed: Environment | null;
-    })[]
-  >`
-    SELECT * FROM (
-      SELECT t.number, t.last, t.environment, t.id AS transaction_id, a.is_archived, p.id IS NULL AND NOT a.is_archived AS is_empty,
-             count(*) FILTER (WHERE a.is_archived) OVER () AS archived, coalesce(t.resolves, t.reverses) AS named,
-             r.environment AS of_named
-      FROM ${numbered(
-        sql,
-        sql`id`,
-        sql`SELECT * FROM ledger.transactions WHERE organisation_id = ${organisationId} ${from} ORDER BY id LIMIT ${pageSize}`,
-      )} t
-      LEFT JOIN LATERAL (
-        SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND transaction_id = t.id LIMIT 1
-      ) p ON true
-      CROSS JOIN LATERAL (SELECT p.id IS NULL AND ${isArchivedTime(scope, sql`t`)} AS is_archived) a
-      LEFT JOIN ${bookOf(scope, 'transactions', sql`coalesce(t.resolves, t.reverses)`)} r ON true
-    ) t
-    WHERE is_empty OR (named IS NOT NULL AND of_named IS DISTINCT FROM environment) OR number = last
-    ORDER BY number`;
-  for (const { isEmpty, named, ofNamed, ...place } of rows) {
-    if (isEmpty) add('TRANSACTION_EMPTY', place, '1', '0');
-    if (named !== null && ofNamed !== place.environment) {
-      const found = ofNamed === null ? 'no such transaction' : `one of the ${ofNamed} book`;
-      add('REVERSAL_OUTSIDE_BOOK', place, `${publicId('transaction', named)} in the same book`, found);
-    }
-  }
-  const last = rows.at(-1);
-  scope.count('transactions', last?.number ?? 0);
-  scope.count('archived', last?.archived ?? 0);
-  return last?.number === pageSize ? last.transactionId : null;
+  if (last === undefined) return null;
+  scope.addUnexplained(1, { postings: last.finalCount, ids: last.finalIds });
+  scope.count('postings', last.postings);
+  scope.count('transactions', last.transactions);
+  scope.count('archived', last.archived);
+  if (last.until === null) return null;
+  return { transactionId: last.until, id: last.transactionId === last.until ? (last.postingId ?? LAST_ID) : LAST_ID };
 });
 
 /**

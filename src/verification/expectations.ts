@@ -20,7 +20,6 @@ import {
   UNMATCHED,
   walletAccount,
 } from '../ledger/chart.ts';
-import { netChanges } from '../ledger/postings.ts';
 import type { Kobo } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/clawbacks/movements.ts';
@@ -49,8 +48,13 @@ export interface Expectation {
 }
 
 /** The effect of amounts that leave the first accounts and reach the second ones. Zero amounts are left out. */
-const moved = (from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect =>
-  netChanges([...from.map(([account, amount]) => [account, -amount] as const), ...to]);
+function moved(from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect {
+  const net = new Map<AccountCode, Kobo>();
+  for (const [account, amount] of from) net.set(account, (net.get(account) ?? 0) - amount);
+  for (const [account, amount] of to) net.set(account, (net.get(account) ?? 0) + amount);
+  for (const [account, amount] of net) if (amount === 0) net.delete(account);
+  return net;
+}
 
 const NOTHING: NetEffect = new Map();
 
@@ -337,9 +341,9 @@ export function expectFeeSweep(row: FeeSweep): Expectation {
 
 /** An effect as a text: a line `account amount` for each account, in their order; empty for none. */
 export const effectText = (effect: ReadonlyMap<AccountCode, Kobo | bigint>): string =>
-  [...effect.keys()]
-    .toSorted()
-    .map((account) => `${account} ${effect.get(account)}`)
+  // The space is less than every character of an account, so the lines have the order of the accounts.
+  Array.from(effect, ([account, amount]) => `${account} ${amount}`)
+    .sort()
     .join('\n');
 
 /** The inverse of `effectText`. */
