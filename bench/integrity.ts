@@ -1,5 +1,5 @@
 // Seals a large book, and verifies it with `ledger verify` as its own process: first one check at a time while this
-// process posts to its hot account, until the command is killed; then, from where it stopped, two checks at once.
+// process posts to its hot account, until the command is killed; then, from where it stopped, several checks at once.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,8 @@ const ROUND_SECONDS = 5;
 const ROUNDS = 3;
 /** Rounds of postings beside the verification before it is killed. */
 const ROUNDS_BESIDE = 6;
-const JOBS = 2;
+/** One more than the cores of the machine, since a job also waits for the disk and for the process of the command. */
+const JOBS = 3;
 /** The longest acceptable verification, the part before the kill included. */
 const SECONDS_MAX = 600;
 const SEAL_LAG_MS = 60_000;
