@@ -34,6 +34,7 @@ test('of fifty transfers at once those that fit are posted, and the others get 4
   expect(refused.length).toBeGreaterThan(0);
   for (const { headers, error, ms } of refused) {
     expect(ms).toBeGreaterThanOrEqual(HELD_MS);
+    expect(headers.get('connection')).toBe('keep-alive');
     expect(headers.get('retry-after')).toBe('1');
     // It was refused before it was counted.
     expect(headers.get('x-ratelimit-limit')).toBeNull();
@@ -64,7 +65,7 @@ test('a refusal is held for half a second to a second, but not more of them at a
   const hold = holdRefusals({ heldMax: 1 });
   const startedAt = performance.now();
   const answered = async (refused: boolean): Promise<number> => {
-    const ctx = { state: {} } as Context;
+    const ctx = { state: {}, req: { complete: false } } as Context;
     await hold(ctx, async () => {
       if (refused) holdRefusal(ctx);
     });

@@ -16,12 +16,14 @@ export function holdRefusal({ state }: Context): void {
 /** The middleware around all others: what they log and measure of a request does not include the time it is held. */
 export function holdRefusals({ heldMax = HELD_MAX } = {}) {
   let held = 0;
-  return async ({ state }: Context, next: Next): Promise<void> => {
+  return async (ctx: Context, next: Next): Promise<void> => {
     await next();
-    if (state.isHeld !== true || held >= heldMax) return;
+    if (ctx.state.isHeld !== true || held >= heldMax) return;
     held += 1;
     // At different times, so that callers that were refused together do not come back together.
     await pause(HELD_MS.from + Math.random() * (HELD_MS.to - HELD_MS.from));
     held -= 1;
+    // Its body has come meanwhile: the connection can be used again.
+    if (ctx.req.complete) ctx.remove('Connection');
   };
 }
