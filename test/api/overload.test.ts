@@ -65,7 +65,7 @@ test('a refusal is held for half a second to a second, but not more of them at a
   const hold = holdRefusals({ heldMax: 1 });
   const startedAt = performance.now();
   const answered = async (refused: boolean): Promise<number> => {
-    const ctx = { state: {}, req: { complete: false } } as Context;
+    const ctx = { state: {}, req: { complete: true } } as Context;
     await hold(ctx, async () => {
       if (refused) holdRefusal(ctx);
     });
