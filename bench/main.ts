@@ -111,9 +111,9 @@ async function openServer(supervisor: Supervisor, folder: string): Promise<Serve
     return { ownerUrl: POSTGRES_URL, adminUrl: POSTGRES_URL };
   }
   const password = randomBytes(12).toString('hex');
-  // A quarter of the memory, as the Postgres documentation recommends. With less, reads of a large book would measure
+  // The most of the memory that the Postgres documentation recommends. With less, reads of a large book would measure
   // the page cache of the operating system.
-  const sharedBuffersMb = Math.floor(totalmem() / 4 / 2 ** 20);
+  const sharedBuffersMb = Math.floor((0.4 * totalmem()) / 2 ** 20);
   const server = await startPostgres(supervisor, { folder, password, durability: 'durable', sharedBuffersMb });
   supervisor.removeAtEnd(realpathSync(folder));
   return server;
