@@ -21,8 +21,8 @@ const ROUND_SECONDS = 5;
 const ROUNDS = 3;
 /** Rounds of postings beside the verification before it is killed. */
 const ROUNDS_BESIDE = 6;
-/** One more than the cores of the machine, since a job also waits for the disk and for the process of the command. */
-const JOBS = 3;
+/** Twice the cores of the machine, since a job also waits for the disk and for the process of the command. */
+const JOBS = 4;
 /** The longest acceptable verification, the part before the kill included. */
 const SECONDS_MAX = 600;
 const SEAL_LAG_MS = 60_000;

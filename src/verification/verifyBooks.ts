@@ -16,21 +16,20 @@ interface BooksOptions extends VerificationOptions {
 }
 
 /**
- * Verifies all books: each check is run on the books of every organisation. The longest ones are halves of one, and come
- * last, so that several jobs end at about the same time. When the database is unavailable it throws the error of the
- * driver.
+ * Verifies all books: each check is run on the books of every organisation, the longest first. When the database is
+ * unavailable it throws the error of the driver.
  */
 export async function verifyBooks(
   sql: Sql,
   { publishedSeals = [], ...options }: BooksOptions = {},
 ): Promise<Verification> {
   const checks = [
+    ...resourceChecks,
     sealCheck(publishedSeals),
     ...bookChecks(heldInSuspense),
+    transactionCheck,
     suspenseCheck,
     bankBalanceCheck,
-    ...resourceChecks,
-    transactionCheck,
     archiveCheck,
   ];
   const verification = await verify(sql, checks, options);
