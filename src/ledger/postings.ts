@@ -19,7 +19,8 @@ export interface Leg {
 export function netChanges(changes: Iterable<readonly [AccountCode, Kobo]>): Map<AccountCode, Kobo> {
   const net = new Map<AccountCode, Kobo>();
   for (const [account, change] of changes) net.set(account, (net.get(account) ?? 0) + change);
-  return new Map([...net].filter(([, change]) => change !== 0));
+  for (const [account, change] of net) if (change === 0) net.delete(account);
+  return net;
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   UNMATCHED,
   walletAccount,
 } from '../ledger/chart.ts';
+import { netChanges } from '../ledger/postings.ts';
 import type { Kobo } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/clawbacks/movements.ts';
@@ -48,13 +49,8 @@ export interface Expectation {
 }
 
 /** The effect of amounts that leave the first accounts and reach the second ones. Zero amounts are left out. */
-function moved(from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect {
-  const net = new Map<AccountCode, Kobo>();
-  for (const [account, amount] of from) net.set(account, (net.get(account) ?? 0) - amount);
-  for (const [account, amount] of to) net.set(account, (net.get(account) ?? 0) + amount);
-  for (const [account, amount] of net) if (amount === 0) net.delete(account);
-  return net;
-}
+const moved = (from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect =>
+  netChanges([...from.map(([account, amount]) => [account, -amount] as const), ...to]);
 
 const NOTHING: NetEffect = new Map();
 
@@ -346,15 +342,15 @@ export const effectText = (effect: ReadonlyMap<AccountCode, Kobo | bigint>): str
     .sort()
     .join('\n');
 
-/** The inverse of `effectText`. */
+/** The inverse of `effectText`. Accounts of both books may have one code, whose amounts are added up. */
 function parseEffect(text: string): Map<AccountCode, bigint> {
-  const lines = text === '' ? [] : text.split('\n');
-  return new Map(
-    lines.map((line) => {
-      const space = line.lastIndexOf(' ');
-      return [line.slice(0, space), BigInt(line.slice(space + 1))];
-    }),
-  );
+  const effect = new Map<AccountCode, bigint>();
+  for (const line of text === '' ? [] : text.split('\n')) {
+    const space = line.lastIndexOf(' ');
+    const account = line.slice(0, space);
+    effect.set(account, (effect.get(account) ?? 0n) + BigInt(line.slice(space + 1)));
+  }
+  return effect;
 }
 
 /** The allowed effect with the fewest differences from the effect found, a text, and those differences. */

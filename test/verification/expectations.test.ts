@@ -112,3 +112,16 @@ test('an effect that its status does not allow is reported by account, against t
     { account: wallet, expected: 0n, found: -total },
   ]);
 });
+
+test('amounts of two accounts with one code, as the two books have them, are added up', () => {
+  const [held] = WITHDRAWALS;
+  const [row] = held === undefined ? [] : latestRows(pathOf(held), 'withdrawals');
+  if (held === undefined || row === undefined) throw new Error('the first step of a withdrawal holds its money');
+  const wallet = walletAccount(row.sourceWalletId);
+  const total = row.amount + row.fee;
+  const parts = [`in_transit:withdrawals ${total}`, `${wallet} ${-total + 5}`, `${wallet} -5`];
+  expect(differences(expectWithdrawal(row), parts.join('\n'))).toEqual([]);
+  expect(differences(expectWithdrawal(row), parts.slice(0, 2).join('\n'))).toEqual([
+    { account: wallet, expected: BigInt(-total), found: BigInt(-total + 5) },
+  ]);
+});
