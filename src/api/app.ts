@@ -1,6 +1,7 @@
 // The HTTP application. Every request passes these steps, in this order:
 //
-//   hold refusals   the 429 of an overloaded process is sent after some time
+//   hold refusals   the 429 of an overloaded process is sent after some time; a connection is closed after an error if
+//                   its request was not read to the end
 //   respond         request id, envelope, log line, the only catch
 //   match a route   404 ROUTE_NOT_FOUND for an unknown route and for a route of the other environment
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked; 403: used

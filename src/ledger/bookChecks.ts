@@ -37,10 +37,6 @@ export const bookChecks = (held?: Held): Check[] => [
   reversals,
 ];
 
-/** SQL: the rows of a page, in this order, each with its number and the number of the last one. */
-const numbered = (sql: Sql, key: Fragment, page: Fragment): Fragment => sql`
-  (SELECT *, row_number() OVER (ORDER BY ${key}) AS number, count(*) OVER () AS last FROM (${page}) page)`;
-
 /**
  * SQL: the environment of the row with this id. LATERAL with LIMIT is planned as one index look-up per row; a plain
  * join may scan the other table for every page.
@@ -68,8 +64,8 @@ const LAST_ID = String(2n ** 63n - 1n);
 
 /**
  * Each posting is in the book of its transaction and of its two accounts; each transaction has a posting, and resolves
- * or reverses a transaction of the same book. Both are read in the order of the transactions, which takes half the time
- * of looking up each in the other, up to where the first of both pages ends.
+ * or reverses a transaction of the same book. Both are read in the order of the transactions, up to where the first of
+ * both pages ends, so that neither is looked up in the other.
  */
 const transactions = pagedCheck<TransactionsPlace>('transactions and postings', async (scope, after) => {
   const { sql, books, organisationId, pageSize, add } = scope;
@@ -178,14 +174,14 @@ const reversals = pagedCheck<Uuid>('reversals', async ({ sql, organisationId, pa
   const from = after === null ? sql`` : sql`AND ${named} > ${after}`;
   const rows = await sql<{ number: number; environment: Environment; transactionId: Uuid; times: number }[]>`
     SELECT number, environment, transaction_id, times
-    FROM ${numbered(
-      sql,
-      sql`transaction_id`,
-      sql`
+    FROM (
+      SELECT *, row_number() OVER (ORDER BY transaction_id) AS number, count(*) OVER () AS last
+      FROM (
         SELECT min(environment) AS environment, ${named} AS transaction_id, count(*) AS times
         FROM ledger.transactions WHERE organisation_id = ${organisationId} AND ${named} IS NOT NULL ${from}
-        GROUP BY ${named} ORDER BY ${named} LIMIT ${pageSize}`,
-    )} t
+        GROUP BY ${named} ORDER BY ${named} LIMIT ${pageSize}
+      ) page
+    ) t
     WHERE times > 1 OR number = last ORDER BY number`;
   for (const { times, environment, transactionId } of rows) {
     if (times > 1) add('REVERSED_TWICE', { environment, transactionId }, '1', String(times));

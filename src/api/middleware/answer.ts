@@ -16,7 +16,6 @@ import { errorEnvelope, newRequestId, REQUEST_ID_PREFIX, timeOfRequestId } from 
 import { ApiError, helpLink } from '../errors.ts';
 import type { LogEntry, RequestLog } from '../requestLog.ts';
 import type { Caller } from '../route.ts';
-import { closeUnread } from './holdRefusals.ts';
 
 /** What a person gets instead of the envelope, where the route is a page: HTML. */
 export type ErrorPage = (error: ApiError, requestId: string) => string;
@@ -44,7 +43,6 @@ export function respond(log: Log, environment: Environment, requestLog: RequestL
       ctx.state.errorCode = error.code;
       ctx.state.errorDetails = error.details;
       ctx.state.resource = publicIdInPath(ctx);
-      if (ctx.state.isHeld !== true) closeUnread(ctx);
     }
     const elapsedMs = performance.now() - started;
     countRequest(environment, ctx.state.route, ctx.status, elapsedMs / 1000);

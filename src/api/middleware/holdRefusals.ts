@@ -13,23 +13,18 @@ export function holdRefusal({ state }: Context): void {
   state.isHeld = true;
 }
 
-/** After an answer to a request that was not read, the connection is closed: its rest is not read either. */
-export function closeUnread(ctx: Context): void {
-  if (!ctx.req.complete) ctx.set('Connection', 'close');
-}
-
 /** The middleware around all others: what they log and measure of a request does not include the time it is held. */
 export function holdRefusals({ heldMax = HELD_MAX } = {}) {
   let held = 0;
   return async (ctx: Context, next: Next): Promise<void> => {
     await next();
-    if (ctx.state.isHeld !== true) return;
-    if (held < heldMax) {
+    if (ctx.state.isHeld === true && held < heldMax) {
       held += 1;
       // At different times, so that callers that were refused together do not come back together.
       await pause(HELD_MS.from + Math.random() * (HELD_MS.to - HELD_MS.from));
       held -= 1;
     }
-    closeUnread(ctx); // most bodies have come meanwhile
+    // The rest of a body is not read. While a refusal was held, most bodies have come.
+    if (ctx.state.errorCode !== undefined && !ctx.req.complete) ctx.set('Connection', 'close');
   };
 }
