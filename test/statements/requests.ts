@@ -6,6 +6,7 @@ import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks
 import type { Answer, TestApi, TestOrganisation } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
 import { openCase } from '../support/reviewCases.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 /** Sends the request, whose prerequisites have been created. */
 export type Send = () => Promise<Answer>;
@@ -260,6 +261,9 @@ export async function fillLists(
   await addCredits(api, 'payment', paymentId, ROWS);
   await addCredits(api, 'wallet', target, ROWS);
   const page = (path: string) => () => client.get(`${path}?limit=${ROWS}`);
+  // Answers are logged about a second after they were sent.
+  const logged = page('/request-logs');
+  await waitFor('a full page of the request log', async () => (await logged()).items.length === ROWS);
   return {
     'GET /wallets': page('/wallets'),
     'GET /wallets/:id/transactions': page(`/wallets/${source}/transactions`),
@@ -276,7 +280,7 @@ export async function fillLists(
     'GET /webhook-endpoints/:id/failed-deliveries': page(`/webhook-endpoints/${lost}/failed-deliveries`),
     'GET /review-cases': page('/review-cases'),
     'GET /api-keys': page('/api-keys'),
-    'GET /request-logs': page('/request-logs'),
+    'GET /request-logs': logged,
     'GET /events': page('/events'),
     'GET /events/:id/deliveries': page(`/events/${eventId}/deliveries`),
   };
