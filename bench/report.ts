@@ -74,77 +74,52 @@ export function resultsPage(folder: string, order: readonly string[]): string {
     .filter((name) => name.endsWith('.json'))
     .map((name) => JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as StageRecord)
     .toSorted((a, b) => order.indexOf(a.stage) - order.indexOf(b.stage));
-  const machine = commonMachine(records);
   return [
     '# Results',
     '',
-    'Written by `npm run bench` ([method and limits](../performance.md)).',
+    ...wrapped(
+      'Written by `npm run bench`; [Performance](../performance.md) describes the method. The JSON file of a stage has every figure with its range, latencies and machine.',
+    ),
     '',
-    ...table(['machine', ''], Object.entries(machine)),
+    ...machineLines(records),
     '',
-    ...records.flatMap((record) => section(record, machine)),
+    ...records.flatMap(section),
   ].join('\n');
 }
 
-/** What most stages were measured on. A stage names what differs from it. */
-function commonMachine(records: readonly StageRecord[]): Machine {
-  const names = new Set(records.flatMap(({ machine }) => Object.keys(machine)));
-  const common: Machine = {};
-  for (const name of names) {
-    const values = records.map(({ machine }) => machine[name]);
-    const most = values.find((value) => values.filter((other) => other === value).length > values.length / 2);
-    if (most !== undefined) common[name] = most;
-  }
-  return common;
+/** The properties that matter to a figure, where all stages share them. */
+function machineLines(records: readonly StageRecord[]): string[] {
+  return ['processor', 'memory', 'postgres'].flatMap((name) => {
+    const values = new Set(records.map(({ machine }) => machine[name]));
+    return values.size === 1 ? [`- ${name}: ${[...values][0]}`] : [];
+  });
 }
 
-function section(record: StageRecord, machine: Machine): string[] {
+/** The goals of a stage and its plots; a table of the figures where no plot shows them. */
+function section(record: StageRecord): string[] {
   const lines = [`## ${record.stage}`, '', ...wrapped(record.title), ''];
   if (record.quick) lines.push('**Measured with `--quick`: these figures are not for comparing.**', '');
   if (record.cannotRun !== undefined) return [...lines, ...wrapped(`Did not run: ${record.cannotRun}`), ''];
-  lines.push(...figures(record.measured), '');
+  if (record.plots.length === 0) lines.push(...figures(record.measured), '');
   if (record.goals.length > 0) {
     lines.push(...table(['goal', 'wanted', 'reached'], record.goals.map(goalRow)), '');
   }
-  const differing = Object.entries(record.machine).filter(([name, value]) => machine[name] !== value);
-  const measuredOn = differing.map(([name, value]) => `; ${name}: ${value}`).join('');
-  const notes = [...record.notes, `Measured ${record.at} in ${Math.round(record.seconds)} s${measuredOn}.`];
-  lines.push(...wrapped(notes.join(' ')), '');
   for (const plot of record.plots) lines.push(`![${plot}](${plot})`, '');
   for (const file of record.files) lines.push(`[${file}](${file})`, '');
   return lines;
 }
 
-/**
- * A row for each series. A unit or number of rounds that all of them share is in the head. A detail that most of them
- * lack is beside the name.
- */
+/** A row for each series. A unit that all of them share is in the head. */
 function figures(measured: readonly Measured[]): string[] {
   const units = new Set(measured.map(({ unit }) => unit));
-  const rounds = new Set(measured.map((one) => one.rounds.length));
-  const details = [...new Set(measured.flatMap((one) => Object.keys(one.details)))];
-  const common = details.filter((name) => measured.filter((one) => name in one.details).length >= measured.length / 2);
-  const rare = details.filter((name) => !common.includes(name));
-  const head = [
-    rounds.size === 1 ? `${[...rounds][0]} rounds` : '',
-    ...(units.size === 1 ? [`median ${[...units][0]}`] : ['unit', 'median']),
-    'range',
-    ...common,
-    ...(rounds.size === 1 ? [] : ['rounds']),
-  ];
+  const head = ['', ...(units.size === 1 ? [`median ${[...units][0]}`] : ['median', 'unit']), 'range'];
   const rows = measured.map((one) => [
-    [one.name, ...rare.filter((name) => name in one.details).map((name) => detail(one, name, `${name} `))].join(', '),
-    ...(units.size === 1 ? [] : [one.unit]),
+    one.name,
     formatted(one.median),
+    ...(units.size === 1 ? [] : [one.unit]),
     `${formatted(one.min)}–${formatted(one.max)}`,
-    ...common.map((name) => detail(one, name)),
-    ...(rounds.size === 1 ? [] : [String(one.rounds.length)]),
   ]);
   return table(head, rows);
-}
-
-function detail({ details }: Measured, name: string, label = ''): string {
-  return details[name] === undefined ? '' : label + formatted(details[name]);
 }
 
 function goalRow({ text, atLeast, atMost, got, met }: Goal & { met: boolean }): string[] {

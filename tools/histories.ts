@@ -18,7 +18,6 @@ import {
   SIDE_SCENARIOS,
 } from '../test/support/scenarios.ts';
 import { suggestContinueAsNew } from '../test/support/suggestions.ts';
-import { writeActionsPage } from './generateActionsDoc.ts';
 
 /** Prefixes of the scenarios to record again. Without any: the scenarios without a history. */
 const prefixes = process.argv.slice(2);
@@ -89,7 +88,6 @@ if (scenarios.length + isolated.length === 0) {
   await globalSetup();
   try {
     await recordAll();
-    writeActionsPage();
   } finally {
     await globalTeardown();
   }

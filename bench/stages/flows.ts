@@ -21,7 +21,7 @@ import type { Stage, StageResult } from '../stage.ts';
 /** Concurrent flows. */
 const CALLERS = 50;
 const PAYOUT_ITEMS = 1_000;
-/** A payout item runs two activities: send, and check the outcome (docs/performance/actions.md). */
+/** A payout item runs two activities: send, and check the outcome. */
 const ACTIVITIES_AN_ITEM = 2;
 /** Interval of the query that finds the settled payments, one query for all. */
 const POLL_MS = 10;

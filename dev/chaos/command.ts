@@ -31,7 +31,7 @@ function print(line: string): void {
   console.log(line);
 }
 
-/** One line, for the table in docs/reliability.md. */
+/** One line on the whole run. */
 function summary({ plan, counts }: ChaosRun, { facts, wrong }: Verdict, startedAt: number): string {
   const { requests, faults } = counts();
   const accepted = facts.operations.filter(isAccepted).length;

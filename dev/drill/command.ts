@@ -95,7 +95,7 @@ const answersOf = (seed: number, { facts: { operations } }: Verdict): string =>
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-/** Prints the first things that are wrong, and one line, for the tables in docs/reliability.md. */
+/** Prints the first things that are wrong, and one line on the whole drill. */
 function report(wrong: readonly string[], summary: string): void {
   for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
   if (wrong.length > 0) process.exitCode = 1;

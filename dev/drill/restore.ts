@@ -32,7 +32,7 @@ export interface RestoreOptions {
 export interface RestoreResult {
   /** What is not as it must be, the first first. */
   wrong: string[];
-  /** One line, for docs/reliability.md. */
+  /** One line on the whole drill. */
   summary: string;
 }
 

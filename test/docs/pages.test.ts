@@ -8,7 +8,6 @@ import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
 import { PROFILE_SETTINGS } from '../../src/temporal/profile.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { taskQueuesOf } from '../../src/workflows/flows.ts';
-import { actionsPage, costs } from '../../tools/generateActionsDoc.ts';
 import { errorsHtml, errorsPage } from '../../tools/generateErrorsDoc.ts';
 import { railsPage } from '../../tools/generateRailsDoc.ts';
 import { routeCases } from '../support/routes.ts';
@@ -54,13 +53,6 @@ test('every code of the catalog is thrown somewhere', () => {
   expect(Object.keys(CATALOG).filter((code) => !isThrown(code))).toEqual([]);
 });
 
-test('every test that docs/reliability.md names as a proof exists', () => {
-  const named = [...read('docs/reliability.md').matchAll(/`(test\/[a-zA-Z/]+)(?:\.slow)?`/g)].map(([, name]) => name);
-  expect(named.length).toBeGreaterThan(100);
-  const files = new Set(globSync('test/**/*.test.ts').map((file) => file.replace(/(\.slow)?\.test\.ts$/, '')));
-  expect(named.filter((name) => !files.has(name ?? ''))).toEqual([]);
-});
-
 test('docs/configuration.md names the suffix of every task queue', () => {
   const row = read('docs/configuration.md').match(/^\| `TEMPORAL_TASK_QUEUE` .*$/m)?.[0] ?? '';
   const suffixes = taskQueuesOf('').filter((suffix) => suffix !== '');
@@ -87,30 +79,6 @@ test('docs/contract.md lists every route with an API key in its table of scopes'
     .filter((path) => !/^\/(webhook-endpoints|events|simulations|rails)/.test(path))
     .map((path) => path.replace(/^\/wallets\/:id\/(deposit-account|deposits|transactions)$/, '…/$1'));
   expect(names.filter((path) => !table.includes(path))).toEqual([]);
-});
-
-test('docs/performance/actions.md is the output of tools/generateActionsDoc.ts', () => {
-  expect(read('docs/performance/actions.md')).toBe(actionsPage());
-});
-
-test('every test file that docs/reliability.md names exists', () => {
-  const named = [...read('docs/reliability.md').matchAll(/`(test\/[a-zA-Z/]+)`/g)].map(
-    ([, file]) => `${file}{,.slow}.test.ts`,
-  );
-  expect(named.length).toBeGreaterThan(30);
-  expect(named.filter((file) => globSync(file, { cwd: new URL('../..', import.meta.url) }).length === 0)).toEqual([]);
-});
-
-test('a settled payment costs exactly one start, one timer, one signal and one activity', () => {
-  const settled = costs().find(({ ending }) => ending === 'payment-settled');
-  expect(settled?.actions).toEqual({
-    starts: 1,
-    activities: 1,
-    signals: 1,
-    timers: 1,
-    'search attributes': 0,
-    updates: 0,
-  });
 });
 
 test('docs/configuration.md lists exactly the settings of src/config.ts', () => {

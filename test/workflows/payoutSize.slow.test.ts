@@ -5,10 +5,10 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
-import { countActions } from '../../tools/generateActionsDoc.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { suggestContinueAsNew } from '../support/suggestions.ts';
+import { countActions } from '../support/temporalActions.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { ObedientBank } from './payoutBank.ts';
 

@@ -64,7 +64,6 @@ export const CONTENTS: readonly Group[] = [
     'docs/kubernetes.md': 'Kubernetes',
     'docs/reliability.md': 'Reliability',
     'docs/performance.md': 'Performance',
-    'docs/performance/simulation.md': 'A large year, calculated',
     'SECURITY.md': 'Security',
   }),
   group('Development', {
