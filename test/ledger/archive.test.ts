@@ -17,7 +17,7 @@ import { archiveCheck } from '../../src/verification/archives.ts';
 import { sealCheck, sealNext } from '../../src/verification/seals.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { OPERATORS } from '../support/operators.ts';
-import { monthAgo, postedInMonth, startOfMonth } from '../support/pastMonths.ts';
+import { monthAgo, startOfMonth } from '../support/pastMonths.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from './books.ts';
 import './seed.ts';
 
@@ -396,26 +396,6 @@ test('a verification during which postings are archived and restored finds nothi
     expect(verification.findings).toEqual([]);
     await Promise.all(moving);
   } while (moves < 2);
-});
-
-test('a return that names an archived transaction is refused with the reason, and posted when that is restored', async () => {
-  const other = await openBooks();
-  await other.owner`INSERT INTO organisations (organisation_id, name) VALUES (${other.book.organisationId}, 'Ada')`;
-  const wallet = await newWallet(other, { balance: 100 });
-  const hold = move(other.book, wallet, 'in_transit:withdrawals', 60);
-  const keyOf = (movement: typeof hold): string => movement.transaction?.key ?? '';
-  await expectPosted(other.journal.post(hold));
-  const completion = move(other.book, 'in_transit:withdrawals', RAIL, 60, { resolves: keyOf(hold) });
-  await expectPosted(other.journal.post(completion));
-  await postedInMonth(other.url, other.book, FIRST);
-  await archiveMonth(other.owner, other.book, FIRST, folder, NGOZI);
-  const returned = move(other.book, RAIL, wallet, 60, { reverses: keyOf(completion) });
-  const refusal = await other.journal.post(returned).then(() => null, violatedCheck);
-  expect(refusal).toBe('named_transaction_archived');
-  await restoreMonth(other.owner, other.book, FIRST, folder, NGOZI);
-  await expectPosted(other.journal.post(returned));
-  expect((await verify(other.sql, [...bookChecks(), sealCheck(), archiveCheck])).findings).toEqual([]);
-  await other.close();
 });
 
 test('not even the owner may delete a posting that is not archived', async () => {

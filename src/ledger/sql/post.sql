@@ -1,4 +1,4 @@
--- version 12
+-- version 13
 -- ledger.post: the only function that moves money. It takes a batch of movements and returns a row, with the reason,
 -- for each movement that was not posted; no rows mean that all were posted. A movement is a transaction with its
 -- postings and everything that is committed with it (resource rows, events, outbox messages, the idempotency outcome).
@@ -235,12 +235,6 @@ BEGIN
           WHERE o.organisation_id = organisation AND o.transaction_id = named.origin
         )
       )) THEN
-        IF NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = organisation AND p.transaction_id = named.id)
-          OR NOT EXISTS (SELECT FROM ledger.postings p WHERE p.organisation_id = organisation AND p.transaction_id = named.origin)
-        THEN
-          RAISE EXCEPTION 'the postings of % are archived: restore them ("named_transaction_archived")', named.key
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'named_transaction_archived';
-        END IF;
         RAISE EXCEPTION 'the postings are not the mirror of those of % ("mirrors_named_transaction")', named.key USING ERRCODE = 'check_violation', CONSTRAINT = 'mirrors_named_transaction';
       END IF;
     END LOOP;
