@@ -1,7 +1,7 @@
 // The configuration of `npm test`: native ES modules, type stripping as in Node, and one Postgres and one Temporal
 // server for all test files.
 
-// `npm run test:slow`, and `npm test` when a path on its command line names them (docs/decisions/0053-slow-tests.md).
+// `npm run test:slow`, and `npm test` when a path on its command line names them (docs/decisions/0027-slow-tests.md).
 const namesSlowTests = process.argv.slice(2).some((argument) => argument.includes('.slow'));
 const SLOW_TESTS = '\\.slow\\.test\\.ts$';
 

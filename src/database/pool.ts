@@ -1,5 +1,5 @@
 // Connection pools to Postgres. A movement of money is always a single statement, never a transaction callback in
-// JavaScript (docs/decisions/0001), so a plain pool is sufficient.
+// JavaScript (docs/decisions/0001-one-statement-moves-money.md), so a plain pool is sufficient.
 import postgres from 'postgres';
 import { serversOf } from './primary.ts';
 import { createSockets, IDLE_SECONDS, needsTypes, STATEMENT_MAX_MS, type TypeOptions } from './socket.ts';

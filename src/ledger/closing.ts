@@ -1,5 +1,6 @@
 // Closes accounting days: the balance of every account at the end of each day, by which a report on an old date costs
-// the same as on a new one; and accounting periods, which are months (docs/decisions/0016).
+// the same as on a new one; and accounting periods, which are months
+// (docs/decisions/0009-verification-seals-and-dates.md).
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';

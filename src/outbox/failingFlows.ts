@@ -1,5 +1,5 @@
 // Finds open flows with a task that does not get done, for whatever reason, and keeps them in a table, where
-// `attention list` and a gauge read them (docs/decisions/0011-sweeper.md).
+// `attention list` and a gauge read them (docs/decisions/0013-recovery-of-flows.md).
 import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import { inBatches } from '../concurrency/batches.ts';

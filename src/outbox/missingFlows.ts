@@ -1,5 +1,5 @@
-// Finds open resources that have no flow, because it was terminated, cancelled or deleted, or because Temporal lost
-// it, and restarts their flows through the outbox (docs/decisions/0011-sweeper.md). Safe to run at any time and
+// Finds open resources that have no flow, because it was terminated, cancelled or deleted, or because Temporal lost it,
+// and restarts their flows through the outbox (docs/decisions/0013-recovery-of-flows.md). Safe to run at any time and
 // concurrently.
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';

@@ -39,7 +39,7 @@ export interface FlowMessage {
   urgent?: true;
   /**
    * ISO time until which the flow only waits for its first signal. Until then, or that signal, the server keeps the
-   * flow without a task for a worker (decision 21).
+   * flow without a task for a worker (docs/decisions/0014-priorities-and-worker-roles.md).
    */
   idleUntil?: string;
 }

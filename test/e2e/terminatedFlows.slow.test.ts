@@ -29,7 +29,7 @@ const SWEEP_EVERY_MS = 500;
 /**
  * Together with the delivery below, these run every step of every kind of flow. None has a late return: its signal
  * could reach a flow at the moment at which it is ended here, and would be left for reconciliation to find
- * (docs/decisions/0011-sweeper.md).
+ * (docs/decisions/0013-recovery-of-flows.md).
  */
 const TERMINATED = [
   'payment-partialThenSettled',

@@ -1,6 +1,6 @@
 // The numbers of entries: gapless in the order in which an account was locked, and the order of statements, balances as
 // of a time, reports and verification, whatever the ids of postings and accounts are. Ids go down here as they do when
-// a book moves to a node whose sequence, or whose clock, is behind (docs/decisions/0055-numbers-of-entries.md).
+// a book moves to a node whose sequence, or whose clock, is behind (docs/decisions/0005-entry-numbers.md).
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { verifyLedger } from '../../src/ledger/bookChecks.ts';

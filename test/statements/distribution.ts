@@ -1,5 +1,5 @@
 // What a distributed Postgres refuses that a plain one accepts, as rules over the text of a statement
-// (docs/decisions/0056-right-on-citus-too.md). Each rule returns what is wrong with the statement.
+// (docs/decisions/0008-citus-is-a-deployment.md). Each rule returns what is wrong with the statement.
 import {
   type Block,
   blocksOf,

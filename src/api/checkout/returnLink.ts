@@ -1,4 +1,4 @@
-// The address to which a payment page leads back (docs/decisions/0050-signed-return-links.md): the caller's own, with
+// The address to which a payment page leads back (docs/decisions/0025-payment-page.md): the caller's own, with
 // what became of the payment, signed as a webhook is.
 import type { Environment } from '../../money.ts';
 import type { signatureHeaders } from '../../webhooks/signature.ts';

@@ -1,6 +1,7 @@
-// Holds back the 429 of an overloaded process (docs/decisions/0063). A refusal costs a quarter of the time of a
-// transfer, so callers that send again at once, without regard to Retry-After, would slow down those that are served.
-// A caller waits for its answer, so an answer that is held limits how often each of its connections can ask.
+// Holds back the 429 of an overloaded process (docs/decisions/0023-keys-limits-and-request-log.md). A refusal costs a
+// quarter of the time of a transfer, so callers that send again at once, without regard to Retry-After, would slow down
+// those that are served. A caller waits for its answer, so an answer that is held limits how often each of its
+// connections can ask.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context, Next } from 'koa';
 

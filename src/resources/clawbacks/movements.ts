@@ -1,6 +1,6 @@
 // Clawbacks: the bank has paid a transfer that it had reported as failed, so what was put back is taken again, as far
 // as the wallet goes. The rest stands in receivable:bank, and a review case that holds no money names it
-// (docs/decisions/0018-clawbacks.md).
+// (docs/decisions/0012-returned-and-recovered-money.md).
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, BANK_RECEIVABLE, FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';

@@ -1,5 +1,6 @@
 // `listen`: prints each event of the sandbox as it happens, and sends it to the developer's own server, signed on this
-// machine (decision 52). It reads GET /events, so it needs neither an endpoint nor an address that the service reaches.
+// machine (docs/decisions/0026-developer-command-line.md). It reads GET /events, so it needs neither an endpoint nor an
+// address that the service reaches.
 import type { Command } from 'commander';
 import { type Event, pagesOf } from '../../../typescript/src/index.ts';
 import { addCommand, eventTypesOf, sinceOf, targetOf } from '../command.ts';
