@@ -53,16 +53,13 @@ export async function openBook(
   const hot = environment === 'live' ? organisation.liveSettlementWalletId : organisation.settlementWalletId;
   const wallets = Array.from({ length: count }, newUuid);
   await sql`
-    WITH wallet AS (
-      INSERT INTO wallets (organisation_id, environment, id, kind, email, kyc_status, created_at)
-      SELECT ${book.organisationId}, ${book.environment}, id, 'end_user', 'customer@example.com', 'tier1', now()
-      FROM unnest(${wallets}::uuid[]) AS w (id)
-      RETURNING *
-    ), account AS (
-      SELECT ledger.open_account(organisation_id, environment, account_code, true) AS id FROM wallet
-    )
-    SELECT count(ledger.verify_account(${book.organisationId}, id, ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX}))
-    FROM account`;
+    SELECT ledger.create_wallet(${book.organisationId}, ${book.environment}, id, 'end_user', 'customer@example.com',
+                                NULL, NULL, NULL, now())
+    FROM unnest(${wallets}::uuid[]) AS w (id)`;
+  await sql`
+    SELECT ledger.record_kyc(${book.organisationId}, ${book.environment}, id, 'sealed', ${TIER1_BALANCE_MAX},
+                             ${TIER1_POSTING_MAX})
+    FROM unnest(${wallets}::uuid[]) AS w (id)`;
   await Promise.all([
     fund(journal, book, hot, HOT_BALANCE),
     ...wallets.map((wallet) => fund(journal, book, wallet, OPENING_BALANCE)),

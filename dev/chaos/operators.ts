@@ -88,10 +88,9 @@ export class Operators {
 export function runCommand(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
-  cli = CLI,
 ): Promise<{ output: unknown; failure: string | null }> {
   return new Promise((resolve) => {
-    const args = [cli, ...words, '--json'];
+    const args = [CLI, ...words, '--json'];
     execFile(process.execPath, args, { env, timeout: PATIENCE_MS }, (error, stdout, stderr) => {
       const output = stdout === '' ? null : JSON.parse(stdout);
       if (error === null) resolve({ output, failure: null });

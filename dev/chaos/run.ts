@@ -12,9 +12,9 @@ import { canFillDisk, inject } from './faults.ts';
 import { OUTGOING } from './invariants.ts';
 import { judge } from './judge.ts';
 import { Operators } from './operators.ts';
+import { createParticipants } from './participants.ts';
 import { describeFault, makePlan, type Plan, type PlanOptions, type Timed } from './plan.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './receiver.ts';
-import { enterRelease } from './release.ts';
 import { type ChaosStack, startChaosStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
 
@@ -51,8 +51,6 @@ export type DrillOptions = Omit<ChaosOptions, 'drill'>;
 export interface Drill {
   /** A database that the drill has started and stops. */
   database?: { url: string; ownerUrl: string };
-  /** The folder of an earlier release, which the stack starts with. */
-  release?: string;
   atMs: number;
   /** Resolves when it has healed. */
   happen: (stack: ChaosStack) => Promise<void>;
@@ -89,7 +87,6 @@ export async function startChaosRun({ say, logFolder, drill, ...options }: Chaos
     clocks: plan.clocks,
     logFolder,
     database: drill?.database,
-    release: drill?.release,
     say: (line) => say(`          ${line}`),
     onGiveUp: (reason) => {
       crashes.push(`a process is not started again: ${reason}`);
@@ -145,7 +142,10 @@ async function enter(
   say: (line: string) => void,
 ): Promise<Actors> {
   const { apiUrls, settings } = stack;
-  const { organisationId, apiKey, operatorKeys } = await enterRelease(stack);
+  const { organisationId, apiKey, operatorKeys } = await createParticipants(stack.sql, {
+    name: 'Chaos',
+    operators: ['chaos'],
+  });
   const callers = new Callers(apiUrls, apiKey);
   const endpoint = await callers.ask('POST', '/webhook-endpoints', { url: receiver.url });
   if (endpoint === null) throw new Error('the webhook endpoint was refused');

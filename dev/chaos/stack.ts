@@ -16,9 +16,9 @@ import { startTemporal, workerPolls } from '../temporal.ts';
 import { findTemporal } from '../temporalInstall.ts';
 import { until } from '../until.ts';
 import { APPLICATIONS, type Application, isWorker, LINKS, type Link, type Part, type Plan } from './plan.ts';
-import { mainOf, runIn, THIS_RELEASE } from './release.ts';
 import { startTcpProxy, type TcpProxy } from './tcpProxy.ts';
 
+const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
 const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
 const TASK_QUEUE = 'chaos';
 const RESTART_DELAY_MS = 300;
@@ -54,8 +54,9 @@ export interface ChaosStack {
   apiUrls: string[];
   directUrls: string[];
   links: Record<Link, TcpProxy>;
-  /** The folder of the release that it starts with. */
-  release: string;
+  /** The folder of its files, which is removed at the end. */
+  folder: string;
+  ownerUrl: string;
   /** As the database owner, not through a proxy. */
   sql: Sql;
   temporalAddress: string;
@@ -68,10 +69,8 @@ export interface ChaosStack {
   /** Stops the applications, as a deployment does, until they are started again. */
   stopApplications: () => Promise<void>;
   startApplications: () => Promise<void>;
-  /** Applies the migrations of this release, while the applications run. */
-  migrate: () => Promise<void>;
-  /** Stops an application, and starts it from this release. */
-  upgrade: (part: Application) => Promise<void>;
+  /** Stops an application, and starts it from the folder of another release. */
+  upgrade: (part: Application, release: string) => Promise<void>;
   /** Runs `act` on the files of Temporal while it does not run, after `kill -9`. */
   whileTemporalIsDown: (act: (databaseFile: string) => void) => Promise<void>;
   stop: () => Promise<void>;
@@ -86,8 +85,6 @@ interface Options {
   onGiveUp: (reason: string) => void;
   /** A database that is not the stack's own: its applications connect to it directly. */
   database?: { url: string; ownerUrl: string } | undefined;
-  /** The folder of an earlier release, to start with. */
-  release?: string | undefined;
 }
 
 export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Options): Promise<ChaosStack> {
@@ -125,10 +122,8 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     options.database ?? startOwn(),
     startTemporal(supervisor, { program, databaseFile }),
   ]);
-  const release = options.release ?? THIS_RELEASE;
   const urls = { DATABASE_URL: database.url, OWNER_DATABASE_URL: database.ownerUrl };
-  if (release === THIS_RELEASE) await migrate(database.ownerUrl);
-  else await runIn(release, ['migrate'], { ...process.env, ...urls });
+  await migrate(database.ownerUrl);
   const sql = connect(database.ownerUrl, { connectionsMax: 3, role: 'owner' });
 
   const ports: number[] = [];
@@ -169,12 +164,12 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     };
   };
   const polls = (since: Date): Promise<boolean> => workerPolls(temporal.address, DEFAULT_NAMESPACE, TASK_QUEUE, since);
-  const startApplication = async (part: Application, from: string): Promise<void> => {
+  const startApplication = async (part: Application, release = THIS_RELEASE): Promise<void> => {
     await supervisor.start({
       name: part,
       kind: 'application',
       command: process.execPath,
-      args: [mainOf(from, part)],
+      args: [path.join(release, 'src', isWorker(part) ? 'worker' : 'api', 'main.ts')],
       env: settingsOf(part),
       stopSignal: 'SIGTERM',
       stopWithinMs: 15_000,
@@ -183,7 +178,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     });
   };
   const startApplications = async (): Promise<void> => {
-    await Promise.all(APPLICATIONS.map((part) => startApplication(part, release)));
+    await Promise.all(APPLICATIONS.map((part) => startApplication(part)));
   };
   await startApplications();
 
@@ -191,7 +186,8 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     apiUrls: [links['callers to api-1'].url, links['callers to api-2'].url],
     directUrls,
     links,
-    release,
+    folder,
+    ownerUrl: database.ownerUrl,
     sql,
     temporalAddress: temporal.address,
     settings: { ...common, ...urls, TEMPORAL_ADDRESS: temporal.address, MANILLA_HOME: folder },
@@ -215,12 +211,9 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     stopApplications: async () => {
       await Promise.all(APPLICATIONS.map((part) => supervisor.dismiss(part)));
     },
-    migrate: async () => {
-      await migrate(database.ownerUrl);
-    },
-    upgrade: async (part) => {
+    upgrade: async (part, release) => {
       await supervisor.dismiss(part);
-      await startApplication(part, THIS_RELEASE);
+      await startApplication(part, release);
     },
     whileTemporalIsDown: async (act) => {
       for (const { name, pid } of running) if (name === 'temporal') process.kill(pid, 'SIGKILL');

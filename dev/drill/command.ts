@@ -2,7 +2,6 @@
 // traffic, restores, and an upgrade under traffic, each on a stack of its own (docs/reliability.md). Prints what
 // happens, and the first thing that is wrong.
 import { randomInt } from 'node:crypto';
-import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isAccepted } from '../chaos/judge.ts';
 import type { DrillOptions, Verdict } from '../chaos/run.ts';
@@ -56,13 +55,10 @@ program
   });
 
 onTraffic(
-  program
-    .command('upgrade')
-    .description('upgrades an earlier release to this one, while both serve')
-    .requiredOption('--from <folder>', 'a checkout of the earlier release, in which `node dev/bootstrap.mjs` has run'),
+  program.command('upgrade').description('upgrades this release to a made-up next one, while both serve'),
   60,
-).action(async ({ from, ...flags }: TrafficFlags & { from: string }) => {
-  const { verdict, outages, migratedMs } = await upgrade({ ...optionsOf(flags), from: path.resolve(from) });
+).action(async (flags: TrafficFlags) => {
+  const { verdict, outages, migratedMs } = await upgrade(optionsOf(flags));
   report([...outages, ...verdict.wrong], `${answersOf(flags.seed, verdict)}; migrated in ${inSeconds(migratedMs)}`);
 });
 

@@ -1,21 +1,19 @@
-// The drill of an upgrade from an earlier release: its processes serve traffic while the migrations of this release are
-// applied, processes of both releases serve it side by side, and those of this release end what the earlier accepted.
+// The drill of an upgrade to a made-up next release: the processes of this release serve traffic while its migrations
+// are applied, processes of both serve side by side, and those of the next release end what this one accepted.
+import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import type { Application } from '../chaos/plan.ts';
 import { type ChaosRun, type DrillOptions, startChaosRun, type Verdict } from '../chaos/run.ts';
 import type { ChaosStack } from '../chaos/stack.ts';
+import { writeNextRelease } from './nextRelease.ts';
 
-/** In this order: the processes of the earlier release run on the new tables, then beside this release, then end. */
+/** In this order: the processes of this release run on the new tables, then beside the next one, then end. */
 const FIRST: readonly Application[] = ['api-1', 'worker-1'];
 const LAST: readonly Application[] = ['worker-2', 'api-2'];
 const SIDE_BY_SIDE_MS = 5_000;
 /** The migration is this share of the run after its start. */
 const AT = 0.25;
-
-export interface UpgradeOptions extends DrillOptions {
-  /** The folder of the earlier release, with its packages. */
-  from: string;
-}
 
 export interface UpgradeResult {
   verdict: Verdict;
@@ -24,28 +22,37 @@ export interface UpgradeResult {
   outages: readonly string[];
 }
 
-export async function upgrade({ from, say, ...options }: UpgradeOptions): Promise<UpgradeResult> {
+export async function upgrade({ say, ...options }: DrillOptions): Promise<UpgradeResult> {
   let run: ChaosRun | undefined;
   let migratedMs = 0;
   const happen = async (stack: ChaosStack): Promise<void> => {
+    const release = path.join(stack.folder, 'next');
+    writeNextRelease(release);
     const startedAt = Date.now();
-    await stack.migrate();
+    await migrateTo(release, stack.ownerUrl);
     migratedMs = Date.now() - startedAt;
-    say(`          the migrations of this release are applied, in ${(migratedMs / 1000).toFixed(1)} s`);
+    say(`          the migrations of the next release are applied, in ${(migratedMs / 1000).toFixed(1)} s`);
     await wait(SIDE_BY_SIDE_MS);
     for (const parts of [FIRST, LAST]) {
       for (const part of parts) {
-        await stack.upgrade(part);
-        say(`          ${part} is of this release`);
+        await stack.upgrade(part, release);
+        say(`          ${part} is of the next release`);
       }
       await wait(SIDE_BY_SIDE_MS);
     }
   };
   try {
-    run = await startChaosRun({ ...options, say, drill: { release: from, atMs: options.seconds * 1000 * AT, happen } });
+    run = await startChaosRun({ ...options, say, drill: { atMs: options.seconds * 1000 * AT, happen } });
     await run.play();
     return { verdict: await run.judge(), migratedMs, outages: run.outages() };
   } finally {
     await run?.stop();
   }
+}
+
+/** The release's own code migrates: it finds its files beside itself. */
+async function migrateTo(release: string, ownerUrl: string): Promise<void> {
+  const file = pathToFileURL(path.join(release, 'src/database/migrate.ts')).href;
+  const { migrate } = (await import(file)) as typeof import('../../src/database/migrate.ts');
+  await migrate(ownerUrl);
 }

@@ -207,9 +207,8 @@ interface AccountScan {
   code: AccountCode;
   /** Stored balance; null for an account with a derived balance. */
   balance: string | null;
-  /** The last number of the account, and the one above which they have no gap; null for a derived balance. */
+  /** The last number of the account; null for a derived balance. */
   lastNumber: string | null;
-  numberedAfter: string | null;
   /** The entry up to which they are read: the last one of a stored balance, else the last one that is final. */
   until: string;
   /** Number of the last entry that was read. */
@@ -238,10 +237,8 @@ async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: H
   if (scans.some(({ isRead }) => !isRead)) return { ...place, scans };
 
   const sums = { ...place.sums };
-  for (const { environment, code, balance, sum, finalSum, until, lastNumber, numberedAfter } of scans) {
-    // An account that is older than the numbers and has posted nothing since ends with an id that is not above them.
-    const isUnnumbered = lastNumber === numberedAfter && BigInt(until) <= BigInt(lastNumber ?? 0);
-    if (lastNumber !== null && until !== lastNumber && !isUnnumbered) {
+  for (const { environment, code, balance, sum, finalSum, until, lastNumber } of scans) {
+    if (lastNumber !== null && until !== lastNumber) {
       add('ENTRY_MISSING', { environment, code }, `${lastNumber} as the last number`, until);
     }
     const actual = BigInt(balance ?? sum);
@@ -283,7 +280,6 @@ async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promi
   const accounts = await sql<Row[]>`
     SELECT a.id::text, a.environment, a.code, a.balance::text,
            CASE WHEN a.balance IS NOT NULL THEN a.last_number::text END AS last_number,
-           CASE WHEN a.balance IS NOT NULL THEN a.numbered_after::text END AS numbered_after,
            coalesce(o.last_number, 0)::text AS last, coalesce(o.balance, 0)::text AS sum,
            (CASE WHEN a.balance IS NULL THEN ${books.lastPosting}::text::bigint
                  ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), o.last_number, 0) END)::text AS until
@@ -336,13 +332,12 @@ async function readEntries(scope: Scope, { scans }: AccountsPlace): Promise<Acco
     WITH entries AS (
       SELECT a.id, e.*,
              CASE WHEN a.has_balance THEN e.change + coalesce(lag(e.after, 1, a.before) OVER account, 0) END AS expected,
-             CASE WHEN e.number > a.numbered_after THEN greatest(lag(e.number, 1, a.last) OVER account, a.numbered_after) END AS previous
+             CASE WHEN a.has_balance THEN lag(e.number, 1, a.last) OVER account END AS previous
       FROM (
         SELECT unnest(${unread.map(({ id }) => id)}::text[]::bigint[]) AS id,
                unnest(${unread.map(({ last }) => last)}::text[]::bigint[]) AS last,
                unnest(${unread.map(({ until }) => until)}::text[]::bigint[]) AS until,
                unnest(${unread.map(({ before }) => before)}::text[]::bigint[]) AS before,
-               unnest(${unread.map(({ numberedAfter }) => numberedAfter)}::text[]::bigint[]) AS numbered_after,
                unnest(${unread.map(({ balance }) => String(balance !== null))}::text[]::boolean[]) AS has_balance
       ) a
       CROSS JOIN LATERAL (

@@ -6,8 +6,8 @@ export type Side = 'debit' | 'credit';
 
 /**
  * SQL: the number of an entry, which orders the entries of its account and is what the indexes `entries_by_debit` and
- * `entries_by_credit` have. 1, 2, 3 … where the account has a stored balance. Where it has a derived one, and in what
- * was posted before there were numbers, the id of the posting (docs/decisions/0005-entry-numbers.md).
+ * `entries_by_credit` have. 1, 2, 3 … where the account has a stored balance; where it has a derived one, the id
+ * of the posting (docs/decisions/0005-entry-numbers.md).
  */
 export const entryNumber = (sql: Sql, side: Side): postgres.Fragment =>
   side === 'debit' ? sql`coalesce(debit_number, id)` : sql`coalesce(credit_number, id)`;

@@ -204,15 +204,11 @@ async function readSeals(
       AND previous.environment = s.environment AND previous.number = s.number - 1
     CROSS JOIN LATERAL (
       SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,
-             -- Version 1 has the order of the ids, and version 2 that of the digests.
-             string_agg(d.digest, '' ORDER BY CASE s.version WHEN 1 THEN p.id END, d.digest) AS digests
+             string_agg(d.digest, '' ORDER BY d.digest) AS digests
       FROM ledger.postings p
       JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
       CROSS JOIN LATERAL (
-        SELECT CASE s.version
-                 WHEN 1 THEN ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
-                 ELSE ledger.posting_digest_2(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
-               END AS digest OFFSET 0
+        SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest OFFSET 0
       ) d
       WHERE NOT s.is_archived AND ${ofBook}
         AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until

@@ -21,6 +21,7 @@ const onCoordinator = listed('on_coordinator');
 /** Of a payment, by column. */
 const paymentColumns = {
   method: 'bank_transfer',
+  on_mismatch: 'hold',
   status: 'pending',
   base_amount: 1_000,
   fee: 0,

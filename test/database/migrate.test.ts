@@ -64,12 +64,12 @@ test('a database of a newer version is refused and left unchanged', async () => 
 test('a failed file leaves no changes and is applied by the next run', async () => {
   const database = await createEmptyDatabase();
   // A table of the second file exists already.
-  await withOwner(database.url, (sql) => sql`CREATE TABLE payments ()`);
-  await expect(migrate(ownerOf(database.url))).rejects.toThrow('relation "payments" already exists');
+  await withOwner(database.url, (sql) => sql`CREATE TABLE adjustments ()`);
+  await expect(migrate(ownerOf(database.url))).rejects.toThrow('relation "adjustments" already exists');
   await withOwner(database.url, async (sql) => {
     expect((await recorded(sql)).map(({ name }) => name)).toEqual(FILES.slice(0, 1));
-    expect(await sql`SELECT to_regclass('wallets') AS wallets`).toEqual([{ wallets: null }]);
-    await sql`DROP TABLE payments`;
+    expect(await sql`SELECT to_regclass('fee_sweeps') AS sweeps`).toEqual([{ sweeps: null }]);
+    await sql`DROP TABLE adjustments`;
   });
   expect(await migrate(ownerOf(database.url))).toEqual({ applied: [...FILES.slice(1), ...FUNCTIONS] });
   await database.drop();

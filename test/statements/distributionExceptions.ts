@@ -18,6 +18,3 @@ export const EXCEPTIONS: Exception[] = [
     reason: 'the columns of wallets, of which none is a function',
   },
 ];
-
-/** Functions in SQL that read or write a table: for earlier processes. */
-export const FUNCTIONS_IN_SQL = ['last_final_posting', 'verify_account'];

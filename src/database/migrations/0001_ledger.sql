@@ -37,6 +37,20 @@ $$;
 REVOKE ALL ON FUNCTION ledger.public_id FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.public_id TO manilla_app;
 
+-- The id of a posting that is posted at this time.
+CREATE FUNCTION ledger.posting_id(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (extract(epoch FROM at) * 1000000)::bigint;
+REVOKE ALL ON FUNCTION ledger.posting_id FROM PUBLIC;
+
+-- Transactions and postings are append-only, for the owner too: a correction is a new transaction that reverses the
+-- wrong one. The function is here and not in src/ledger/sql/, because the triggers in the numbered files need it.
+CREATE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% is append-only: post a reversing transaction instead', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+REVOKE ALL ON FUNCTION ledger.refuse_change FROM PUBLIC;
+
 CREATE TABLE organisations (
   organisation_id uuid PRIMARY KEY,
   name            text NOT NULL,
@@ -55,6 +69,7 @@ CREATE TABLE ledger.accounts (
   id              bigint GENERATED ALWAYS AS IDENTITY,
   code            ledger.account_code NOT NULL,
   balance         bigint,
+  last_number     bigint NOT NULL DEFAULT 0,
   status          text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'frozen', 'closed')),
   verified        boolean NOT NULL DEFAULT true,
   balance_max     bigint CHECK (balance_max > 0),
@@ -77,6 +92,8 @@ COMMENT ON TABLE ledger.accounts IS
 COMMENT ON COLUMN ledger.accounts.balance IS
   'Kobo, credits less debits, at most 2^53 - 1. NULL: a platform account with a derived balance, the sum of its '
   'postings; its row is never locked.';
+COMMENT ON COLUMN ledger.accounts.last_number IS
+  'The number of the newest entry. Without meaning for an account with a derived balance.';
 COMMENT ON COLUMN ledger.accounts.status IS
   'active; frozen (no postings except exempt credits, such as refunds); closed (no postings ever again).';
 COMMENT ON COLUMN ledger.accounts.verified IS
@@ -93,52 +110,102 @@ CREATE TABLE ledger.transactions (
   key             text NOT NULL,
   kind            text NOT NULL,
   resource        text NOT NULL,
+  resolves        uuid,
   reverses        uuid,
   effective_at    timestamptz(3) NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT transaction_key_unique UNIQUE (key, organisation_id, environment)
 );
-CREATE UNIQUE INDEX one_reversal_per_transaction ON ledger.transactions (organisation_id, reverses) WHERE reverses IS NOT NULL;
+-- Enforces that a hold is resolved once, and that a transaction is reversed once.
+CREATE UNIQUE INDEX resolved_or_reversed_once
+  ON ledger.transactions (organisation_id, coalesce(resolves, reverses)) WHERE coalesce(resolves, reverses) IS NOT NULL;
 COMMENT ON TABLE ledger.transactions IS 'One business event, immutable. Its postings are the amounts that it moved.';
 COMMENT ON COLUMN ledger.transactions.key IS
   'The business key, unique in a book: a repeated posting with the same key changes nothing.';
 COMMENT ON COLUMN ledger.transactions.resource IS 'Public id of the resource that caused it, for example a payment.';
+COMMENT ON COLUMN ledger.transactions.resolves IS
+  'The hold that it completes. A failure reverses the hold, and a late return reverses the completion.';
+COMMENT ON COLUMN ledger.transactions.reverses IS 'The transaction that it reverses: its postings mirror those.';
 COMMENT ON COLUMN ledger.transactions.effective_at IS
   'When the business event happened; created_at is when the row was written.';
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.transactions FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE ledger.postings (
   organisation_id      uuid NOT NULL,
   environment          text NOT NULL,
-  id                   bigint GENERATED ALWAYS AS IDENTITY,
+  id                   bigint NOT NULL,
   transaction_id       uuid NOT NULL,
   debit_account_id     bigint NOT NULL,
   credit_account_id    bigint NOT NULL,
   amount               bigint NOT NULL CHECK (amount > 0),
+  debit_number         bigint,
+  credit_number        bigint,
   debit_balance_after  bigint CHECK (debit_balance_after >= 0),
   credit_balance_after bigint CHECK (credit_balance_after >= 0),
   created_at           timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, transaction_id, id),
   CONSTRAINT two_accounts CHECK (debit_account_id <> credit_account_id)
 );
--- An account belongs to one organisation, so these need no organisation_id. Account statements and `ledger verify` read
--- the postings of an account in this order.
-CREATE INDEX postings_by_debit ON ledger.postings (debit_account_id, id);
-CREATE INDEX postings_by_credit ON ledger.postings (credit_account_id, id);
+-- For seals, which read the newest postings of all books. A BRIN index: postings are appended in the order of their times.
+CREATE INDEX postings_by_time
+  ON ledger.postings USING brin (created_at) WITH (pages_per_range = 32, autosummarize = on);
+-- The entries of an account in their order. Statements, balances as of a time and `ledger verify` read them. An
+-- account belongs to one organisation, so these need no organisation_id.
+CREATE INDEX entries_by_debit ON ledger.postings (debit_account_id, coalesce(debit_number, id));
+CREATE INDEX entries_by_credit ON ledger.postings (credit_account_id, coalesce(credit_number, id));
 COMMENT ON TABLE ledger.postings IS
   'One amount from a debited to a credited account: balanced by construction, append-only.';
+COMMENT ON COLUMN ledger.postings.id IS
+  'Orders the postings of a transaction: the microsecond since 1970 at which it was posted, counted on within a '
+  'statement. Not unique.';
+COMMENT ON COLUMN ledger.postings.debit_number IS
+  'The number of the entry in the debited account: 1, 2, 3 … under its lock. NULL for an account with a derived '
+  'balance, whose entries the id orders.';
+COMMENT ON COLUMN ledger.postings.credit_number IS 'The number of the entry in the credited account, likewise.';
 COMMENT ON COLUMN ledger.postings.debit_balance_after IS
   'Balance of the debited account after this posting; NULL for an account with a derived balance.';
-
--- Transactions and postings are append-only, for the owner too: a correction is a new transaction that reverses the
--- wrong one. The function is here and not in src/ledger/sql/, because the triggers in the numbered files need it.
-CREATE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  RAISE EXCEPTION '% is append-only: post a reversing transaction instead', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
-END
-$$;
-REVOKE ALL ON FUNCTION ledger.refuse_change FROM PUBLIC;
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.transactions FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+COMMENT ON COLUMN ledger.postings.created_at IS
+  'When it was posted, read while its accounts were locked. So the entries of an account with a stored balance have the '
+  'same order by time as by number.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.postings FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
-GRANT SELECT ON ledger.accounts, ledger.transactions, ledger.postings TO manilla_app;
+CREATE FUNCTION ledger.refuse_seal_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' AND OLD.published_at IS NULL AND to_jsonb(OLD) - 'published_at' = to_jsonb(NEW) - 'published_at' THEN
+    RETURN NEW;
+  END IF;
+  RAISE EXCEPTION 'seals are append-only' USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+REVOKE ALL ON FUNCTION ledger.refuse_seal_change FROM PUBLIC;
+
+-- Seals: every few minutes, a digest over the new postings of each book, chained to the digest before it. History that is
+-- rewritten no longer has the digests of its seals, and the seals are also written outside of the database, where whoever
+-- rewrites them too cannot reach.
+CREATE TABLE ledger.seals (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  number          integer NOT NULL CHECK (number > 0),
+  sealed_until    timestamptz(3) NOT NULL,
+  posting_count   bigint NOT NULL CHECK (posting_count > 0),
+  amount          numeric NOT NULL,
+  digest          bytea NOT NULL,
+  created_at      timestamptz(3) NOT NULL DEFAULT now(),
+  published_at    timestamptz(3),
+  PRIMARY KEY (organisation_id, environment, number)
+);
+CREATE INDEX seals_latest ON ledger.seals (sealed_until);
+CREATE INDEX seals_unpublished ON ledger.seals (organisation_id, environment, number) WHERE published_at IS NULL;
+COMMENT ON TABLE ledger.seals IS
+  'A seal covers the postings of a book that are dated after the seal before it and up to sealed_until.';
+COMMENT ON COLUMN ledger.seals.amount IS 'The sum of the amounts of its postings, in kobo.';
+COMMENT ON COLUMN ledger.seals.digest IS
+  'SHA-256 over the digest of the seal before it (nothing for the first) and the digests of its postings, sorted.';
+COMMENT ON COLUMN ledger.seals.published_at IS 'When it was written outside of the database; NULL: not yet.';
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger.seals FOR EACH ROW EXECUTE FUNCTION ledger.refuse_seal_change();
+CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+GRANT SELECT, INSERT ON organisations TO manilla_app;
+GRANT SELECT ON ledger.accounts, ledger.transactions, ledger.postings, ledger.seals TO manilla_app;
+GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;

@@ -1,4 +1,4 @@
--- version 4
+-- version 5
 -- Archives (migration 0082): the postings of a month go to a file and come back, some seals at a time. After each step
 -- archived_balances has the sum of what is in files, so that the ledger is whole at any moment, and a step that was
 -- interrupted is repeated. Nothing here but the reading functions is granted to the service.
@@ -67,7 +67,6 @@ END
 $$;
 
 -- What the postings that a seal covers make together now: the digest that it has, if none was changed.
-DROP FUNCTION IF EXISTS ledger.sealed_digest(ledger.seals); -- the argument of earlier versions
 CREATE OR REPLACE FUNCTION ledger.sealed_digest(organisation uuid, env text, seal integer) RETURNS bytea
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -79,14 +78,11 @@ BEGIN
   SELECT * INTO STRICT sealed FROM ledger.seals s WHERE s.organisation_id = organisation AND s.environment = env AND s.number = seal;
   SELECT s.sealed_until, s.digest INTO since, before FROM ledger.seals s
   WHERE s.organisation_id = organisation AND s.environment = env AND s.number = seal - 1;
-  SELECT string_agg(d.digest, '' ORDER BY CASE sealed.version WHEN 1 THEN p.id END, d.digest) INTO digests
+  SELECT string_agg(d.digest, '' ORDER BY d.digest) INTO digests
   FROM ledger.postings p
   JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
   CROSS JOIN LATERAL (
-    SELECT CASE sealed.version
-             WHEN 1 THEN ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
-             ELSE ledger.posting_digest_2(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions)
-           END AS digest OFFSET 0
+    SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest OFFSET 0
   ) d
   -- IS TRUE: as in src/verification/seals.ts.
   WHERE (p.organisation_id = organisation) IS TRUE AND (p.environment = env) IS TRUE

@@ -1,4 +1,4 @@
--- version 3
+-- version 4
 -- The lowest number of the entries of one side of an account from a time on; above its last one when there is none. The
 -- caller may know that the entries before `low` are before the time, and that those from `high` on are not.
 --
@@ -11,8 +11,7 @@
 -- It is exact when the entries have the same order by number as by time, which the lock of the account gives those of a
 -- stored balance. No lock orders those of a derived balance: their ids follow the times but for the seconds that a
 -- statement takes, so the caller asks for a time that much earlier and still compares the times.
-DROP FUNCTION IF EXISTS ledger.first_entry_since; -- its parameters differ between versions
-CREATE FUNCTION ledger.first_entry_since(
+CREATE OR REPLACE FUNCTION ledger.first_entry_since(
   organisation uuid, account bigint, side text, since timestamptz, low bigint DEFAULT 0, high bigint DEFAULT 9223372036854775807
 )
 RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan

@@ -1,4 +1,4 @@
--- version 4
+-- version 5
 -- The id up to which all postings of an organisation are final: those with it or a lower one are committed, and no
 -- other will be. The sums of an account with a derived balance, which is never locked, are exact and repeatable up to
 -- such an id only: a statement may commit later than another one that took higher ids.
@@ -15,12 +15,8 @@ BEGIN
   RAISE EXCEPTION 'a transaction that posts has been open for 15 seconds: end it, or try again later' USING ERRCODE = 'lock_not_available';
 END
 $$;
-COMMENT ON FUNCTION ledger.last_final_posting(uuid) IS
+COMMENT ON FUNCTION ledger.last_final_posting IS
   'The id up to which all postings are final: no posting with it or a lower one will be committed any more.';
 
--- For processes of the version before.
-CREATE OR REPLACE FUNCTION ledger.last_final_posting() RETURNS bigint
-LANGUAGE sql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$ SELECT ledger.last_final_posting(NULL::uuid) $$;
-
-REVOKE ALL ON FUNCTION ledger.last_final_posting(uuid), ledger.last_final_posting() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.last_final_posting(uuid), ledger.last_final_posting() TO manilla_app;
+REVOKE ALL ON FUNCTION ledger.last_final_posting FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.last_final_posting TO manilla_app;

@@ -1,6 +1,5 @@
--- version 6
--- The last entry of an account with a stored balance up to a time: its number, and the balance after it. `id` is the id
--- of its posting, for processes of the version before.
+-- version 7
+-- The last entry of an account with a stored balance up to a time: its number, and the balance after it.
 --
 -- The entries of such an account have the same order by number as by time, because ledger.post reads the clock while it
 -- holds the lock of the account. So on each side it is the entry before the first one after the time, which
@@ -11,12 +10,9 @@
 -- the function therefore waits for the lock of the account: what is posted later is dated later. A time less than a
 -- second ahead is waited for. So the same question has the same answer for ever, unless the time is further ahead.
 --
--- Where no entry is left, the archived ones count (migration 0082): their balance, if the time is not before the last
+-- Where no entry is left, the archived ones count : their balance, if the time is not before the last
 -- of them; otherwise the balance is NULL. They may move while this reads, so it reads again until they have not.
-DROP FUNCTION IF EXISTS ledger.last_posting; -- its results differ between versions
-CREATE FUNCTION ledger.last_posting(
-  organisation uuid, account bigint, at timestamptz, OUT id bigint, OUT balance bigint, OUT number bigint
-)
+CREATE OR REPLACE FUNCTION ledger.last_posting(organisation uuid, account bigint, at timestamptz, OUT balance bigint, OUT number bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 #variable_conflict use_variable
@@ -36,7 +32,7 @@ BEGIN
   END IF;
   LOOP
     number_after := ledger.first_entry_since(organisation, account, 'debit', after);
-    SELECT p.id, p.debit_balance_after, coalesce(p.debit_number, p.id) INTO id, balance, number FROM ledger.postings p
+    SELECT p.debit_balance_after, coalesce(p.debit_number, p.id) INTO balance, number FROM ledger.postings p
     WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < number_after
     ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
     SELECT coalesce(p.debit_number, p.id) INTO next_debit FROM ledger.postings p
@@ -44,12 +40,11 @@ BEGIN
     ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
     number_after := ledger.first_entry_since(
       organisation, account, 'credit', after, coalesce(number + 1, 0), coalesce(next_debit, 9223372036854775807));
-    SELECT p.id, p.credit_balance_after, coalesce(p.credit_number, p.id) AS number INTO credit FROM ledger.postings p
+    SELECT p.credit_balance_after, coalesce(p.credit_number, p.id) AS number INTO credit FROM ledger.postings p
     WHERE p.organisation_id = organisation AND p.credit_account_id = account
       AND coalesce(p.credit_number, p.id) > coalesce(number, -1) AND coalesce(p.credit_number, p.id) < number_after
     ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1;
     IF credit.number IS NOT NULL THEN
-      id := credit.id;
       balance := credit.credit_balance_after;
       number := credit.number;
     END IF;
@@ -61,7 +56,6 @@ BEGIN
     EXIT WHEN archived::text = known;
     known := archived::text;
   END LOOP;
-  id := 0;
   number := 0;
   balance := CASE WHEN archived.until IS NULL THEN 0 WHEN at >= archived.until THEN archived.balance END;
 END

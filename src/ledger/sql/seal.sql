@@ -1,10 +1,8 @@
--- version 6
--- Seals (migration 0013). The digest of a posting covers everything that is said about it: the posting, and the
+-- version 7
+-- Seals. The digest of a posting covers everything that is said about it: the posting, and the
 -- transaction that it belongs to.
 
--- Version 2 of a seal covers the numbers of the entries too, and has the digests of its postings in their own order: it
--- needs no other, and the numbers say which entry came first. Version 1, of seals from before decision 55, had the
--- order of the ids, which were those of one sequence.
+-- A seal has the digests of its postings sorted: it needs no other order, and the numbers say which entry came first.
 --
 -- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in
 -- every session. No column of a posting that the service wrote contains a line break, so no other columns have the same
@@ -15,12 +13,9 @@ CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.tra
     coalesce(p.debit_balance_after::text, ''), coalesce(p.credit_balance_after::text, ''),
     (date_part('epoch', p.created_at) * 1000)::bigint, t.environment, t.key, t.kind, t.resource,
     coalesce(t.resolves::text, ''), coalesce(t.reverses::text, ''), (date_part('epoch', t.effective_at) * 1000)::bigint,
-    (date_part('epoch', t.created_at) * 1000)::bigint
+    (date_part('epoch', t.created_at) * 1000)::bigint, coalesce(p.debit_number::text, ''),
+    coalesce(p.credit_number::text, '')
   ), 'UTF8'))
-$$;
-CREATE OR REPLACE FUNCTION ledger.posting_digest_2(p ledger.postings, t ledger.transactions) RETURNS bytea LANGUAGE sql STABLE AS $$
-  SELECT sha256(ledger.posting_digest(p, t) || convert_to(concat_ws(E'\n',
-    '', coalesce(p.debit_number::text, ''), coalesce(p.credit_number::text, '')), 'UTF8'))
 $$;
 
 -- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the
@@ -62,15 +57,15 @@ BEGIN
     new_until := limited_until;
     is_behind := true;
   END IF;
-  INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, version, digest)
-  SELECT b.organisation_id, b.environment, coalesce(previous.number, 0) + 1, new_until, b.posting_count, b.amount, 2,
+  INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, digest)
+  SELECT b.organisation_id, b.environment, coalesce(previous.number, 0) + 1, new_until, b.posting_count, b.amount,
          sha256(coalesce(previous.digest, '') || b.digests)
   FROM (
     SELECT p.organisation_id, p.environment, count(*) AS posting_count, sum(p.amount) AS amount,
            string_agg(d.digest, '' ORDER BY d.digest) AS digests
     FROM ledger.postings p
     CROSS JOIN LATERAL (
-      SELECT ledger.posting_digest_2(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest FROM ledger.transactions t
+      SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest FROM ledger.transactions t
       WHERE t.organisation_id = p.organisation_id AND t.id = p.transaction_id OFFSET 0
     ) d
     WHERE p.created_at > sealed_before AND p.created_at <= new_until
@@ -84,5 +79,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION ledger.seal IS 'Seals the postings of all books before a time. See src/verification/seals.ts.';
-REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.posting_digest_2, ledger.seal FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.posting_digest_2, ledger.seal TO manilla_app;
+REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.seal FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.seal TO manilla_app;

@@ -1,11 +1,11 @@
--- version 11
+-- version 12
 -- The functions by which ledger.post writes resource rows. Each takes a JSON array of complete rows and returns the
 -- number of rows that it wrote. A row of version 1 is inserted; any other replaces exactly the version before it. A row
 -- with a stale version is not written and not counted.
 --
--- Columns are listed explicitly, so that a table can get a column with a default while processes of the previous
--- version run: these functions then omit the column, and its default applies. A new version of a function that writes
--- the column must read it as `coalesce(column, default)`, because processes of the previous version do not send it.
+-- Columns are listed explicitly, so that a table can get a column with a default while processes of an earlier release
+-- run: these functions then omit the column, and its default applies. The function of a release that writes the column
+-- reads it as `coalesce(column, default)`, because processes of the release before do not send it.
 CREATE OR REPLACE FUNCTION ledger.write_payments(table_rows jsonb) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE written integer;
 BEGIN
@@ -17,7 +17,7 @@ BEGIN
   SELECT
     organisation_id, environment, id, version, method, status, base_amount, fee, amount_received, amount_credited,
     amount_refunding, amount_refunded, target_wallet_id, payer_wallet_id, description, expires_at, settled_at,
-    created_at, reference, metadata, coalesce(on_mismatch, 'hold'), return_url
+    created_at, reference, metadata, on_mismatch, return_url
   FROM jsonb_populate_recordset(NULL::payments, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     amount_received = excluded.amount_received, amount_credited = excluded.amount_credited,
@@ -116,7 +116,7 @@ BEGIN
   SELECT
     organisation_id, environment, id, version, payout_id, position, amount, fee, status, destination_wallet_id,
     account_number, account_name, bank_code, reference, failure_reason, rail, session_id, returned_at, clawed_back,
-    coalesce(inside, false), failure_code
+    inside, failure_code
   FROM jsonb_populate_recordset(NULL::payout_items, table_rows)
   ON CONFLICT (organisation_id, id) DO UPDATE SET version = excluded.version, status = excluded.status,
     account_name = excluded.account_name, failure_reason = excluded.failure_reason, failure_code = excluded.failure_code,
@@ -177,7 +177,7 @@ BEGIN
   )
   SELECT
     organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name, account_name, expires_at,
-    created_at, bank_code, rail_reference, coalesce(accepts_amount, 'any')
+    created_at, bank_code, rail_reference, accepts_amount
   FROM jsonb_populate_recordset(NULL::virtual_accounts, table_rows);
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;

@@ -148,7 +148,6 @@ async function eachUnplacedCredit(input: PaymentInput, hear: (inboundCreditId: s
  * that fails: the activity is retried, and shows why.
  */
 async function expireInTask(input: PaymentInput): Promise<PaymentProgress | null> {
-  if (!patched('expire-in-task')) return null;
   try {
     return await proxyLocalActivities<PaymentActivities>(ONE_TRY).expirePayment(input);
   } catch (error) {

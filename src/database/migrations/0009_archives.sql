@@ -1,5 +1,6 @@
+-- To be deleted with the code that uses it: archives of closed months.
 -- Archives: the postings of a closed month of a book are moved to a file, seal by seal, and leave the balance of each
--- of their accounts behind (docs/decisions/0058-archives.md). The functions are in src/ledger/sql/archive.sql.
+-- of their accounts behind. The functions are in src/ledger/sql/archive.sql.
 
 CREATE TABLE ledger.archives (
   organisation_id   uuid NOT NULL,

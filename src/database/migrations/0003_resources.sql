@@ -1,6 +1,5 @@
--- The resources of the API, review cases and reconciliation. Every row belongs to one organisation and environment, and
--- every unique key contains the organisation. Lists are read newest first by a backward scan of an ascending index, to
--- which new rows are appended.
+-- The resources of the API. Every row belongs to one organisation and environment, and every unique key contains the
+-- organisation. Lists are read newest first by a backward scan of an ascending index, to which new rows are appended.
 
 CREATE TABLE wallets (
   organisation_id    uuid NOT NULL,
@@ -40,17 +39,26 @@ CREATE TABLE virtual_accounts (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   rail            text NOT NULL,
   account_number  text NOT NULL,
+  bank_code       text,
+  rail_reference  text,
+  accepts_amount  text NOT NULL DEFAULT 'any' CHECK (accepts_amount IN ('exact', 'any')),
   owner_kind      text NOT NULL CHECK (owner_kind IN ('payment', 'wallet')),
   owner_id        uuid NOT NULL,
   bank_name       text NOT NULL,
   account_name    text NOT NULL,
   expires_at      timestamptz(3),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  PRIMARY KEY (organisation_id, environment, rail, account_number),
-  CONSTRAINT virtual_account_owner_unique UNIQUE (organisation_id, owner_id)
+  CONSTRAINT virtual_account_owner_unique PRIMARY KEY (organisation_id, owner_id)
 );
+CREATE INDEX virtual_accounts_by_number
+  ON virtual_accounts (organisation_id, environment, rail, account_number, created_at);
 COMMENT ON TABLE virtual_accounts IS
   'Account numbers issued by a rail: one per bank-transfer payment, and a permanent one per wallet.';
+COMMENT ON COLUMN virtual_accounts.bank_code IS 'As in the list of banks of the rail; NULL: it is not among them.';
+COMMENT ON COLUMN virtual_accounts.rail_reference IS
+  'What the rail calls the account; NULL: it goes by our reference, the public id of the owner.';
+COMMENT ON COLUMN virtual_accounts.accepts_amount IS
+  'exact: the rail accepts only the amount that the account was opened for.';
 
 CREATE TABLE payments (
   organisation_id  uuid NOT NULL,
@@ -68,6 +76,10 @@ CREATE TABLE payments (
   target_wallet_id uuid NOT NULL,
   payer_wallet_id  uuid,
   description      text,
+  reference        text,
+  metadata         jsonb,
+  on_mismatch      text NOT NULL DEFAULT 'hold' CHECK (on_mismatch IN ('hold', 'refund')),
+  return_url       text,
   expires_at       timestamptz(3) NOT NULL,
   settled_at       timestamptz(3),
   created_at       timestamptz(3) NOT NULL,
@@ -77,6 +89,14 @@ CREATE TABLE payments (
 );
 CREATE INDEX payments_newest ON payments (organisation_id, environment, created_at, id);
 CREATE INDEX payments_by_target ON payments (organisation_id, environment, target_wallet_id, created_at, id);
+-- The sweep pages over resources that have not ended. These are a small part of all rows, so each partial index is
+-- small.
+CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('pending', 'partial');
+-- A payment that the rail opened no account number for has failed, and the caller retries the request: its reference
+-- stays free. The last column tells failed payments apart, so that one index serves the filter too.
+CREATE UNIQUE INDEX payment_reference_unique
+  ON payments (organisation_id, environment, reference, (CASE WHEN status = 'failed' THEN id END)) NULLS NOT DISTINCT
+  WHERE reference IS NOT NULL;
 COMMENT ON COLUMN payments.version IS
   'Incremented by every change. A writer passes the version that it read; a stale version changes nothing.';
 COMMENT ON COLUMN payments.amount_credited IS
@@ -84,6 +104,11 @@ COMMENT ON COLUMN payments.amount_credited IS
 COMMENT ON COLUMN payments.amount_refunding IS
   'Total of the refunds in progress; amount_refunded is the total of the completed ones.';
 COMMENT ON COLUMN payments.payer_wallet_id IS 'The wallet that paid a virtual_wallet payment.';
+COMMENT ON COLUMN payments.reference IS 'The caller''s own reference; unique among payments that did not fail at their creation.';
+COMMENT ON COLUMN payments.metadata IS 'The caller''s own keys and values, never interpreted; NULL: none.';
+COMMENT ON COLUMN payments.on_mismatch IS
+  'Money that it does not take: hold opens a review case; refund returns it to its sender without a decision.';
+COMMENT ON COLUMN payments.return_url IS 'An address of the caller''s own, to which its payment page leads back; NULL: nowhere.';
 
 CREATE TABLE transfers (
   organisation_id       uuid NOT NULL,
@@ -95,10 +120,16 @@ CREATE TABLE transfers (
   fee                   bigint NOT NULL CHECK (fee >= 0),
   status                text NOT NULL CHECK (status IN ('completed', 'failed')),
   description           text,
+  reference             text,
+  metadata              jsonb,
   created_at            timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX transfers_newest ON transfers (organisation_id, environment, created_at, id);
+-- The caller's references are unique, and a filter of the lists. Partial: rows without a reference cost nothing.
+CREATE UNIQUE INDEX transfer_reference_unique
+  ON transfers (organisation_id, environment, reference) WHERE reference IS NOT NULL;
+COMMENT ON COLUMN transfers.reference IS 'The caller''s own reference, unique among transfers; the same for the other resources.';
 
 CREATE TABLE withdrawals (
   organisation_id  uuid NOT NULL,
@@ -114,17 +145,29 @@ CREATE TABLE withdrawals (
   bank_code        text NOT NULL,
   bank_name        text,
   narration        text,
+  reference        text,
+  metadata         jsonb,
+  failure_code     text,
   failure_reason   text,
   rail             text NOT NULL,
   session_id       text,
+  clawed_back      bigint CHECK (clawed_back >= 0),
   created_at       timestamptz(3) NOT NULL,
   completed_at     timestamptz(3),
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX withdrawals_newest ON withdrawals (organisation_id, environment, created_at, id);
 CREATE INDEX withdrawals_by_source ON withdrawals (organisation_id, environment, source_wallet_id, created_at, id);
+CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
+CREATE UNIQUE INDEX withdrawal_reference_unique
+  ON withdrawals (organisation_id, environment, reference) WHERE reference IS NOT NULL;
 COMMENT ON TABLE withdrawals IS
   'Money from a wallet to a bank account. Its public id is the reference at the rail, the same on every attempt.';
+COMMENT ON COLUMN withdrawals.failure_code IS
+  'Why it failed or was returned, for programs (src/resources/failureCodes.ts); failure_reason is the text for people.';
+COMMENT ON COLUMN withdrawals.clawed_back IS
+  'What was taken back from the wallet, once the bank had paid the withdrawal after reporting it as failed; NULL for '
+  'any other.';
 
 CREATE TABLE refunds (
   organisation_id uuid NOT NULL,
@@ -139,15 +182,25 @@ CREATE TABLE refunds (
   account_number  text,
   account_name    text,
   bank_code       text,
+  reference       text,
+  metadata        jsonb,
+  failure_code    text,
   failure_reason  text,
   rail            text,
   session_id      text,
+  clawed_back     bigint CHECK (clawed_back >= 0),
   created_at      timestamptz(3) NOT NULL,
   completed_at    timestamptz(3),
   returned_at     timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX refunds_by_payment ON refunds (organisation_id, environment, payment_id, created_at, id);
+CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
+CREATE UNIQUE INDEX refund_reference_unique
+  ON refunds (organisation_id, environment, reference) WHERE reference IS NOT NULL;
+-- The list of all refunds, newest first.
+CREATE INDEX refunds_newest ON refunds (organisation_id, environment, created_at, id);
+COMMENT ON COLUMN refunds.clawed_back IS 'As withdrawals.clawed_back.';
 COMMENT ON COLUMN refunds.returned_at IS
   'When the bank returned it, NULL if it did not. The status is `failed` after a return as well as after a refusal, '
   'but a late report of its payment is obsolete after a return and a contradiction after a refusal.';
@@ -162,18 +215,23 @@ CREATE TABLE payouts (
   total_fee        bigint NOT NULL CHECK (total_fee >= 0),
   item_count       integer NOT NULL CHECK (item_count > 0),
   status           text NOT NULL CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
-  failures_reported    integer NOT NULL CHECK (failures_reported >= 0),
+  failures_reported integer NOT NULL CHECK (failures_reported >= 0),
+  reference        text,
+  metadata         jsonb,
   created_at       timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id)
 );
+CREATE INDEX payouts_newest ON payouts (organisation_id, environment, created_at, id);
+CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
+CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
+CREATE UNIQUE INDEX payout_reference_unique
+  ON payouts (organisation_id, environment, reference) WHERE reference IS NOT NULL;
 COMMENT ON TABLE payouts IS
   'Many disbursements in one request. Completed and failed items are counted in payout_items, so that items that end '
   'at the same time do not contend for this row.';
 COMMENT ON COLUMN payouts.failures_reported IS
   'Number of failed items in the last event. A bank may return an item after the payout has ended, which causes '
   'another event.';
-CREATE INDEX payouts_newest ON payouts (organisation_id, environment, created_at, id);
-CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
 
 CREATE TABLE payout_items (
   organisation_id       uuid NOT NULL,
@@ -190,154 +248,32 @@ CREATE TABLE payout_items (
   account_name          text,
   bank_code             text NOT NULL,
   reference             text,
+  failure_code          text,
   failure_reason        text,
   rail                  text NOT NULL,
   session_id            text,
+  inside                boolean NOT NULL DEFAULT false,
+  clawed_back           bigint CHECK (clawed_back >= 0),
   returned_at           timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
   PRIMARY KEY (organisation_id, id),
-  CONSTRAINT payout_item_position_unique UNIQUE (organisation_id, payout_id, position)
+  CONSTRAINT payout_item_position_unique UNIQUE (organisation_id, payout_id, position),
+  CONSTRAINT inside_has_wallet CHECK (NOT inside OR destination_wallet_id IS NOT NULL)
 );
-COMMENT ON COLUMN payout_items.returned_at IS 'When the bank returned it, as for refunds.returned_at.';
-COMMENT ON COLUMN payout_items.reference IS
-  'The caller''s own reference. The reference at the rail is the public id of the item.';
-
-CREATE TABLE inbound_credits (
-  organisation_id       uuid NOT NULL,
-  environment           text NOT NULL CHECK (environment IN ('test', 'live')),
-  id                    uuid NOT NULL,
-  version               integer NOT NULL,
-  rail                  text NOT NULL,
-  session_id            text NOT NULL,
-  account_number        text NOT NULL,
-  amount                bigint NOT NULL CHECK (amount > 0),
-  sender_name           text,
-  sender_account_number text,
-  sender_bank_code      text,
-  owner_kind            text CHECK (owner_kind IN ('payment', 'wallet')),
-  owner_id              uuid,
-  status                text NOT NULL CHECK (status IN ('received', 'posted', 'suspense', 'set_aside')),
-  received_at           timestamptz(3) NOT NULL,
-  created_at            timestamptz(3) NOT NULL DEFAULT now(),
-  PRIMARY KEY (organisation_id, id),
-  CONSTRAINT inbound_credit_session_unique UNIQUE (organisation_id, environment, rail, session_id)
-);
-CREATE INDEX inbound_credits_by_owner ON inbound_credits (organisation_id, environment, owner_id, created_at, id)
-  WHERE owner_id IS NOT NULL;
-COMMENT ON TABLE inbound_credits IS
-  'Incoming money that a rail reported. The session id identifies it: a repeated report is the same credit.';
-COMMENT ON COLUMN inbound_credits.owner_kind IS
-  'Kind of owner of the account number that received it; NULL if the number has no owner.';
-COMMENT ON COLUMN inbound_credits.status IS
-  'received: reported, not posted yet; posted; suspense; set_aside: not confirmed by the rail, so nothing was posted.';
-
-CREATE TABLE review_cases (
-  organisation_id   uuid NOT NULL,
-  environment       text NOT NULL CHECK (environment IN ('test', 'live')),
-  id                uuid NOT NULL,
-  version           integer NOT NULL,
-  reason            text NOT NULL,
-  status            text NOT NULL CHECK (status IN ('open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed')),
-  amount            bigint NOT NULL CHECK (amount >= 0),
-  account_code      text,
-  inbound_credit_id uuid,
-  payment_id        uuid,
-  wallet_id         uuid,
-  rail              text,
-  attempts          integer NOT NULL CHECK (attempts >= 0),
-  failure           text CHECK (failure IN ('refused', 'returned', 'never_received', 'decided')),
-  failure_reason    text,
-  created_at        timestamptz(3) NOT NULL,
-  resolved_at       timestamptz(3),
-  PRIMARY KEY (organisation_id, id),
-  -- Cases of these two reasons hold no money that could be credited, returned or moved to unclaimed.
-  CONSTRAINT review_case_money CHECK (
-    CASE WHEN reason IN ('reconciliation_break', 'credit_unconfirmed') THEN account_code IS NULL AND status IN ('open', 'closed')
-         ELSE account_code IS NOT NULL AND amount > 0 AND status <> 'closed' END)
-);
-CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, created_at, id);
--- To find where a credit went that was not credited as intended: by its own case, or by the case of the payment that
--- held it at its expiry.
-CREATE INDEX review_cases_by_credit ON review_cases (organisation_id, inbound_credit_id) WHERE inbound_credit_id IS NOT NULL;
-CREATE INDEX review_cases_by_expired_payment ON review_cases (organisation_id, payment_id) WHERE reason = 'partial_expired';
-COMMENT ON TABLE review_cases IS
-  'Decisions for an operator: where money in suspense belongs, how a reconciliation break was corrected, or what '
-  'became of a credit that the rail did not confirm.';
-COMMENT ON COLUMN review_cases.amount IS
-  'The amount in suspense; for a reconciliation break or an unconfirmed credit, the amount in question.';
-COMMENT ON COLUMN review_cases.account_code IS
-  'The suspense account that holds the money; NULL for a reconciliation break or an unconfirmed credit, which hold '
-  'none.';
-COMMENT ON COLUMN review_cases.rail IS 'The rail that returns the money to the sender.';
-COMMENT ON COLUMN review_cases.attempts IS
-  'Number of references used so far to return the money to the sender; the last one may be sent again.';
-COMMENT ON COLUMN review_cases.failure IS
-  'How the last attempt to return the money ended; failure_reason is the text of the reason.';
-
--- The result of each reconciliation of a rail's statement with the ledger. A reconciliation reports and never repairs.
-CREATE TABLE reconciliation_reports (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
-  rail            text NOT NULL,
-  period_from     timestamptz(3) NOT NULL,
-  period_to       timestamptz(3) NOT NULL,
-  line_count      integer NOT NULL CHECK (line_count >= 0),
-  break_count     integer NOT NULL CHECK (break_count >= 0),
-  breaks          jsonb NOT NULL,
-  created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  PRIMARY KEY (organisation_id, id),
-  CONSTRAINT reconciliation_period_order CHECK (period_from < period_to)
-);
-CREATE INDEX reconciliation_reports_newest ON reconciliation_reports (organisation_id, environment, created_at, id);
-COMMENT ON TABLE reconciliation_reports IS
-  'A rail''s statement of a period, compared line by line with the postings on clearing:<rail>.';
-COMMENT ON COLUMN reconciliation_reports.line_count IS 'Number of statement lines in the period.';
-COMMENT ON COLUMN reconciliation_reports.breaks IS
-  'The breaks, at most 1,000 of them; break_count is the number of all. Ids, amounts, codes and times only.';
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON reconciliation_reports FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
-GRANT SELECT, INSERT ON reconciliation_reports TO manilla_app;
-
--- One row per break, however many runs find it. It has the same id as its review case; ledger.post writes both.
-CREATE TABLE reconciliation_breaks (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
-  version         integer NOT NULL,
-  rail            text NOT NULL,
-  kind            text NOT NULL CHECK (kind IN ('unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status')),
-  line            text NOT NULL CHECK (line IN ('credit', 'sent', 'returned')),
-  reference       text NOT NULL,
-  at              timestamptz(3) NOT NULL,
-  occurrence      integer NOT NULL CHECK (occurrence > 0),
-  ledger_amount   bigint,
-  statement_amount bigint,
-  cleared_at         timestamptz(3),
-  created_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id),
-  CONSTRAINT reconciliation_break_unique UNIQUE (organisation_id, environment, rail, reference, kind, line, at, occurrence)
-);
-CREATE INDEX reconciliation_breaks_by_time ON reconciliation_breaks (organisation_id, environment, rail, at);
-COMMENT ON TABLE reconciliation_breaks IS
-  'Differences between the rail''s statement and the ledger; each has a review case with the same id.';
-COMMENT ON COLUMN reconciliation_breaks.at IS 'Time of the line, according to the side that has it.';
-COMMENT ON COLUMN reconciliation_breaks.occurrence IS
-  'Numbers the breaks that are equal in all other columns: the same line three times on a statement makes two breaks.';
-COMMENT ON COLUMN reconciliation_breaks.cleared_at IS
-  'Time since which the runs that cover it no longer find it. NULL: not cleared.';
-
-GRANT SELECT ON reconciliation_breaks TO manilla_app;
-
--- The sweep pages over resources that have not ended. These are a small part of all rows, so each partial index is
--- small.
-CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('pending', 'partial');
-CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
-CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
-CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
 -- A bank may return an item after its payout has ended; a roll-up of its own reports that.
 CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) WHERE returned_at IS NOT NULL;
-CREATE INDEX inbound_credits_open ON inbound_credits (organisation_id, id) WHERE status = 'received';
-CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE status IN ('open', 'returning');
+-- For the sweep: a payout whose event does not count such an item as completed yet.
+CREATE INDEX payout_items_clawed_back ON payout_items (organisation_id, payout_id) WHERE clawed_back IS NOT NULL;
+COMMENT ON COLUMN payout_items.reference IS
+  'The caller''s own reference. The reference at the rail is the public id of the item.';
+COMMENT ON COLUMN payout_items.inside IS 'Posted within the book, to the destination wallet: nothing is sent to the rail.';
+COMMENT ON COLUMN payout_items.clawed_back IS 'As withdrawals.clawed_back.';
+COMMENT ON COLUMN payout_items.returned_at IS 'When the bank returned it, as for refunds.returned_at.';
 
+-- A wallet and its account numbers belong to the same customer for ever: the application may write them once, and change
+-- only the contact and what KYC changes. Otherwise it could give the money of a wallet to the customer of another one,
+-- which no check of the ledger finds.
+GRANT SELECT, INSERT ON wallets, wallet_kyc, virtual_accounts TO manilla_app;
+GRANT UPDATE (email, full_name, phone, kyc_status) ON wallets TO manilla_app;
+GRANT UPDATE (sealed, submitted_at) ON wallet_kyc TO manilla_app;
 -- Only ledger.post writes the resources that move money; the application reads them.
-GRANT SELECT ON payments, transfers, withdrawals, refunds, payouts, payout_items, inbound_credits, review_cases TO manilla_app;
-GRANT SELECT, INSERT, UPDATE ON organisations, wallets, wallet_kyc, virtual_accounts TO manilla_app;
+GRANT SELECT ON payments, transfers, withdrawals, refunds, payouts, payout_items TO manilla_app;

@@ -1,5 +1,6 @@
--- Accounting: closed days with the balance of every account at their end, closed periods, sweeps of fee income, and the
--- schema that accountants read. The functions are in src/ledger/sql/accounting.sql, the views in accounting_views.sql.
+-- Accounting: closed days with the balance of every account at their end, closed periods, sweeps of fee income,
+-- adjustments, and the schema that accountants read. The functions are in src/ledger/sql/accounting.sql, the views in
+-- accounting_views.sql.
 
 CREATE TABLE ledger.closed_days (
   organisation_id    uuid NOT NULL,
@@ -7,16 +8,13 @@ CREATE TABLE ledger.closed_days (
   day                date NOT NULL,
   ends_at            timestamptz(3) NOT NULL,
   settled_posting_id bigint,
-  last_posting_id    bigint,
   completed_at       timestamptz(3),
   PRIMARY KEY (organisation_id, environment, day)
 );
 COMMENT ON TABLE ledger.closed_days IS
   'Accounting days of a book that are over: ledger.post dates no posting before the end of the last one.';
 COMMENT ON COLUMN ledger.closed_days.settled_posting_id IS
-  'Every posting with an id up to this one had been committed or rolled back when the day was settled.';
-COMMENT ON COLUMN ledger.closed_days.last_posting_id IS
-  'No posting that is dated before the end of the day has a greater id.';
+  'Every posting with an id up to this one had been committed or rolled back when the day was settled; NULL: not yet.';
 COMMENT ON COLUMN ledger.closed_days.completed_at IS
   'When its closing balances were complete. NULL: they are being filled.';
 
@@ -33,9 +31,9 @@ CREATE TABLE ledger.closing_balances (
 COMMENT ON TABLE ledger.closing_balances IS
   'The balance of an account at the end of a day, for the days on which it changed.';
 COMMENT ON COLUMN ledger.closing_balances.last_posting_id IS
-  'Every posting of the account that is dated after the day has a greater id.';
+  'Every entry of the account that is dated after the day has a greater number.';
 COMMENT ON COLUMN ledger.closing_balances.read_posting_id IS
-  'The last posting that was read, while the day is being filled.';
+  'The number of the last entry that was read: no entry that is dated up to the end of the day has a greater one.';
 
 CREATE TABLE ledger.closed_periods (
   organisation_id uuid NOT NULL,
@@ -62,7 +60,42 @@ CREATE TABLE fee_sweeps (
 COMMENT ON TABLE fee_sweeps IS 'Fee income that an operator moved to the settlement wallet.';
 COMMENT ON COLUMN fee_sweeps.key IS 'Names the sweep: a repeated command with the same key sweeps nothing.';
 
-GRANT SELECT ON ledger.closed_days, ledger.closing_balances, ledger.closed_periods, fee_sweeps TO manilla_app;
+-- Adjustments: corrections of the books that one operator requests and another approves.
+CREATE TABLE adjustments (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  id              uuid NOT NULL,
+  version         integer NOT NULL,
+  status          text NOT NULL CHECK (status IN ('requested', 'posted', 'rejected')),
+  postings        jsonb NOT NULL CHECK (jsonb_array_length(postings) > 0),
+  reason          text NOT NULL CHECK (reason <> ''),
+  evidence        text NOT NULL CHECK (evidence <> ''),
+  reverses        uuid,
+  requested_by    uuid NOT NULL,
+  decided_by      uuid,
+  created_at      timestamptz(3) NOT NULL,
+  decided_at      timestamptz(3),
+  PRIMARY KEY (organisation_id, id),
+  CONSTRAINT adjustment_decided CHECK ((status = 'requested') = (decided_by IS NULL) AND (status = 'requested') = (decided_at IS NULL)),
+  CONSTRAINT adjustment_needs_two_operators CHECK (status <> 'posted' OR decided_by <> requested_by)
+);
+CREATE INDEX adjustments_newest ON adjustments (organisation_id, environment, created_at, id);
+-- For the sweep.
+CREATE INDEX adjustments_open ON adjustments (organisation_id, id) WHERE status = 'requested';
+-- A second reversal cannot even be requested, unless the first one was rejected. The ledger refuses it too.
+CREATE UNIQUE INDEX one_reversal_per_adjustment ON adjustments (organisation_id, reverses)
+  WHERE reverses IS NOT NULL AND status <> 'rejected';
+COMMENT ON TABLE adjustments IS
+  'Corrections: postings between accounts of one book that one operator requests and another approves.';
+COMMENT ON COLUMN adjustments.postings IS
+  'What is posted on approval, [{debit, credit, amount}]; never changes, so that what was requested is what is approved.';
+COMMENT ON COLUMN adjustments.reverses IS
+  'The adjustment that this one undoes. The transaction of an adjustment has its id.';
+COMMENT ON COLUMN adjustments.decided_by IS
+  'Who approved or rejected it. The operator who requested it can reject it, never approve it.';
+
+-- Only the functions of the ledger write them.
+GRANT SELECT ON ledger.closed_days, ledger.closing_balances, ledger.closed_periods, fee_sweeps, adjustments TO manilla_app;
 
 -- The role of accountants, which a deployment grants to their logins. It can read the views of this schema, which
 -- have neither names nor account numbers, and nothing else.

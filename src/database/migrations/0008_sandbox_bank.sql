@@ -2,7 +2,6 @@
 -- through the rail port and its signed callbacks; the two share no table.
 CREATE SCHEMA sandbox_bank;
 GRANT USAGE ON SCHEMA sandbox_bank TO manilla_app;
-
 CREATE SEQUENCE sandbox_bank.account_numbers START 6000000001 MAXVALUE 6999999999;
 
 CREATE TABLE sandbox_bank.accounts (
@@ -28,17 +27,19 @@ CREATE TABLE sandbox_bank.credits (
   sender_account_number text,
   sender_bank_code      text,
   received_at           timestamptz(3) NOT NULL DEFAULT now(),
+  recalled_at           timestamptz(3),
   PRIMARY KEY (organisation_id, session_id)
 );
 COMMENT ON TABLE sandbox_bank.credits IS
   'Money received for a customer. The session id is the interbank identifier of the transfer.';
+COMMENT ON COLUMN sandbox_bank.credits.recalled_at IS 'When the sending bank took it back; NULL: it did not.';
 
 CREATE TABLE sandbox_bank.destinations (
   organisation_id uuid NOT NULL,
   account_number  text NOT NULL,
   bank_code       text NOT NULL,
   name            text,
-  behaviour       text NOT NULL CHECK (behaviour IN ('complete', 'reject', 'return', 'hold', 'timeout_delivered', 'timeout_lost', 'unavailable')),
+  behaviour       text NOT NULL CHECK (behaviour IN ('complete', 'reject', 'return', 'hold', 'timeout_delivered', 'timeout_lost', 'unavailable', 'underfunded')),
   PRIMARY KEY (organisation_id, account_number, bank_code)
 );
 COMMENT ON TABLE sandbox_bank.destinations IS
@@ -88,15 +89,15 @@ CREATE TABLE sandbox_bank.statement_lines (
   organisation_id uuid NOT NULL,
   id              bigint GENERATED ALWAYS AS IDENTITY,
   reference       text NOT NULL,
-  kind            text NOT NULL CHECK (kind IN ('sent', 'returned')),
+  kind            text NOT NULL CHECK (kind IN ('sent', 'returned', 'charge', 'settlement', 'interest')),
   amount          bigint NOT NULL CHECK (amount > 0),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organisation_id, reference);
 COMMENT ON TABLE sandbox_bank.statement_lines IS
-  'Money that was sent for a transfer, and money that came back. There is deliberately no unique key on the '
-  'reference: a double payment would show here as two lines.';
+  'Money that was sent for a transfer, money that came back, and what the bank itself charged, settled or paid. There is '
+  'deliberately no unique key on the reference: a double payment would show here as two lines.';
 
 CREATE TABLE sandbox_bank.callbacks (
   organisation_id uuid NOT NULL,

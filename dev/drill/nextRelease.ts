@@ -1,0 +1,35 @@
+// A made-up next release, for the drill of an upgrade: a copy of this one whose migrations add a column to a table of
+// money, a table and an index, and which replaces every function of the ledger.
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
+const COPIED = ['package.json', 'src'];
+const LINKED = ['node_modules'];
+
+const MIGRATIONS = {
+  '9001_note_of_a_payment.sql': "ALTER TABLE payments ADD COLUMN note text NOT NULL DEFAULT 'none';",
+  '9002_notes.sql':
+    'CREATE TABLE notes (organisation_id uuid NOT NULL, id uuid NOT NULL, PRIMARY KEY (organisation_id, id));',
+  '9003_payments_by_note_concurrently.sql':
+    'CREATE INDEX CONCURRENTLY IF NOT EXISTS payments_by_note ON payments (organisation_id, note, id);',
+};
+
+/** Writes the next release to a new folder. */
+export function writeNextRelease(folder: string): void {
+  mkdirSync(folder);
+  for (const name of COPIED) cpSync(path.join(THIS_RELEASE, name), path.join(folder, name), { recursive: true });
+  for (const name of LINKED) symlinkSync(path.join(THIS_RELEASE, name), path.join(folder, name));
+  for (const [name, text] of Object.entries(MIGRATIONS)) {
+    writeFileSync(path.join(folder, 'src/database/migrations', name), `${text}\n`);
+  }
+  const functions = path.join(folder, 'src/ledger/sql');
+  for (const name of readdirSync(functions)) {
+    const text = readFileSync(path.join(functions, name), 'utf8');
+    writeFileSync(
+      path.join(functions, name),
+      text.replace(/^-- version (\d+)/, (_, version) => `-- version ${Number(version) + 1}`),
+    );
+  }
+}
