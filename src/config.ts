@@ -35,7 +35,7 @@ const positive = z.coerce.number().int().positive();
  * What a worker process does: it polls the queues of the flows, of late credits, of payout items, of maintenance, or
  * runs the relay of the outbox with the loops of the sandbox bank.
  */
-export const WORKER_ROLES = ['flows', 'credits', 'payouts', 'upkeep', 'relay'] as const;
+export const WORKER_ROLES = ['flows', 'payouts', 'upkeep', 'relay'] as const;
 export type WorkerRole = (typeof WORKER_ROLES)[number];
 
 export const WORKER_DEFAULTS = {

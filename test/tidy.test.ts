@@ -186,7 +186,7 @@ const NEVER_SLOW = [
   /^test\/(api|bench|docs|ledger|openapi|outbox|rail|reconciliation|resources|verification|webhooks)\//,
   /Rules\.slow\.test\.ts$/,
   /^test\/workflows\/(replay|commandCoverage)\.slow\.test\.ts$/,
-  /^test\/e2e\/(payments|payFromWallet|credits|hedgedCredits|withdrawals|refunds|payouts|reviewCases|adjustments)\./,
+  /^test\/e2e\/(payments|payFromWallet|credits|withdrawals|refunds|payouts|reviewCases|adjustments)\./,
   /^test\/e2e\/(reconciliation|sweep|failingFlows|schedules)\./,
   /^test\/chaos\//,
 ];

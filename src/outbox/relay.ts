@@ -9,7 +9,6 @@ import { PollingLoop } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book, Environment } from '../money.ts';
-import { placementOf } from '../resources/payments/flow.ts';
 import type { Log } from '../telemetry/log.ts';
 import { outboxMessages } from '../telemetry/metrics.ts';
 import type { SpanAttributes } from '../telemetry/span.ts';
@@ -17,7 +16,6 @@ import { inSpan } from '../telemetry/tracing.ts';
 import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
 import { Beginnings } from './beginnings.ts';
-import { createSecondLook } from './secondLook.ts';
 import { startFlow } from './startFlow.ts';
 
 /** When a process dies, its messages become due again after this lease. Longer than the slowest handling. */
@@ -106,9 +104,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
           return;
         }
         outboxMessages.inc({ topic, outcome: 'handled' });
-        const placement = topic === FLOW_TOPIC ? placementOf(row.message as unknown as FlowMessage) : null;
-        if (placement === null) await deletions.add(row);
-        else secondLook.add({ row, placement });
+        await deletions.add(row);
       },
       onError: (error) => log.error({ err: error, topic }, 'the outbox could not be read; retrying'),
     });
@@ -125,7 +121,6 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     return start({ ...flow, idleUntil: new Date(begins).toISOString() }, begins - now);
   };
   const starts = new AdaptiveLimit(START_CONCURRENCY);
-  const secondLook = createSecondLook<OutboxRow>({ sql, start, deleteRow: (row) => deletions.add(row), log });
   const loops = [
     loop({ topic: FLOW_TOPIC, priority: URGENT }, () => URGENT_CONCURRENCY, startRow),
     loop(
@@ -145,7 +140,6 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     },
     stop: async () => {
       await Promise.all(loops.map((polling) => polling.stop()));
-      await secondLook.stop();
     },
   };
 }

@@ -117,12 +117,6 @@ for (const topic of ['flow', 'event']) {
   for (const outcome of ['handled', 'failed']) outboxMessages.inc({ topic, outcome }, 0);
 }
 
-export const secondLooks = outcomeCounter(
-  'manilla_credit_second_looks_total',
-  'Second looks at credits of payments: placed by then; started (another flow, to place it); or left, above the limit of starts.',
-  ['placed', 'started', 'left'],
-);
-
 export const railSeconds = new Histogram({
   name: 'manilla_rail_call_duration_seconds',
   help: 'Duration of rail calls by operation and outcome: ok, refused, not_ready, unavailable, timed_out, error (a fault on our side).',

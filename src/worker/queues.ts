@@ -54,13 +54,6 @@ export const QUEUES: readonly Queue[] = [
     limits: ({ flows }) => flows,
   },
   {
-    // The second flows of credits: few, except under overload, and each has one activity.
-    role: 'credits',
-    queue: 'credits',
-    activities: createPaymentActivities,
-    limits: () => ({ tasksMax: 5, activitiesMax: 20, cachedMax: 50 }),
-  },
-  {
     // A payout has up to a thousand items: with a queue and a share of a worker of their own they delay only other
     // payout items. Their limit of activities also limits the concurrent calls to a rail.
     role: 'payouts',

@@ -45,11 +45,10 @@ export interface FlowMessage {
 }
 
 /**
- * Flows that start by the thousand have a task queue of their own, so that payments never wait behind them; the second
- * flows of credits, because they are started when the common queue is slow; and maintenance, so that processes of its
- * own can run it.
+ * Flows that start by the thousand have a task queue of their own, so that payments never wait behind them; and
+ * maintenance, so that processes of its own can run it.
  */
-const FLOW_QUEUES = ['payouts', 'credits', 'upkeep'] as const;
+const FLOW_QUEUES = ['payouts', 'upkeep'] as const;
 export type FlowQueue = (typeof FLOW_QUEUES)[number];
 
 /** The name of a task queue in Temporal: the common queue's name, with a suffix for any other queue. */

@@ -7,7 +7,6 @@ export { inboundCredit } from './inboundCredit/workflow.ts';
 export { ledgerSealing } from './ledgerSealing/workflow.ts';
 export { ledgerVerification } from './ledgerVerification/workflow.ts';
 export { payment } from './payment/workflow.ts';
-export { paymentCredit } from './paymentCredit/workflow.ts';
 export { payout } from './payout/workflow.ts';
 export { payoutItem } from './payoutItem/workflow.ts';
 export { railResume } from './railResume/workflow.ts';

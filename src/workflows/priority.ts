@@ -19,7 +19,6 @@ const PRIORITY_KEYS = {
 
 const CLASSES = {
   payment: 'urgent',
-  paymentCredit: 'urgent',
   inboundCredit: 'urgent',
   withdrawal: 'urgent',
   refund: 'urgent',

@@ -1,15 +1,13 @@
 // The environment of one scenario of a money flow: a separate organisation, so that its book, events and bank contain
 // nothing else, and the complete outcome of the flow can be read.
 import type { WorkflowHandle } from '@temporalio/client';
-import { newUuid, parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { parseId, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Kobo } from '../../src/money.ts';
 import { updateFlow } from '../../src/outbox/startFlow.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
 import { requestAdjustment, requestReversal } from '../../src/resources/adjustments/request.ts';
 import type { Event } from '../../src/resources/events.ts';
-import { creditPayment, placementOf } from '../../src/resources/payments/flow.ts';
-import { findPayment } from '../../src/resources/payments/queries.ts';
 import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
 import { recallFlowId } from '../../src/resources/recalls/flow.ts';
 import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
@@ -17,7 +15,6 @@ import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { type AdjustmentAction, type AdjustmentDecision, decide } from '../../src/workflows/adjustment/messages.ts';
 import { resolve, retry } from '../../src/workflows/attention/messages.ts';
-import { toOutbox } from '../../src/workflows/flows.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { type ReviewAnswer, type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
@@ -139,32 +136,6 @@ export class ScenarioContext {
     const sessionId = await this.bank.announceCredit(accountNumber, amount);
     await this.#until('the credit to be reported', async () => (await this.#creditStatus(sessionId)) !== undefined);
     return sessionId;
-  }
-
-  /**
-   * The bank receives a credit of a payment, which is sent only to the hedging flow until that flow has placed the
-   * credit. Returns the id of that flow.
-   */
-  async creditBeside({ id, virtualAccount: { accountNumber } }: PaymentResource, amount: Kobo): Promise<string> {
-    const { sql, dependencies } = this.flows;
-    const { organisationId } = this;
-    const book = { organisationId, environment: 'test' as const };
-    const payment = await findPayment(sql, book, requireUuid('payment', id));
-    if (payment === null) throw new Error(`no payment ${id}`);
-    const creditId = newUuid();
-    await sql`
-      INSERT INTO inbound_credits (organisation_id, environment, id, version, rail, session_id, account_number, amount,
-                                   owner_kind, owner_id, status, received_at)
-      VALUES (${organisationId}, 'test', ${creditId}, 1, 'sandbox', ${creditId}, ${accountNumber}, ${amount}, 'payment',
-              ${payment.id}, 'received', now())`;
-    await this.bankHas(creditId);
-    const signal = creditPayment(book, payment, creditId);
-    const placement = placementOf(signal.message);
-    await dependencies.journal.post({ book, outbox: placement === null ? [] : [toOutbox(placement)] });
-    await this.untilPlaced(1);
-    await dependencies.journal.post({ book, outbox: [signal] });
-    await this.flows.temporal.workflow.getHandle(id).result();
-    return publicId('inboundCredit', creditId);
   }
 
   /** Public ids of the credits that were reported, oldest first. */

@@ -1086,14 +1086,6 @@ async function delivered(stage: ScenarioContext, refusals: number, status: strin
 
 /** Flows that move no money themselves. They are recorded like the others. */
 export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
-  {
-    flow: 'paymentCredit',
-    ending: 'placed',
-    run: async (stage) => {
-      const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
-      return { workflowId: await stage.creditBeside(payment, 202_000), path: null };
-    },
-  },
   { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', run: (stage) => delivered(stage, 2, 'delivered') },
   { flow: 'webhookDelivery', ending: 'failed', run: (stage) => delivered(stage, 3, 'failed') },
 ];

@@ -82,7 +82,7 @@ test.each(['', 'flow', 'flows,flows', 'flows, relay'])('the roles %p are rejecte
 });
 
 test('roles are read from a list, and the default is all of them', () => {
-  expect(workerSettings({}).roles).toEqual(['flows', 'credits', 'payouts', 'upkeep', 'relay']);
+  expect(workerSettings({}).roles).toEqual(['flows', 'payouts', 'upkeep', 'relay']);
   expect(workerSettings({ WORKER_ROLES: 'payouts,relay' }).roles).toEqual(['payouts', 'relay']);
 });
 

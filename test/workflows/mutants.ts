@@ -47,10 +47,6 @@ export async function withdrawal(_input: InputOf<typeof flows.withdrawal>) {
   return { status: 'completed' };
 }
 
-export async function paymentCredit(_input: InputOf<typeof flows.paymentCredit>) {
-  return { status: 'placed' };
-}
-
 export async function refund(_input: InputOf<typeof flows.refund>) {
   return { status: 'completed' };
 }

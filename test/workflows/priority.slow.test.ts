@@ -62,7 +62,7 @@ test('every workflow has a class: urgent ones before batches, batches before the
     // Every sandbox flow goes after every live one.
     for (const other of types) expect(keyOf(type, 'test')).toBeGreaterThan(keyOf(other, 'live'));
   }
-  for (const first of ['payment', 'paymentCredit', 'inboundCredit', 'withdrawal', 'refund'] as const) {
+  for (const first of ['payment', 'inboundCredit', 'withdrawal', 'refund'] as const) {
     expect(keyOf(first, 'live')).toBe(1);
     expect(keyOf(first, 'test')).toBeLessThan(keyOf('payout', 'test'));
   }
@@ -71,7 +71,6 @@ test('every workflow has a class: urgent ones before batches, batches before the
   const keyOfFairness = (flow: FlowType) =>
     priorityOf(flow, { organisationId: 'org', environment: 'test' }).fairnessKey;
   expect(keyOfFairness('payment')).not.toBe(keyOfFairness('withdrawal'));
-  expect(keyOfFairness('paymentCredit')).toBe(keyOfFairness('withdrawal'));
   expect(priorityOf('housekeeping').priorityKey).toBe(keyOf('webhookDelivery', 'live'));
 });
 

@@ -10,7 +10,6 @@ import {
   paymentSettledByWallet,
   wake,
 } from '../../workflows/payment/messages.ts';
-import type { PaymentCreditInput } from '../../workflows/paymentCredit/messages.ts';
 import type { Payment } from './queries.ts';
 
 /** The fields that the flow's input is built from. */
@@ -50,25 +49,6 @@ export function creditPayment(book: Book, payment: PaymentOfFlow, creditId: Uuid
 /** Begins a run of the flow that the server holds back. */
 export const wakePayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
   toOutbox({ ...paymentFlow(book, payment), signal: { name: wake.name, payload: null } });
-
-/** From the message that signals a credit: starts the flow that places it beside the payment's. Null for any other. */
-export function placementOf({
-  workflow,
-  input,
-  signal,
-}: FlowMessage): (FlowMessage & { input: PaymentCreditInput }) | null {
-  if (workflow !== 'payment' || signal?.name !== creditReceived.name) return null;
-  const { inboundCreditId } = signal.payload as CreditReceived;
-  const { paymentId } = input as PaymentInput;
-  return {
-    workflow: 'paymentCredit',
-    id: inboundCreditId,
-    summary: `Credit of payment ${paymentId}`,
-    state: 'received',
-    input: { ...(input as PaymentInput), inboundCreditId },
-    queue: 'credits',
-  };
-}
 
 /** After a payment from a wallet has been posted: signals the flow to end. */
 export function endPaidPayment(
