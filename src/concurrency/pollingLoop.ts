@@ -6,8 +6,8 @@ export interface PollingLoopOptions<Item> {
   claim: (max: number) => Promise<Item[]>;
   /** Handles one item. It must record a failure of that item in the table instead of throwing. */
   handle: (item: Item) => Promise<void>;
-  /** How many items are handled at the same time; asked whenever items may be claimed. */
-  concurrency: () => number;
+  /** How many items are handled at the same time. */
+  concurrency: number;
   onError: (error: unknown) => void;
 }
 
@@ -46,7 +46,7 @@ export class PollingLoop<Item> {
   async #run(): Promise<void> {
     let pause = POLL_BUSY_MS;
     while (!this.#stopped) {
-      const free = this.#options.concurrency() - this.#running.size;
+      const free = this.#options.concurrency - this.#running.size;
       this.#full = free <= 0;
       try {
         const items = free > 0 ? await this.#options.claim(free) : [];
@@ -67,7 +67,7 @@ export class PollingLoop<Item> {
       .catch((error: unknown) => this.#options.onError(error))
       .finally(() => {
         this.#running.delete(work);
-        if (this.#full && this.#running.size < this.#options.concurrency()) this.#wake();
+        if (this.#full && this.#running.size < this.#options.concurrency) this.#wake();
       });
     this.#running.add(work);
   }

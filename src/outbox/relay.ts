@@ -3,7 +3,6 @@
 // is lost. Urgent messages do not wait for others, sandbox ones come after live ones, and those of the organisations
 // are taken in turns.
 import type { Client } from '@temporalio/client';
-import { AdaptiveLimit } from '../concurrency/adaptiveLimit.ts';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { PollingLoop } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
@@ -25,10 +24,10 @@ const RETRY_DELAY_MAX_SECONDS = 15;
 /** Urgent starts and signals at a time. */
 const URGENT_CONCURRENCY = 25;
 /**
- * Other starts at a time: fewer while Temporal is slow, so that a burst of them does not delay the urgent ones, nor the
- * tasks of the workers, at the server. A start takes 10 to 50 ms.
+ * Other starts at a time. A start takes 10 to 50 ms, so that is more than a hundred a second, and few enough that a
+ * burst of them does not delay the urgent ones and the workers' tasks at the server.
  */
-const START_CONCURRENCY = { min: 4, max: 25, slowMs: 150 };
+const START_CONCURRENCY = 8;
 const EVENT_CONCURRENCY = 100;
 const DELETION_BATCH_MAX = 500;
 
@@ -75,7 +74,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
 
   const loop = (
     { topic, priority }: { topic: string; priority: number },
-    concurrency: () => number,
+    concurrency: number,
     handle: (row: OutboxRow) => Promise<void>,
   ): PollingLoop<OutboxRow> => {
     let last: Pick<OutboxRow, 'organisationId' | 'environment'> | undefined; // whose turn was the last one
@@ -120,18 +119,11 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     const begins = beginnings.take(organisationId, Date.parse(idleUntil), now);
     return start({ ...flow, idleUntil: new Date(begins).toISOString() }, begins - now);
   };
-  const starts = new AdaptiveLimit(START_CONCURRENCY);
   const loops = [
-    loop({ topic: FLOW_TOPIC, priority: URGENT }, () => URGENT_CONCURRENCY, startRow),
-    loop(
-      { topic: FLOW_TOPIC, priority: NOT_URGENT },
-      () => starts.value,
-      (row) => starts.measure(() => startInTurn(row)),
-    ),
-    loop(
-      { topic: 'event', priority: NOT_URGENT },
-      () => EVENT_CONCURRENCY,
-      (row) => dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
+    loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, startRow),
+    loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, startInTurn),
+    loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row) =>
+      dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
     ),
   ];
   return {

@@ -57,7 +57,7 @@ interface Callback {
 export function createCallbackLoop(options: CallbackOptions): PollingLoop<Callback> {
   const { sql, log } = options;
   return new PollingLoop<Callback>({
-    concurrency: () => CALLBACK_CONCURRENCY,
+    concurrency: CALLBACK_CONCURRENCY,
     // MATERIALIZED: as in src/outbox/relay.ts.
     claim: (max) => sql<Callback[]>`
       WITH due AS MATERIALIZED (

@@ -228,7 +228,7 @@ export class SandboxTransfers {
   dueLoop(): PollingLoop<{ reference: string }> {
     const { sql, log } = this.#options;
     return new PollingLoop({
-      concurrency: () => END_BATCH_SIZE,
+      concurrency: END_BATCH_SIZE,
       claim: (max) =>
         this.#end(sql`
           SELECT organisation_id, reference, status, outcome FROM sandbox_bank.transfers
