@@ -91,7 +91,6 @@ const settings = z.object({
   WORKER_SLOTS: z.enum(['fixed', 'resources']).default('fixed'),
   WORKER_CPU_TARGET: share.default(0.9),
   WORKER_MEMORY_TARGET: share.default(0.8),
-  WORKER_EXPIRIES_PER_SECOND: positive.default(120),
   WORKER_POLLERS: z.union([z.literal('auto'), slots]).default(pollers),
   MANILLA_KEYS: z.string().min(1),
   BIND_ADDRESS: z.string().default('127.0.0.1'),
@@ -206,7 +205,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
       targets:
         value.WORKER_SLOTS === 'fixed' ? null : { cpu: value.WORKER_CPU_TARGET, memory: value.WORKER_MEMORY_TARGET },
       pollers: value.WORKER_POLLERS,
-      expiriesPerSecond: value.WORKER_EXPIRIES_PER_SECOND,
     },
     keyring: parseKeyring(value.MANILLA_KEYS),
     codec: { port: value.CODEC_PORT },

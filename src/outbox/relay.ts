@@ -14,7 +14,6 @@ import type { SpanAttributes } from '../telemetry/span.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
 import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
-import { Beginnings } from './beginnings.ts';
 import { startFlow } from './startFlow.ts';
 
 /** When a process dies, its messages become due again after this lease. Longer than the slowest handling. */
@@ -30,6 +29,9 @@ const URGENT_CONCURRENCY = 25;
 const START_CONCURRENCY = 8;
 const EVENT_CONCURRENCY = 100;
 const DELETION_BATCH_MAX = 500;
+/** A start delay is longer by at most this part of it, and by at most this time. */
+const JITTER_PART = 0.25;
+const JITTER_MAX_MS = 180_000;
 
 /** The values of `outbox.priority`. */
 const URGENT = 1;
@@ -53,14 +55,12 @@ export interface RelayDependencies {
   client: Client;
   taskQueue: string;
   dispatcher: Dispatcher;
-  /** Payments of one organisation that expire without a credit, at most: see `Beginnings`. */
-  expiriesPerSecond: number;
   log: Log;
 }
 
 /** The polling loops of one process. Start them with the worker; stop them before the connection pools are closed. */
 export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
-  const { asyncCommitSql: sql, client, taskQueue, log, dispatcher, expiriesPerSecond } = dependencies;
+  const { asyncCommitSql: sql, client, taskQueue, log, dispatcher } = dependencies;
 
   const deletions = new GroupCommit<OutboxRow, void>({
     partitionOf: (row) => row.organisationId,
@@ -111,17 +111,15 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
 
   const start = (message: FlowMessage, startDelayMs?: number) => startFlow(client, taskQueue, message, startDelayMs);
   const startRow = ({ message }: OutboxRow) => start(message as unknown as FlowMessage);
-  const beginnings = new Beginnings(expiriesPerSecond);
-  const startInTurn = ({ message, organisationId, claimedAt }: OutboxRow) => {
+  const startLater = ({ message, claimedAt }: OutboxRow) => {
     const { idleUntil, ...flow } = message as unknown as FlowMessage;
     if (idleUntil === undefined) return start(flow);
-    const now = claimedAt.getTime();
-    const begins = beginnings.take(organisationId, Date.parse(idleUntil), now);
-    return start({ ...flow, idleUntil: new Date(begins).toISOString() }, begins - now);
+    const delayMs = withJitter(Date.parse(idleUntil) - claimedAt.getTime());
+    return start({ ...flow, idleUntil: new Date(claimedAt.getTime() + delayMs).toISOString() }, delayMs);
   };
   const loops = [
     loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, startRow),
-    loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, startInTurn),
+    loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, startLater),
     loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row) =>
       dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
     ),
@@ -135,6 +133,13 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     },
   };
 }
+
+/**
+ * A start delay, longer by chance: payments that were created together would expire together, and thousands of timers
+ * that fire in the same second delay every other flow.
+ */
+const withJitter = (delayMs: number): number =>
+  delayMs + Math.random() * Math.min(JITTER_MAX_MS, Math.max(0, delayMs) * JITTER_PART);
 
 const bookOfRow = ({ organisationId, environment }: OutboxRow): Book => ({ organisationId, environment });
 

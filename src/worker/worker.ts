@@ -155,8 +155,7 @@ async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ sto
       startDelivery: (input, change) => startDelivery(journal, input, change),
       wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
     });
-    const { expiriesPerSecond } = config.worker;
-    const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, expiriesPerSecond, log });
+    const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });
     const bank = runtime.sandboxBank.clock();
     relay.start();
     bank.start();

@@ -117,10 +117,7 @@ export async function startFaultInjectingWorker(
     startDelivery: (input, change) => startDelivery(dependencies.journal, input, change),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
-  const loops = [
-    createRelay({ asyncCommitSql, client, taskQueue, dispatcher, expiriesPerSecond: 40, log }),
-    sandboxBank.clock(),
-  ];
+  const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];
   for (const loop of loops) loop.start();
   const runs = workers.map((worker) => worker.run());
   return {
