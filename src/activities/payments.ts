@@ -3,11 +3,9 @@
 // race.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { sendLater } from '../outbox/sendLater.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import { creditToSuspense, reviewReasonOf, setAsideMovement } from '../resources/inboundCredits/movements.ts';
 import { type InboundCredit, listReceivedCredits } from '../resources/inboundCredits/queries.ts';
-import { wakePayment } from '../resources/payments/flow.ts';
 import { creditMovement, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
@@ -27,9 +25,6 @@ import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
 /** Ids that a workflow's history takes in one result: 70 kB. */
 const UNPLACED_MAX = 2_000;
-
-/** Longer than it takes to continue as new, after the activity that precedes it. */
-const WAKE_AFTER_MS = 2_000;
 
 export function createPaymentActivities(dependencies: ActivityDependencies): PaymentActivities {
   const { sql, journal, log } = dependencies;
@@ -134,11 +129,6 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
       });
       const inboundCreditIds = ids.map((id) => publicId('inboundCredit', id));
       return { inboundCreditIds, hasMore: ids.length === UNPLACED_MAX };
-    },
-
-    async wakeNextRun(input: PaymentInput): Promise<void> {
-      const book = bookOf(input);
-      await sendLater(sql, book, wakePayment(book, await readPayment(input)), WAKE_AFTER_MS);
     },
 
     async expirePayment(input: PaymentInput): Promise<PaymentProgress> {

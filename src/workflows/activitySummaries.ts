@@ -67,7 +67,6 @@ const SUMMARIES: Record<ActivityName, string> = {
   expirePayment: 'expires the payment, and opens a review case for what it received',
   identifyOperator: 'reads whose code this is, and what the operator may do',
   listUnplacedCredits: 'lists the credits of the payment that are not placed yet',
-  wakeNextRun: 'has the run after this one begin at once',
   markPayoutItemUnsent: MARK_UNSENT,
   markRefundUnsent: MARK_UNSENT,
   markReturnUnsent: MARK_UNSENT,

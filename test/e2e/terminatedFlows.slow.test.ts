@@ -64,7 +64,7 @@ const TERMINATED = [
  */
 const NOT_RESTARTED = ['closePaymentAccount'];
 /** Runs in flows of many credits only (test/e2e/longFlows), and changes nothing. */
-const LONG_FLOWS_ONLY = ['listUnplacedCredits', 'wakeNextRun'];
+const LONG_FLOWS_ONLY = ['listUnplacedCredits'];
 type Ending = 'terminated' | 'cancelled';
 const ENDINGS: Ending[] = ['terminated', 'cancelled'];
 /**

@@ -43,9 +43,6 @@ export const SCENARIO_SETTINGS = {
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
 };
 
-/** The payment's own flow places all credits, so it becomes long. */
-const WITHOUT_SECOND_FLOWS = { WORKER_ROLES: 'flows,relay' };
-
 /** What a bank paid, although it had reported a failure, is taken from the wallet. */
 const takenFrom = ({ bank }: ScenarioContext, walletId: string, amount: number) => ({
   debit: `wallet:${walletId}`,
@@ -1351,14 +1348,12 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     flow: 'payment',
     ending: 'continuedAsNew',
     run: (stage) => longPayment(stage, 'first run'),
-    settings: WITHOUT_SECOND_FLOWS,
     eventsMax: PAYMENT_EVENTS_MAX,
   },
   {
     flow: 'payment',
     ending: 'continued',
     run: (stage) => longPayment(stage, 'last run'),
-    settings: WITHOUT_SECOND_FLOWS,
     eventsMax: PAYMENT_EVENTS_MAX,
   },
   {

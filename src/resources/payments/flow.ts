@@ -8,7 +8,6 @@ import {
   type PaymentInput,
   type PaymentSettledByWallet,
   paymentSettledByWallet,
-  wake,
 } from '../../workflows/payment/messages.ts';
 import type { Payment } from './queries.ts';
 
@@ -45,10 +44,6 @@ export function creditPayment(book: Book, payment: PaymentOfFlow, creditId: Uuid
   const payload: CreditReceived = { inboundCreditId: publicId('inboundCredit', creditId) };
   return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
 }
-
-/** Begins a run of the flow that the server holds back. */
-export const wakePayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
-  toOutbox({ ...paymentFlow(book, payment), signal: { name: wake.name, payload: null } });
 
 /** After a payment from a wallet has been posted: signals the flow to end. */
 export function endPaidPayment(

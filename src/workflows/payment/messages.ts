@@ -56,8 +56,6 @@ export interface PaymentResult {
 }
 
 export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
-/** Begins a run that the server holds back (decision 21). The run itself reads what there is to do. */
-export const wake = defineSignal('wake');
 
 /** Public ids of the credits that were signalled to the flow and are not placed yet; for the sweep. */
 export const unplacedCredits = defineQuery<string[]>('unplacedCredits');
@@ -73,8 +71,6 @@ export interface PaymentActivities {
   setAsideCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
   /** Lists a payment's credits that are not placed yet, after this one. */
   listUnplacedCredits: (input: PaymentInput, after: string | null) => Promise<UnplacedCredits>;
-  /** Signals `wake` to the flow in a moment: after the run that asks for it has continued as new. */
-  wakeNextRun: (input: PaymentInput) => Promise<void>;
   /** Expires a payment whose window closed. What was received so far goes to review. */
   expirePayment: (input: PaymentInput) => Promise<PaymentProgress>;
   /** Closes the account number of a payment that has ended, if the rail did not respond when it ended. */

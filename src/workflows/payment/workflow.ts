@@ -10,7 +10,7 @@
 //      flow.
 //   5. Many credits at once are not all signalled: read those that are not placed yet. Also when the history is long,
 //      after continuing as new. Before the payment expires Temporal holds that run back, as it did the first one,
-//      and the flow has itself woken.
+//      until the next signal: of a credit, or of the sweep for one that is not placed.
 //   6. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
 //
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it. The signal `paymentSettledByWallet`
@@ -43,11 +43,11 @@ import {
   paymentSettledByWallet,
   type UnplacedCredits,
   unplacedCredits,
-  wake,
 } from './messages.ts';
 
-const { applyCredit, setAsideCredit, listUnplacedCredits, wakeNextRun, recordOperatorAction, identifyOperator } =
-  proxyActivities<PaymentActivities & AttentionActivities>(MONEY_ACTIVITY);
+const { applyCredit, setAsideCredit, listUnplacedCredits, recordOperatorAction, identifyOperator } = proxyActivities<
+  PaymentActivities & AttentionActivities
+>(MONEY_ACTIVITY);
 
 export async function payment({ continued, ...input }: PaymentInput): Promise<PaymentResult> {
   const attention = createAttention(
@@ -61,8 +61,6 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
   let progress: PaymentProgress = continued?.progress ?? { status: 'pending', amountReceived: 0 };
   let shownStatus = continued?.shownStatus ?? progress.status;
   let placed = 0; // credits, since those that were not signalled were read
-  let isWoken = false;
-  let isWakeSent = false;
   const isOpen = (): boolean => progress.status === 'pending' || progress.status === 'partial';
   const nextStep = (): PaymentStep =>
     decideNext({ isOpen: isOpen(), expiresAt, fresh: [...fresh], waits: rail.waits() }, Date.now());
@@ -74,10 +72,6 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
   setHandler(paymentSettledByWallet, ({ amountReceived }) => {
     progress = { status: 'settled', amountReceived };
   });
-  setHandler(wake, () => {
-    isWoken = true;
-    isWakeSent = false; // it came before this run has ended
-  });
   setHandler(unplacedCredits, unplaced);
 
   const runStep = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
@@ -88,19 +82,10 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
   };
 
   setCurrentDetails(describePayment(input, progress, []));
-  // A wake that comes after the flow has ended starts it again.
-  if (continued === undefined && isWoken) progress = await doStep(input, { do: 'closeAccount' }, false);
-  if (continued !== undefined || isWoken) await eachUnplacedCredit(input, hear);
+  if (continued !== undefined) await eachUnplacedCredit(input, hear);
   for (;;) {
     if (await mustContinueAsNew(attention)) {
-      if (patched('wake-next-run')) {
-        if (nextStep().do === 'end') break;
-        if (Date.now() < expiresAt && !isWakeSent) {
-          isWakeSent = true;
-          await wakeNextRun(input);
-          continue;
-        }
-      }
+      if (nextStep().do === 'end') break;
       const { status, amountReceived } = progress;
       const carried = { progress: { status, amountReceived }, shownStatus, rail: rail.carried() };
       await continueAsNew<typeof payment>({ ...input, continued: { ...carried, ...attention.carried() } });
