@@ -32,7 +32,7 @@ const optionalOrigin = optionalUrl.refine(
 const positive = z.coerce.number().int().positive();
 
 /**
- * What a worker process does: it polls the queues of the flows, of late credits, of payout items, of maintenance, or
+ * What a worker process does: it polls the queues of the flows, of payout items, of maintenance, or
  * runs the relay of the outbox with the loops of the sandbox bank.
  */
 export const WORKER_ROLES = ['flows', 'payouts', 'upkeep', 'relay'] as const;

@@ -112,10 +112,9 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   const start = (message: FlowMessage, startDelayMs?: number) => startFlow(client, taskQueue, message, startDelayMs);
   const startRow = ({ message }: OutboxRow) => start(message as unknown as FlowMessage);
   const startLater = ({ message, claimedAt }: OutboxRow) => {
-    const { idleUntil, ...flow } = message as unknown as FlowMessage;
-    if (idleUntil === undefined) return start(flow);
-    const delayMs = withJitter(Date.parse(idleUntil) - claimedAt.getTime());
-    return start({ ...flow, idleUntil: new Date(claimedAt.getTime() + delayMs).toISOString() }, delayMs);
+    const flow = message as unknown as FlowMessage;
+    if (flow.idleUntil === undefined) return start(flow);
+    return start(flow, withJitter(Date.parse(flow.idleUntil) - claimedAt.getTime()));
   };
   const loops = [
     loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, startRow),

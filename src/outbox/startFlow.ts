@@ -15,8 +15,8 @@ import { flowAttributes } from '../workflows/searchAttributes.ts';
 /**
  * Starts the flow, or finds it running; a signal in the message is delivered in both cases. A flow that has ended is
  * restarted only when the message has a signal or sets `allowRestart`. The new run decides by the state in the
- * database, which records that the resource ended. `startDelayMs`: how long the flow is idle, which `idleUntil` says in
- * words; without it the flow begins at once.
+ * database, which records that the resource ended. `startDelayMs`: how long the flow is
+ * idle, at least until `idleUntil`; without it the flow begins at once.
  */
 export async function startFlow(
   client: Client,
@@ -52,11 +52,11 @@ export async function startFlow(
 
 /**
  * A flow without a task until then: one that is signalled by signalWithStart, as every signal of a message is, begins
- * at once. The text stands for the current details, which a flow that has not begun cannot set.
+ * at once. The text replaces the current details, which a flow that has not begun cannot set.
  */
 const idleOptions = (idleUntil: string, startDelay: number) => ({
   startDelay,
-  staticDetails: `Until ${idleUntil} it begins with its first signal, and has no task before.`,
+  staticDetails: `Waiting. This workflow starts work with its first signal, or a few minutes after ${idleUntil}.`,
 });
 
 /** Sends an update to a flow, and starts the flow with it if none is running. Returns the result of the update. */

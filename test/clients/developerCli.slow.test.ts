@@ -21,7 +21,7 @@ const PROGRAM = fileURLToPath(new URL('../../clients/cli/manilla.mjs', import.me
 let flows: TestFlows;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,credits,payouts,relay' } });
+  flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
 });
 
 const running = new Set<ChildProcess>();

@@ -36,7 +36,7 @@ export const recordingOf = ({ flow, ending }: Pick<Scenario, 'flow' | 'ending'>)
 
 /** Settings with which every scenario ends within seconds. */
 export const SCENARIO_SETTINGS = {
-  WORKER_ROLES: 'flows,credits,payouts,relay',
+  WORKER_ROLES: 'flows,payouts,relay',
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
   ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
   ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1',

@@ -85,8 +85,8 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   {
     name: 'a payment that continues as new reads no credits',
     file: 'payment/workflow.ts',
-    find: 'if (continued !== undefined || isWoken) await eachUnplacedCredit',
-    edited: (isMade) => `if ((continued !== undefined && !${isMade}) || isWoken) await eachUnplacedCredit`,
+    find: 'if (continued !== undefined) await eachUnplacedCredit',
+    edited: (isMade) => `if (continued !== undefined && !${isMade}) await eachUnplacedCredit`,
     rejectedBy: ['payment-continued'],
   },
   {

@@ -24,7 +24,6 @@ const COMMANDS = [
   'CancellationScope',
   'condition',
   'continueAsNew',
-  'patched',
   'proxyActivities',
   'proxyLocalActivities',
   'sleep',
@@ -142,7 +141,6 @@ function commandsOf(folder: string): string[] {
   const commands = [
     ...activities.filter((name) => name !== '').map((name) => `activity ${name}`),
     ...localActivities.map(([, name]) => `local activity ${name}`),
-    ...calls('patched').map(([id = '']) => `patch ${id.replaceAll("'", '')}`),
     ...timers.flatMap((summary) => [`timer: ${summary}`, `fired timer: ${summary}`]),
     ...(waits ? ['timer', 'fired timer', 'cancelled timer'] : []),
     ...calls('startChild').map(([child]) => `child ${child}`),
@@ -186,12 +184,9 @@ function recordedIn({ events }: History): string[] {
     const activity = event.activityTaskScheduledEventAttributes?.activityType?.name;
     if (activity) own(`activity ${activity}`);
     const marker = event.markerRecordedEventAttributes;
-    const [data] = (marker?.details?.data ?? marker?.details?.['patch-data'])?.payloads ?? [];
+    const [data] = marker?.details?.data?.payloads ?? [];
     if (data) {
-      const { activity_type: local, id } = defaultPayloadConverter.fromPayload<{ activity_type?: string; id?: string }>(
-        data,
-      );
-      own(local === undefined ? `patch ${id}` : `local activity ${local}`);
+      own(`local activity ${defaultPayloadConverter.fromPayload<{ activity_type?: string }>(data).activity_type}`);
     }
     const child = event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowType?.name;
     if (child) own(`child ${child}`);
