@@ -49,6 +49,9 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   WEBHOOK_ENDPOINT_LIMIT_REACHED: '`limit`',
 };
 
+/** What most messages of 404 say: the page has it once. */
+const CHECK_ID = 'Check the id and the environment of the API key.';
+
 /** Errors of a field: the code, when, and its `constraint`. */
 const FIELD_CODES: [code: string, when: string, constraint: string][] = [
   ['invalid_type', 'missing, or of another JSON type', '`expected`: the type'],
@@ -58,15 +61,15 @@ const FIELD_CODES: [code: string, when: string, constraint: string][] = [
     'wrong format, or an impossible value',
     '`format`: `regex` with its `pattern`, `datetime`, `date`, `email`, `url`, `bvn`, `iso3166-1-alpha-2`, `wallet_id`',
   ],
-  ['too_small', 'below the minimum number, length or count', '`minimum`'],
-  ['too_big', 'above the maximum number, length, count or size', '`maximum`'],
-  ['unrecognized_keys', 'no field or parameter has this name', ''],
-  ['invalid_key', 'a key of `metadata` is empty, or too long', ''],
-  ['duplicate', 'another item of a payout has the same `reference`', '`sameAs`: the path of the first'],
-  ['bank_code_unknown', 'no bank has the code of this payout item', ''],
-  ['same_wallet', 'the destination of a payout item is its source wallet', ''],
-  ['wallet_frozen`, `wallet_closed`, `wallet_kyc_required', 'the destination of a payout item takes no money', ''],
-  ['wallet_tier1_limit_exceeded', 'a payout item exceeds the transaction limit of its destination', '`maximum`'],
+  ['too_small', 'below the minimum', '`minimum`'],
+  ['too_big', 'above the maximum', '`maximum`'],
+  ['unrecognized_keys', 'unknown field or parameter', ''],
+  ['invalid_key', 'a key of `metadata` is empty or too long', ''],
+  ['duplicate', 'another payout item has the same `reference`', '`sameAs`: the path of the first'],
+  ['bank_code_unknown', 'payout item: unknown bank code', ''],
+  ['same_wallet', 'payout item: the destination is the source wallet', ''],
+  ['wallet_frozen`, `wallet_closed`, `wallet_kyc_required', 'payout item: the destination accepts no money', ''],
+  ['wallet_tier1_limit_exceeded', 'payout item: exceeds the transaction limit of the destination', '`maximum`'],
   ['custom', 'another rule, see `message`', ''],
 ];
 
@@ -85,18 +88,19 @@ export function errorsPage(): string {
   const codes = Object.keys(CATALOG) as ErrorCode[];
   const statuses = Object.keys(REACTIONS).map(Number) as ErrorStatus[];
   const sections = statuses.map((status) => {
+    const repeated = status === 404 ? ` ${CHECK_ID}` : '';
     const those = codes.filter((code) => CATALOG[code][0] === status);
     const parts = those.map((code) => {
       const details = (DETAILS_OF as Partial<Record<ErrorCode, string>>)[code];
       return [
         `### ${code}`,
         '',
-        CATALOG[code][1].replaceAll('<', '\\<'),
+        CATALOG[code][1].replace(` ${CHECK_ID}`, '').replaceAll('<', '\\<'),
         ...(details === undefined ? [] : ['', `\`details\`: ${details}.`]),
       ].join('\n');
     });
     const type = typeOf(those[0] as ErrorCode);
-    return [`## ${status} \`${type}\``, '', REACTIONS[status], '', parts.join('\n\n')].join('\n');
+    return [`## ${status} \`${type}\``, '', `${REACTIONS[status]}${repeated}`, '', parts.join('\n\n')].join('\n');
   });
   return `${[
     '<!-- Generated from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',

@@ -61,7 +61,7 @@ export const CATALOG = {
   ],
   RAIL_CALLBACK_INVALID: [
     401,
-    'The callback could not be verified: its signature or content is invalid, or it was signed too long ago. Sign the raw body and send it again.',
+    'The callback could not be verified: its signature or content is invalid, or it is too old. Sign the raw body and send it again.',
   ],
   API_KEY_ENVIRONMENT_MISMATCH: [
     401,
@@ -73,7 +73,7 @@ export const CATALOG = {
   ],
   IP_NOT_ALLOWED: [
     403,
-    'The API key may not be used from this address, details.address. Use an address that the key allows, or change its list.',
+    'The API key may not be used from details.address. Use an allowed address, or change the allowedIps of the key.',
   ],
   ROUTE_NOT_FOUND: [
     404,
@@ -105,7 +105,7 @@ export const CATALOG = {
   ],
   BANK_TRANSFER_ENDED: [
     409,
-    'The transfer has ended with another status, given in details.status. Simulate this outcome with a new transfer, or add "contradict": true.',
+    'The transfer has ended with details.status. Simulate this outcome with a new transfer, or add "contradict": true.',
   ],
   EXTERNAL_REFERENCE_TAKEN: [
     409,
@@ -113,20 +113,20 @@ export const CATALOG = {
   ],
   REFERENCE_TAKEN: [
     409,
-    'Another resource of this kind has this reference. It is named in details.id; choose another reference for a new one.',
+    'Another resource of this kind, details.id, has this reference. Choose another reference for a new one.',
   ],
   DEPOSIT_ACCOUNT_UNAVAILABLE: [
     409,
-    'The bank rail opens no account number for this wallet: it needs the identity of its holder, which is not recorded, or opens none at all. Collect money with payments.',
+    'The bank opens no account number for this wallet, or needs details of its holder that are not recorded. Collect money with payments.',
   ],
   WALLET_KYC_REQUIRED: [422, 'The wallet has not reached tier1. Submit its KYC details first.'],
   WALLET_KYC_NOT_APPLICABLE: [
     422,
-    'A settlement wallet belongs to the platform: it has no KYC details and no tier1 limits. Submit KYC details for other wallets only.',
+    'A settlement wallet has no KYC details and no tier1 limits. Submit KYC details for other wallets only.',
   ],
   WALLET_TIER1_LIMIT_EXCEEDED: [
     422,
-    'The amount exceeds a limit of the wallet (a tier1 limit or the largest possible balance). Send a smaller amount; details.limit and details.limitAmount describe the limit.',
+    'The amount exceeds a limit of the wallet, which details.limit and details.limitAmount describe. Send a smaller amount.',
   ],
   WALLET_INSUFFICIENT_FUNDS: [
     422,
@@ -150,7 +150,7 @@ export const CATALOG = {
   ],
   PAYMENT_METHOD_MISMATCH: [
     422,
-    'This payment cannot be paid from a wallet. Pay it by details.method, or create a payment with the method in details.requiredMethod.',
+    'This payment cannot be paid from a wallet. Pay it by details.method, or create one with details.requiredMethod.',
   ],
   PAYMENT_NOT_REFUNDABLE: [
     422,
@@ -163,19 +163,16 @@ export const CATALOG = {
   ],
   REVIEW_ACTION_UNAVAILABLE: [
     422,
-    'The review case cannot be decided like this: it has ended, is on its way, or its sender or wallet is unknown. Read it again, and choose one of its actions.',
+    'The review case does not allow this action now. Read it again, and choose one of its actions.',
   ],
-  REVIEW_NEEDS_OPERATORS: [
-    422,
-    'Money for another wallet than the one that it was sent to, or a large amount, is decided by two operators. Ask support.',
-  ],
+  REVIEW_NEEDS_OPERATORS: [422, 'Crediting another wallet, or a large amount, needs two operators. Ask support.'],
   ENTRIES_ARCHIVED: [
     422,
     'The ledger entries up to details.archivedUntil are archived. Ask for a later time, such as createdAtFrom after it, or ask support to restore them.',
   ],
   API_KEY_EXCEEDS_OWN: [
     422,
-    'A key gives only what it has itself, and details.field is more. Choose less, or use a key that has it.',
+    'A key cannot give more than it has; details.field exceeds it. Reduce it, or use another key.',
   ],
   API_KEY_NOT_ACTIVE: [422, 'The API key has expired or was revoked; see details.status. Create a new one.'],
   WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks cannot be sent to this URL; details.reason says why. Use another URL.'],
