@@ -27,6 +27,7 @@ RUN npm pkg delete devDependencies \
     writeFileSync("sbom.json", JSON.stringify(sbom, null, 2) + "\n")'
 
 COPY src ./src
+COPY generated ./generated
 # Bundles the workflows at build time, without and with encryption, so that a worker starts three seconds faster, and
 # needs no writable folder.
 RUN node --input-type=module -e 'const { bundleWorkflows } = await import(`${process.cwd()}/src/worker/workflowBundle.ts`); \

@@ -35,7 +35,7 @@ export function generatedFiles(): Record<string, string> {
     'clients/typescript/src/operations.ts': operationsOf(document),
     'clients/python/manilla/operations.py': pythonOperations(document),
     'clients/postman/manilla.postman_collection.json': `${JSON.stringify(postmanCollection(document), null, 2)}\n`,
-    'src/api/reference/llms.txt': llmsText(document),
+    'generated/llms.txt': llmsText(document),
   };
 }
 

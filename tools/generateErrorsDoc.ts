@@ -7,7 +7,7 @@ import { REACTIONS } from '../src/api/contract/envelope.ts';
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
 
 const FILE = new URL('../docs/errors.md', import.meta.url);
-const HTML_FILE = new URL('../src/api/reference/errors.html', import.meta.url);
+const HTML_FILE = new URL('../generated/errors.html', import.meta.url);
 
 type CodeOf<Status extends ErrorStatus> = {
   [Code in ErrorCode]: (typeof CATALOG)[Code][0] extends Status ? Code : never;

@@ -1,10 +1,10 @@
-// Writes src/api/reference/openapi.json from the routes: `npm run openapi`. A test checks that it is up to date.
+// Writes generated/openapi.json from the routes: `npm run openapi`. A test checks that it is up to date.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openApiDocument } from './openapi/document.ts';
 import { readExamples } from './openapi/examples.ts';
 
-const FILE = new URL('../src/api/reference/openapi.json', import.meta.url);
+const FILE = new URL('../generated/openapi.json', import.meta.url);
 
 export const openApiText = (): string => `${JSON.stringify(openApiDocument(readExamples()), null, 2)}\n`;
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
 const COPIED = ['package.json', 'src'];
-const LINKED = ['node_modules'];
+const LINKED = ['generated', 'node_modules'];
 
 const MIGRATIONS = {
   '9001_note_of_a_payment.sql': "ALTER TABLE payments ADD COLUMN note text NOT NULL DEFAULT 'none';",

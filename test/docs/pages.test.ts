@@ -17,7 +17,7 @@ const read = (file: string): string => readFileSync(new URL(`../../${file}`, imp
 
 test('docs/errors.md and the page that the API serves are the output of tools/generateErrorsDoc.ts', () => {
   expect(read('docs/errors.md')).toBe(errorsPage());
-  expect(read('src/api/reference/errors.html')).toBe(errorsHtml());
+  expect(read('generated/errors.html')).toBe(errorsHtml());
 });
 
 test('docs/rails/capabilities.md is the output of tools/generateRailsDoc.ts', () => {

@@ -29,8 +29,8 @@ const OUTSIDE = {
   payers: ['GET /checkout/:token', 'GET /checkout/:token/return', 'GET /checkout/:token/events'],
 };
 
-test('src/api/reference/openapi.json is the output of tools/generateOpenApi.ts', () => {
-  const file = new URL('../../src/api/reference/openapi.json', import.meta.url);
+test('generated/openapi.json is the output of tools/generateOpenApi.ts', () => {
+  const file = new URL('../../generated/openapi.json', import.meta.url);
   expect(readFileSync(file, 'utf8') === openApiText()).toBe(true);
 });
 

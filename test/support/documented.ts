@@ -45,7 +45,7 @@ interface ReceivedAnswer {
 }
 
 export const openApi = JSON.parse(
-  readFileSync(new URL('../../src/api/reference/openapi.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8'),
 ) as OpenApi;
 
 const validator = new Ajv2020({ strict: false, allErrors: true });

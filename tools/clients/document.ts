@@ -60,7 +60,7 @@ interface RawDocument extends Pick<ClientDocument, 'info' | 'tags'> {
   components: { schemas: Record<string, Json>; parameters: Record<string, Parameter> };
 }
 
-export const OPENAPI = new URL('../../src/api/reference/openapi.json', import.meta.url);
+export const OPENAPI = new URL('../../generated/openapi.json', import.meta.url);
 
 export function readDocument(): ClientDocument {
   const raw = JSON.parse(readFileSync(OPENAPI, 'utf8')) as RawDocument;

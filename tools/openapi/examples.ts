@@ -1,4 +1,5 @@
-// The examples of the OpenAPI document: answers that a run of test/openapi/examples.test.ts received, in examples.json.
+// The examples of the OpenAPI document, generated/examples.json: answers that a run of test/openapi/examples.test.ts
+// received.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export interface Examples {
@@ -10,7 +11,7 @@ export interface Examples {
   events: Record<string, unknown>;
 }
 
-const FILE = new URL('examples.json', import.meta.url);
+const FILE = new URL('../../generated/examples.json', import.meta.url);
 
 export const readExamples = (): Examples => JSON.parse(readFileSync(FILE, 'utf8')) as Examples;
 

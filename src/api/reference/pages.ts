@@ -1,6 +1,6 @@
 // What describes the API to people and programs, beside its routes: the OpenAPI document, the reference page that shows
-// it, and the page of errors. Generated files, served as they are; none is an answer of the API, so none has its
-// envelope.
+// it, and the page of errors. Files, most of them generated (generated/), served as they are; none is an answer of the
+// API, so none has its envelope.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Router } from '@koa/router';
@@ -18,6 +18,7 @@ interface Operation {
 }
 
 const own = (name: string) => () => readFile(new URL(name, import.meta.url));
+const generated = (name: string) => () => readFile(new URL(`../../../generated/${name}`, import.meta.url));
 const ofSwaggerUi = (name: string) => () => readFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`)));
 
 /** Scripts and styles of this host only; requests to this host only. Swagger UI sets `style` attributes. */
@@ -30,8 +31,8 @@ const HTML = 'text/html; charset=utf-8';
 /** Adds the pages of one environment's host. `docs` has no prefix; `api` has that of the API. */
 export function addPages(docs: Router, api: Router, environment: Environment): void {
   serve(api, '/openapi.json', { type: 'application/json', load: () => openApiOf(environment) });
-  serve(docs, '/docs/errors', { type: HTML, load: own('errors.html') });
-  serve(docs, '/llms.txt', { type: 'text/plain; charset=utf-8', load: own('llms.txt') });
+  serve(docs, '/docs/errors', { type: HTML, load: generated('errors.html') });
+  serve(docs, '/llms.txt', { type: 'text/plain; charset=utf-8', load: generated('llms.txt') });
   // With its "Try it out" the page sends requests to its own host, so it is on the one without real money.
   if (environment === 'live') return;
   serve(docs, '/docs', { type: HTML, load: own('reference.html') });
@@ -43,7 +44,7 @@ export function addPages(docs: Router, api: Router, environment: Environment): v
 
 /** The document without the operations that this environment does not have, and on live with the rules of live. */
 async function openApiOf(environment: Environment): Promise<string> {
-  const text = String(await own('openapi.json')());
+  const text = String(await generated('openapi.json')());
   const document = JSON.parse(text, environment === 'live' ? asOnLive : undefined) as {
     paths: Record<string, Record<string, Operation>>;
   };
