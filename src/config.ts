@@ -4,6 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { RAIL_CALL_MAX_MS } from './concurrency/timeLimits.ts';
 import { parseKeyring } from './keyring.ts';
+import type { TracingSettings } from './telemetry/span.ts';
 import { readPayloadKeys } from './temporal/dataConverter.ts';
 import { DEFAULT_ADDRESS, DEFAULT_NAMESPACE, readProfile } from './temporal/profile.ts';
 
@@ -295,7 +296,7 @@ function originOf(publicUrl: string, host: string, port: number): string {
  * Returns null when tracing is off. It is on when an endpoint is set or the exporter is `otlp`, unless
  * OTEL_SDK_DISABLED is `true` or the exporter is `none`.
  */
-function tracingOf(value: z.infer<typeof settings>): { url: string; ratio: number; serviceName: string } | null {
+function tracingOf(value: z.infer<typeof settings>): TracingSettings | null {
   const { OTEL_TRACES_EXPORTER: exporter, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = value;
   const tracesEndpoint = value.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   const enabled = exporter === 'otlp' || endpoint !== '' || tracesEndpoint !== '';

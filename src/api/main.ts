@@ -20,7 +20,7 @@ const TEMPORAL_START_MS = 10_000;
 
 const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
-const stopTracing = await startTracing(config, 'api');
+const stopTracing = await startTracing(config.tracing, 'api');
 const runtime = createRuntime(config, log);
 await requireServiceLogin(runtime.sql, log, exitWith(log));
 for (const contract of await listContracts(runtime.sql)) {

@@ -20,8 +20,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Config } from '../config.ts';
-import type { FinishedSpan, Span, SpanAttributes, SpanStart, Tracer } from './span.ts';
+import type { FinishedSpan, Span, SpanAttributes, SpanStart, Tracer, TracingSettings } from './span.ts';
 
 const KINDS = {
   server: SpanKind.SERVER,
@@ -34,7 +33,7 @@ const KINDS = {
 /** A W3C traceparent of version 00; later versions start with the same fields. */
 const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
-export function createTracer(settings: NonNullable<Config['tracing']>, part: string): Tracer {
+export function createTracer(settings: TracingSettings, part: string): Tracer {
   const activeContext = new AsyncLocalStorage<Context>();
   const ids = new RandomIdGenerator();
   let nextSpanId: string | undefined;

@@ -1,5 +1,12 @@
 // The interface of a span and of a tracer, independent of the library that records them.
 
+/** Where spans are sent, which share of the traces, and the name of the service; empty: the default. */
+export interface TracingSettings {
+  url: string;
+  ratio: number;
+  serviceName: string;
+}
+
 /** Ids, codes and counts only: spans are sent to another system, so they must not contain names or account numbers. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 

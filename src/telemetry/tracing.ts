@@ -1,17 +1,19 @@
 // Tracing: the functions that the service calls, and the switch. While tracing is off, which is the default, each call
 // only reads a variable, and the OpenTelemetry SDK is not loaded (docs/traces.md).
-import type { Config } from '../config.ts';
-import type { FinishedSpan, Span, SpanStart, Tracer } from './span.ts';
+import type { FinishedSpan, Span, SpanStart, Tracer, TracingSettings } from './span.ts';
 
 let tracer: Tracer | null = null;
 
 const NO_SPAN: Span = { rename: () => {}, set: () => {}, fail: () => {} };
 
-/** Turns tracing on if it is configured. `part`: the process. Returns a function that flushes the spans and stops. */
-export async function startTracing({ tracing }: Pick<Config, 'tracing'>, part: string): Promise<() => Promise<void>> {
-  if (tracing === null) return () => Promise.resolve();
+/**
+ * Turns tracing on, unless the settings are null. `part`: the process. Returns a function that flushes the spans and
+ * stops.
+ */
+export async function startTracing(settings: TracingSettings | null, part: string): Promise<() => Promise<void>> {
+  if (settings === null) return () => Promise.resolve();
   const { createTracer } = await import('./openTelemetry.ts');
-  const newTracer = createTracer(tracing, part);
+  const newTracer = createTracer(settings, part);
   tracer = newTracer;
   return async () => {
     tracer = null;

@@ -15,7 +15,7 @@ const log = createLog('worker', config.logLevel);
 const options = { shutdownSignals: [], logger: temporalLog(log) };
 if (config.metrics.ports.worker === null) Runtime.install(options);
 else await installWithMetrics(options);
-const stopTracing = await startTracing(config, 'worker');
+const stopTracing = await startTracing(config.tracing, 'worker');
 const runtime = createRuntime(config, log);
 await requireServiceLogin(runtime.sql, log, exitWith(log));
 const worker = await startWorker(runtime);

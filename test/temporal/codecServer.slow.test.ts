@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
-import { startCodecServer } from '../../src/codec/server.ts';
+import { startCodecServer } from '../../src/api/codec/server.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/codec/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/api/codec/main.ts', import.meta.url));
 const run = promisify(execFile);
 const UI = 'http://127.0.0.1:8233';
 const KEYS = `k1:${Buffer.alloc(32, 5).toString('base64url')}`;

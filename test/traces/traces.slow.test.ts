@@ -34,7 +34,7 @@ describe('one payment and its callback', () => {
   beforeAll(async () => {
     collector = await startCollector();
     receiver = await startReceiver(answerStatus(200));
-    const stopTracing = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }), 'test');
+    const stopTracing = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }).tracing, 'test');
     flows = await startTestFlows({ worker: false });
     const worker: RunningWorker = await startWorker(flows.dependencies);
 
@@ -154,7 +154,7 @@ test(
 describe('single spans', () => {
   async function collect(more: Record<string, string>, work: () => Promise<unknown>): Promise<Collector> {
     const collector = await startCollector();
-    const stop = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...more }), 'test');
+    const stop = await startTracing(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...more }).tracing, 'test');
     try {
       await work().catch(() => {});
     } finally {
@@ -214,9 +214,9 @@ test('a process without tracing does not load the OpenTelemetry SDK', () => {
     for (const file of ['worker/worker.ts', 'api/server.ts', 'telemetry/tracing.ts']) await import('${pathToFileURL(source('')).href}' + file);
     const { startTracing } = await import('${pathToFileURL(source('telemetry/tracing.ts')).href}');
     const before = ofOpenTelemetry;
-    await startTracing({ tracing: null }, 'off');
+    await startTracing(null, 'off');
     const off = ofOpenTelemetry;
-    const stop = await startTracing({ tracing: { url: 'http://127.0.0.1:1/', ratio: 1, serviceName: '' } }, 'on');
+    const stop = await startTracing({ url: 'http://127.0.0.1:1/', ratio: 1, serviceName: '' }, 'on');
     await stop();
     console.log(JSON.stringify({ loaded: loaded > 100, before, off, on: ofOpenTelemetry > 0 }));`;
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });

@@ -7,11 +7,11 @@ import type { PayloadCodec } from '@temporalio/common';
 import { type JSONPayload, JSONToPayload, payloadToJSON } from '@temporalio/common/lib/proto-utils.js';
 import Koa, { type Context } from 'koa';
 import readBody from 'raw-body';
-import type { Config } from '../config.ts';
-import { isOutage } from '../database/errors.ts';
-import type { Sql } from '../database/pool.ts';
-import type { Log } from '../telemetry/log.ts';
-import { payloadCodec } from '../temporal/payloadCodec.ts';
+import type { Config } from '../../config.ts';
+import { isOutage } from '../../database/errors.ts';
+import type { Sql } from '../../database/pool.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { payloadCodec } from '../../temporal/payloadCodec.ts';
 import { COOKIE, createSessions } from './session.ts';
 
 /** More than the payloads of a page of a history, which the server limits to 4 MB, in base64. */

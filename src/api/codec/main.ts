@@ -1,9 +1,9 @@
 // The codec server process: shows operators encrypted flows in the Temporal UI and in Temporal's command line.
-import { readConfig } from '../config.ts';
-import { connect } from '../database/pool.ts';
-import { requireServiceLogin } from '../database/serviceLogin.ts';
-import { exitWith, onShutdown } from '../runtime.ts';
-import { createLog } from '../telemetry/log.ts';
+import { readConfig } from '../../config.ts';
+import { connect } from '../../database/pool.ts';
+import { requireServiceLogin } from '../../database/serviceLogin.ts';
+import { exitWith, onShutdown } from '../../runtime.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { startCodecServer } from './server.ts';
 
 /** It looks operators up, nothing else. */
