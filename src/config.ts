@@ -75,7 +75,10 @@ const settings = z.object({
     .refine((url) => !/[?&]target_session_attrs=(?!primary|read-write)/.test(url), 'the service needs the primary'),
   DATABASE_CONNECTIONS_MAX: positive.default(10),
   JOURNAL_STATEMENTS_MAX: positive.max(2).default(2),
-  TEMPORAL_TASK_QUEUE: z.string().default('manilla'),
+  TEMPORAL_TASK_QUEUE: z
+    .string()
+    .refine((name) => !name.endsWith('-payouts'), 'a name with this ending is that of the queue of payouts')
+    .default('manilla'),
   TEMPORAL_UI_URL: optionalUrl,
   TEMPORAL_PAYLOAD_KEYS: z.string().default(''),
   WORKER_BUILD_ID: z
@@ -92,6 +95,7 @@ const settings = z.object({
   WORKER_SLOTS: z.enum(['fixed', 'resources']).default('fixed'),
   WORKER_CPU_TARGET: share.default(0.9),
   WORKER_MEMORY_TARGET: share.default(0.8),
+  RAIL_ACTIVITIES_PER_SECOND: z.union([z.literal('').transform(() => null), positive]).default(null),
   WORKER_POLLERS: z.union([z.literal('auto'), slots]).default(pollers),
   MANILLA_KEYS: z.string().min(1),
   BIND_ADDRESS: z.string().default('127.0.0.1'),
@@ -116,7 +120,6 @@ const settings = z.object({
   SANDBOX_RAIL_CALLBACK_URL: z.string().default('http://127.0.0.1:8080/v1/rails/sandbox/callbacks'),
   SANDBOX_RAIL_DELAY_MS: z.coerce.number().int().min(0).default(200),
   SANDBOX_RAIL_CALL_LIMIT_MS: positive.max(RAIL_CALL_MAX_MS).default(5_000),
-  SANDBOX_RAIL_CALLS_PER_SECOND: z.union([z.literal('').transform(() => null), positive]).default(null),
   SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: z.coerce.number().int().min(0).default(5_000),
   ATTENTION_RAIL_UNREACHABLE_SECONDS: positive.default(HOUR),
   ATTENTION_RAIL_NOT_READY_SECONDS: positive.default(HOUR),
@@ -206,6 +209,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
       targets:
         value.WORKER_SLOTS === 'fixed' ? null : { cpu: value.WORKER_CPU_TARGET, memory: value.WORKER_MEMORY_TARGET },
       pollers: value.WORKER_POLLERS,
+      /** Activities that call a rail, of all processes together; null: no limit. */
+      railActivitiesPerSecond: value.RAIL_ACTIVITIES_PER_SECOND,
     },
     keyring: parseKeyring(value.MANILLA_KEYS),
     codec: { port: value.CODEC_PORT },
@@ -239,7 +244,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
       callbackUrl: value.SANDBOX_RAIL_CALLBACK_URL,
       delayMs: value.SANDBOX_RAIL_DELAY_MS,
       callLimitMs: value.SANDBOX_RAIL_CALL_LIMIT_MS,
-      callsPerSecond: value.SANDBOX_RAIL_CALLS_PER_SECOND,
       unknownIsFinalAfterMs: value.SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS,
     },
     attention: {

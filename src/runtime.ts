@@ -8,16 +8,14 @@ import { connect, type Sql } from './database/pool.ts';
 import { readFeeSchedules } from './ledger/feeSchedules.ts';
 import type { FeeSchedules } from './ledger/fees.ts';
 import { Journal } from './ledger/journal.ts';
-import type { Book } from './money.ts';
-import { callSlots } from './rail/callSlots.ts';
 import { RailContracts } from './rail/contracts.ts';
-import { type Breakers, instrumentedRail } from './rail/instrumented.ts';
+import { type Breakers, guardedRail } from './rail/guarded.ts';
 import type { BankRail } from './rail/port.ts';
 import { PROVIDERS } from './rail/providers.ts';
 import { Rails } from './rail/rails.ts';
 import { createSandboxRail } from './rail/sandbox/adapter.ts';
 import { SandboxBank } from './rail/sandbox/bank.ts';
-import { SANDBOX_SCOPE, sandboxCapabilities } from './rail/sandbox/capabilities.ts';
+import { sandboxCapabilities } from './rail/sandbox/capabilities.ts';
 import type { Log } from './telemetry/log.ts';
 
 export interface ServiceRuntime {
@@ -50,13 +48,10 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
   const maintenanceSql = connect(databaseUrl, { connectionsMax: MAINTENANCE_CONNECTIONS_MAX, onNotice });
   const pools = [sql, asyncCommitSql, maintenanceSql];
   const breakers = new Map<string, Breakers>();
-  /** A rail whose calls are limited by what it declares, or by what operators set. */
-  const limited = (rail: BankRail, { organisationId, environment }: Book): BankRail => {
-    const { perSecond } = rail.capabilities.calls;
+  const guarded = (rail: BankRail): BankRail => {
     const ofProvider: Breakers = breakers.get(rail.name) ?? new Map();
     breakers.set(rail.name, ofProvider);
-    const scope = { organisationId, environment, rail: rail.name };
-    return instrumentedRail(rail, callSlots(asyncCommitSql, scope, perSecond), ofProvider);
+    return guardedRail(rail, ofProvider);
   };
   const sandboxBank = new SandboxBank({
     sql,
@@ -69,7 +64,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     sql,
     keyring,
     providers: PROVIDERS,
-    instrument: limited,
+    guard: guarded,
     checkRequired: config.railCheckRequired,
   });
   return {
@@ -79,7 +74,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     asyncCommitSql,
     maintenanceSql,
     journal: new Journal(sql, config.journalStatementsMax),
-    rails: new Rails({ test: limited(createSandboxRail(sandboxBank, keyring), SANDBOX_SCOPE) }, contracts),
+    rails: new Rails({ test: guarded(createSandboxRail(sandboxBank, keyring)) }, contracts),
     fees: readFeeSchedules(config.feeSchedulesFile),
     sandboxBank,
     close: async () => {

@@ -60,7 +60,6 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
         .map(([kind]) => kind)
         .join(', '),
   ],
-  ['Calls a second', ({ calls }) => String(calls.perSecond ?? 'not limited')],
   [
     'List price of a collection',
     ({ charges }) =>

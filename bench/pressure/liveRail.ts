@@ -2,7 +2,7 @@
 // that the service is measured and not a stand-in of a provider.
 import { connect, type Sql } from '../../src/database/pool.ts';
 import type { Keyring } from '../../src/keyring.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SandboxBank } from '../../src/rail/sandbox/bank.ts';
@@ -20,7 +20,7 @@ export function openLiveBank(sql: Sql, keyring: Keyring, log: Log, callbackUrl: 
     log,
     callbackUrl,
     delayMs: 0,
-    capabilities: sandboxCapabilities({ callLimitMs: 5_000, callsPerSecond: null, unknownIsFinalAfterMs: 5_000 }),
+    capabilities: sandboxCapabilities({ callLimitMs: 5_000, unknownIsFinalAfterMs: 5_000 }),
   });
 }
 
@@ -35,7 +35,7 @@ export function withLiveRail(runtime: ServiceRuntime): ServiceRuntime {
   const bank = openLiveBank(sql, config.keyring, log, '');
   return {
     ...runtime,
-    rails: new Rails({ test: sandbox, live: instrumentedRail(createSandboxRail(bank, config.keyring)) }),
+    rails: new Rails({ test: sandbox, live: guardedRail(createSandboxRail(bank, config.keyring)) }),
     close: async () => {
       await close();
       await sql.end({ timeout: 5 });

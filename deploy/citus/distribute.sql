@@ -63,10 +63,6 @@ DECLARE
     'public.webhook_endpoints',
     'public.withdrawals'
   ];
-  -- Rows that are changed at each call of a rail, in forms that Citus does not take: they stay on the coordinator.
-  on_coordinator CONSTANT text[] := ARRAY[
-    'public.rail_call_limits'
-  ];
   next  record;
   group_of CONSTANT text := by_organisation[1];
 BEGIN
@@ -93,7 +89,7 @@ BEGIN
     SELECT c.oid::regclass AS name
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE n.nspname IN ('ledger', 'public') AND c.relkind IN ('r', 'p') AND a.attname = 'organisation_id'
-      AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid) AND c.oid <> ALL (on_coordinator::regclass[])
+      AND NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = c.oid)
   LOOP
     RAISE EXCEPTION 'the table % is in no list of distribute.sql', next.name;
   END LOOP;

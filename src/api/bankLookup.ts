@@ -1,7 +1,7 @@
 // Rail calls within a request (banks, name enquiry), with the rail's errors mapped to the error catalog.
 
 import type { Book } from '../money.ts';
-import { RailBusyError, RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
+import { RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
 import type { Bank, BankRail } from '../rail/port.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError } from './errors.ts';
@@ -28,8 +28,7 @@ export function toRailError(error: unknown): unknown {
 }
 
 /** Whether the rail did certainly nothing: it was not called, or does not accept the request for now. */
-export const isNotTaken = (error: unknown): error is RailBusyError | RailNotReadyError =>
-  error instanceof RailBusyError || error instanceof RailNotReadyError;
+export const isNotTaken = (error: unknown): error is RailNotReadyError => error instanceof RailNotReadyError;
 
 /** Whether the rail opens no account number for a wallet. */
 export const isUnavailable = (error: unknown): boolean =>

@@ -29,7 +29,6 @@ export const COMMAND_SCOPES = {
   'wallets close': 'support',
   'rail pause': 'finance',
   'rail resume': 'finance',
-  'rail limit': 'finance',
   'rail connect': 'admin',
   'rail rotate': 'admin',
   'rail disconnect': 'admin',

@@ -10,30 +10,19 @@ export async function withinLimit<Result>(
   call: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const attempt = currentAttempt();
-  const limit = new AbortController();
-  const abort = (reason: unknown): void => limit.abort(reason);
-  const allowedMs = Math.min(limitMs, attempt === undefined ? limitMs : attempt.endsAt - performance.now());
-  const timedOut = (): void =>
-    abort(new RailUnavailableError(`the rail did not respond within ${Math.round(allowedMs)} ms`, { timedOut: true }));
-  // Listeners and the timer are removed explicitly: an attempt's signal outlives the many calls made within it.
-  const sources = [given, attempt?.signal].flatMap((signal) =>
-    signal === undefined ? [] : [{ signal, onAbort: (): void => abort(signal.reason) }],
-  );
-  for (const { signal, onAbort } of sources) {
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort);
-  }
-  if (allowedMs <= 0) timedOut();
-  const timer = setTimeout(timedOut, Math.max(1, allowedMs));
+  const allowedMs = Math.min(limitMs, (attempt?.endsAt ?? Number.POSITIVE_INFINITY) - performance.now());
+  const timeOut = (): RailUnavailableError =>
+    new RailUnavailableError(`the rail did not respond within ${Math.round(allowedMs)} ms`, { timedOut: true });
+  if (allowedMs <= 0) throw timeOut();
+  const timeout = AbortSignal.timeout(Math.ceil(allowedMs));
+  const signal = AbortSignal.any([timeout, given, attempt?.signal].filter((one) => one !== undefined));
   try {
-    limit.signal.throwIfAborted();
-    return await Promise.race([call(limit.signal), abortOf(limit.signal)]);
+    signal.throwIfAborted();
+    return await Promise.race([call(signal), abortOf(signal)]);
   } catch (error) {
-    // Throw the reason of the abort: adapters wrap an aborted request in errors of their own.
-    throw limit.signal.aborted ? limit.signal.reason : error;
-  } finally {
-    clearTimeout(timer);
-    for (const { signal, onAbort } of sources) signal.removeEventListener('abort', onAbort);
+    if (!signal.aborted) throw error;
+    // Adapters wrap an aborted request in errors of their own.
+    throw signal.reason === timeout.reason ? timeOut() : signal.reason;
   }
 }
 

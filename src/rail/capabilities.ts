@@ -49,8 +49,6 @@ export interface RailCapabilities {
   calls: {
     /** A call that takes longer is aborted and fails with RailUnavailableError. At most `RAIL_CALL_MAX_MS`. */
     limitMs: number;
-    /** The most calls a second that it accepts, unless operators set another limit. Null: not limited. */
-    perSecond: number | null;
   };
   /** Its list prices; null: unknown, or it charges nothing. */
   charges: RailCharges | null;

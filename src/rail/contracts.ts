@@ -30,8 +30,8 @@ export interface ContractOptions {
   sql: Sql;
   keyring: Keyring;
   providers: readonly RailProvider[];
-  /** Adds to the rail of a contract what every rail has: limits, metrics and a breaker. */
-  instrument: (rail: BankRail, book: Book) => BankRail;
+  /** Adds to the rail of a contract what every rail has: a time limit, metrics and a breaker. */
+  guard: (rail: BankRail) => BankRail;
   /** Whether a contract accepts nothing until its credentials have passed a check with this version of its adapter. */
   checkRequired: boolean;
 }
@@ -102,13 +102,12 @@ export class RailContracts implements ContractRails {
   #open(row: ContractRow): BankRail {
     const known = this.#opened.get(row.id);
     if (known !== undefined && known.version >= row.version) return known.rail;
-    const { keyring, instrument } = this.#options;
+    const { keyring, guard } = this.#options;
     const provider = this.#providerOf(row);
     const { id, organisationId, environment } = row;
     const sealed: unknown = JSON.parse(keyring.open('rail-credentials', id, row.sealed));
     const credentials = provider.credentials.parse(sealed);
-    const book = { organisationId, environment };
-    const rail = instrument(provider.open({ id, ...book, credentials }), book);
+    const rail = guard(provider.open({ id, organisationId, environment, credentials }));
     this.#opened.set(id, { version: row.version, rail });
     return rail;
   }

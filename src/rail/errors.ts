@@ -41,21 +41,10 @@ export class RailUnavailableError extends RailCallError {
   }
 }
 
-/** The limit of calls a second is used up for longer than a call may wait. The rail was not called. */
-export class RailBusyError extends RailCallError {
-  override readonly name = 'RailBusyError';
-  /** When a slot is expected to be free. */
-  readonly retryAfterMs: number;
-
-  constructor(retryAfterMs: number) {
-    super('the limit of calls a second to the rail is used up');
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
 /**
  * Why a rail does not accept a request for now. `underfunded`: the balance that it pays from is too low.
- * `duplicate_guard`: it takes the request for a repetition of another one. `rate_limited`: too many requests.
+ * `duplicate_guard`: it takes the request for a repetition of another one. `rate_limited`: too many requests, at the
+ * rail or in this process.
  * `unauthorised`: it does not accept our credentials, or our address. `feature_off`: the contract lacks a feature.
  */
 export const NOT_READY_CAUSES = [

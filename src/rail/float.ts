@@ -1,7 +1,7 @@
 // The balance that a rail pays from, as far as this process knows it. It keeps back what the rail would refuse, so that
 // a low balance makes transfers wait instead of fail, whatever the rail answers to a transfer that it cannot pay.
 import type { Kobo } from '../money.ts';
-import { RailBusyError, RailNotReadyError, RailUnavailableError } from './errors.ts';
+import { RailNotReadyError, RailUnavailableError } from './errors.ts';
 import type { RailBalance } from './port.ts';
 
 /** A balance is believed for this long, less what was sent since. */
@@ -28,7 +28,7 @@ export class FloatGate {
     if (age > (isEnough ? BELIEVED_MS : READ_AGAIN_AFTER_MS)) {
       this.#known = null;
       const balance = await read().catch((error: unknown) => {
-        const decidesItself = error instanceof RailUnavailableError || error instanceof RailBusyError;
+        const decidesItself = error instanceof RailUnavailableError || isRateLimited(error);
         return decidesItself ? null : Promise.reject(error);
       });
       if (balance === null) return;
@@ -41,3 +41,5 @@ export class FloatGate {
     this.#known.available -= amount;
   }
 }
+
+const isRateLimited = (error: unknown): boolean => error instanceof RailNotReadyError && error.why === 'rate_limited';

@@ -127,7 +127,7 @@ export const railSeconds = new Histogram({
 
 export const railCallsNotMade = new Counter({
   name: 'manilla_rail_calls_not_made_total',
-  help: 'Calls that were not made: limit (no slot within two seconds), or breaker (the rail did not respond to the last calls).',
+  help: 'Calls that were not made: concurrency (too many in progress in the process), or breaker (the rail did not respond to the last calls).',
   labelNames: ['rail', 'reason'],
   registers,
 });

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import { taskQueuePollers } from '../telemetry/metrics.ts';
 import type { Collector } from '../telemetry/metricsServer.ts';
-import { taskQueuesOf } from '../workflows/flows.ts';
+import { railQueueOf, taskQueuesOf } from '../workflows/flows.ts';
 
 /** temporal.api.enums.v1.TaskQueueType */
 const TYPES = { workflow_task: 1, activity: 2 } as const;
@@ -39,9 +39,10 @@ export function pollerGauges(client: Client, taskQueue: string): Collector {
 
 async function readPolls(client: Client, common: string): Promise<Polled[]> {
   const { namespace } = client.options;
-  const queues = taskQueuesOf(common).flatMap((taskQueue) =>
-    (Object.keys(TYPES) as (keyof typeof TYPES)[]).map((task) => ({ taskQueue, task })),
-  );
+  const queues = taskQueuesOf(common).flatMap((taskQueue) => {
+    const activity = { taskQueue, task: 'activity' } as const;
+    return taskQueue === railQueueOf(common) ? [activity] : [activity, { taskQueue, task: 'workflow_task' } as const];
+  });
   return await Promise.all(
     queues.map(async ({ taskQueue, task }) => {
       const { pollers } = await client.workflowService.describeTaskQueue({

@@ -21,7 +21,7 @@ import { createWebhookActivities } from '../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../activities/withdrawals.ts';
 import type { Config, WorkerRole } from '../config.ts';
 import type { ServiceRuntime } from '../runtime.ts';
-import type { FlowQueue } from '../workflows/flows.ts';
+import type { TaskQueue } from '../workflows/flows.ts';
 import type { QueueLimits } from './capacity.ts';
 
 export type WorkerRuntime = Omit<ServiceRuntime, 'close'>;
@@ -30,10 +30,23 @@ interface Queue {
   /** A process with this role polls it. */
   role: WorkerRole;
   /** Undefined: the common queue. */
-  queue: FlowQueue | undefined;
+  queue: TaskQueue | undefined;
   activities: (runtime: WorkerRuntime, client: Client) => object;
   limits: (settings: Config['worker']) => QueueLimits;
+  /** It has no workflows, only activities: at most so many a second of all workers together; null: no limit. */
+  activitiesPerSecond?: (settings: Config['worker']) => number | null;
 }
+
+/** The activities of the flows that call a rail. */
+const callingRails = (runtime: WorkerRuntime) => ({
+  ...createPaymentActivities(runtime),
+  ...createInboundCreditActivities(runtime),
+  ...createRecallActivities(runtime),
+  ...createWithdrawalActivities(runtime),
+  ...createRefundActivities(runtime),
+  ...createReviewCaseActivities(runtime),
+  ...createPayoutActivities(runtime),
+});
 
 export const QUEUES: readonly Queue[] = [
   {
@@ -43,10 +56,6 @@ export const QUEUES: readonly Queue[] = [
       ...createAttentionActivities(runtime),
       ...createRailResumeActivities({ ...runtime, client }),
       ...createPaymentActivities(runtime),
-      ...createInboundCreditActivities(runtime),
-      ...createRecallActivities(runtime),
-      ...createWithdrawalActivities(runtime),
-      ...createRefundActivities(runtime),
       ...createReviewCaseActivities(runtime),
       ...createAdjustmentActivities(runtime),
       ...createWebhookActivities({ ...runtime, keyring: runtime.config.keyring }),
@@ -54,8 +63,16 @@ export const QUEUES: readonly Queue[] = [
     limits: ({ flows }) => flows,
   },
   {
+    // The server hands them out by priority and in turns of the organisations, no faster than the rate (decision 17).
+    role: 'flows',
+    queue: 'rail',
+    activities: callingRails,
+    limits: ({ flows }) => flows,
+    activitiesPerSecond: ({ railActivitiesPerSecond }) => railActivitiesPerSecond,
+  },
+  {
     // A payout has up to a thousand items: with a queue and a share of a worker of their own they delay only other
-    // payout items. Their limit of activities also limits the concurrent calls to a rail.
+    // payout items.
     role: 'payouts',
     queue: 'payouts',
     activities: (runtime) => ({ ...createAttentionActivities(runtime), ...createPayoutActivities(runtime) }),

@@ -16,7 +16,6 @@ import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
 import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
-import { retryBusyRail } from './busyRail.ts';
 import { capacityIn } from './capacity.ts';
 import { openConnection, type WorkerConnection } from './connection.ts';
 import { healthProbes, type WorkerStage } from './health.ts';
@@ -109,27 +108,25 @@ async function createWorkers(
     namespace,
     dataConverter: dataConverterOf(payloadKeys),
     interceptors: {
-      activity: [
-        ...(isTracing() ? [traceOfActivity] : []),
-        logIdsOfActivity,
-        retryBusyRail,
-        attemptOfActivity(closing),
-      ],
+      activity: [...(isTracing() ? [traceOfActivity] : []), logIdsOfActivity, attemptOfActivity(closing)],
     },
     ...(isTracing() && { sinks: traceSinks }),
     ...versionOf(config),
     shutdownGraceTime: WORKER_GRACE_MS,
     shutdownForceTime: WORKER_FORCE_MS,
-    workflowBundle: workflowBundle ?? (await buildBundle(payloadKeys !== null)),
   };
+  const bundle = workflowBundle ?? (await buildBundle(payloadKeys !== null));
   const workers: Worker[] = [];
-  for (const { queue, activities, limits } of queues) {
+  for (const { queue, activities, limits, activitiesPerSecond } of queues) {
+    const perSecond = activitiesPerSecond?.(config.worker) ?? null;
     workers.push(
       await Worker.create({
         ...common,
         taskQueue: taskQueueOf(taskQueue, queue),
         activities: activities(runtime, client),
         ...capacityOf(limits(config.worker)),
+        ...(activitiesPerSecond === undefined && { workflowBundle: bundle }),
+        ...(perSecond !== null && { maxTaskQueueActivitiesPerSecond: perSecond }),
       }),
     );
   }

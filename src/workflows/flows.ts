@@ -51,14 +51,21 @@ export interface FlowMessage {
 const FLOW_QUEUES = ['payouts', 'upkeep'] as const;
 export type FlowQueue = (typeof FLOW_QUEUES)[number];
 
+/** `rail`: of the activities that call a rail, for the flows of every queue, so that one rate limits them. */
+export type TaskQueue = FlowQueue | 'rail';
+
 /** The name of a task queue in Temporal: the common queue's name, with a suffix for any other queue. */
-export function taskQueueOf(common: string, queue: FlowQueue | undefined): string {
+export function taskQueueOf(common: string, queue: TaskQueue | undefined): string {
   return queue === undefined ? common : `${common}-${queue}`;
 }
+
+/** The name of the queue `rail`, for a flow on the queue of this name. */
+export const railQueueOf = (flowQueue: string): string => taskQueueOf(flowQueue.replace(/-payouts$/, ''), 'rail');
 
 /** The names of all task queues. */
 export const taskQueuesOf = (common: string): string[] => [
   common,
+  taskQueueOf(common, 'rail'),
   ...FLOW_QUEUES.map((queue) => taskQueueOf(common, queue)),
 ];
 

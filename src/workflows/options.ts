@@ -1,7 +1,8 @@
 // Options of activities. They are retried without limit, with exponential backoff, so that an outage never fails a
 // flow.
-import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import { type ActivityOptions, type LocalActivityOptions, workflowInfo } from '@temporalio/workflow';
 import { STEP_MAX_MS } from '../concurrency/timeLimits.ts';
+import { railQueueOf } from './flows.ts';
 
 /**
  * For activities that move money. The timeout is as short as the limits of the rail's calls allow, because the server
@@ -11,6 +12,15 @@ import { STEP_MAX_MS } from '../concurrency/timeLimits.ts';
 export const MONEY_ACTIVITY: ActivityOptions = {
   startToCloseTimeout: STEP_MAX_MS,
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
+};
+
+/** For those that call a rail: on the queue whose rate is limited (decision 17). */
+export const RAIL_ACTIVITY: ActivityOptions = {
+  ...MONEY_ACTIVITY,
+  /** Read at each call, because it depends on the flow. */
+  get taskQueue() {
+    return railQueueOf(workflowInfo().taskQueue);
+  },
 };
 
 /** For a local activity that an activity repeats if it fails. Shorter than a workflow task may take, ten seconds. */

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import postgres from 'postgres';
 import { startTcpProxy, type TcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { requireUuid, type Uuid } from '../../src/ids.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, startTestApi, type TestApi, type TestApiOptions } from '../support/api.ts';
 import { adminOf, createDatabase, nodeOf } from '../support/stack.ts';
@@ -214,7 +214,7 @@ function hangingRails(rails: Rails): Rails {
     banks: never,
     resolveAccount: never,
   });
-  return new Rails({ test: instrumentedRail(hanging) });
+  return new Rails({ test: guardedRail(hanging) });
 }
 
 test.concurrent('when the connection is lost after the commit and before the reply, the response is 201 and the money moves once', async () => {

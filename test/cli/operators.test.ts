@@ -62,7 +62,6 @@ const WORDS: Record<SignedCommand, string> = {
   'wallets close': 'svc_x_wlt --reason why',
   'rail pause': 'test --reason why',
   'rail resume': 'test --reason why',
-  'rail limit': 'test 20 --reason why',
   'rail connect': 'monnify --environment live --reason why',
   'rail rotate': '--environment live --reason why',
   'rail disconnect': '--environment live --reason why',

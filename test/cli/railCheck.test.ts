@@ -72,7 +72,7 @@ const accepts = () =>
     sql: api.sql,
     keyring: api.dependencies.keyring,
     providers: PROVIDERS,
-    instrument: (one) => one,
+    guard: (one) => one,
     checkRequired: true,
   }).accepts({ organisationId, environment: 'live' });
 

@@ -16,7 +16,6 @@ function listed(name: string): string[] {
 
 const onEachNode = listed('on_each_node');
 const byOrganisation = listed('by_organisation');
-const onCoordinator = listed('on_coordinator');
 
 /** Of a payment, by column. */
 const paymentColumns = {
@@ -53,9 +52,7 @@ test('every table of an organisation is in exactly one list, and every listed ta
     SELECT n.nspname || '.' || c.relname AS name
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
-  expect([...onEachNode, ...byOrganisation, ...onCoordinator].toSorted()).toEqual(
-    tables.map(({ name }) => name).toSorted(),
-  );
+  expect([...onEachNode, ...byOrganisation].toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
 });
 
 test('what is on each node is of the whole installation: no organisation has rows in it', async () => {
@@ -64,10 +61,6 @@ test('what is on each node is of the whole installation: no organisation has row
     WHERE contype = 'c' AND pg_get_constraintdef(oid) = ${"CHECK ((organisation_id = '00000000-0000-0000-0000-000000000000'::uuid))"}`;
   const ofInstallation = tables.map(({ name }) => `public.${name}`);
   expect(onEachNode.filter((table) => !ofInstallation.includes(table))).toEqual([]);
-});
-
-test('the coordinator alone has the limits of calls, and nothing of a book', () => {
-  expect(onCoordinator).toEqual(['public.rail_call_limits']);
 });
 
 test('every unique index of a distributed table has the organisation, or Citus refuses to distribute it', async () => {

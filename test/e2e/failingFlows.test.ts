@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { freePort } from '../../dev/freePort.ts';
-import { RailBusyError } from '../../src/rail/errors.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
 import { startWorker } from '../../src/worker/worker.ts';
@@ -109,22 +108,6 @@ test('a flow with an activity that fails again and again is listed and counted, 
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');
   await untilFailing(0);
   expect(await flows.sql`SELECT FROM failing_flows`).toHaveLength(0);
-});
-
-test('a flow that finds the limit of calls used up, an expected failure, is listed when that does not end', async () => {
-  railError = new RailBusyError(100);
-  const id = await withdraw(COMPLETES);
-  await untilFailing(1);
-  expect(await list()).toMatchObject([
-    {
-      id,
-      attention: 'activity_failing',
-      error: expect.stringMatching(/^sendWithdrawal fails, attempt \d+: RAIL_BUSY/),
-    },
-  ]);
-  railError = null;
-  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
-  await untilFailing(0);
 });
 
 /** A withdrawal whose flow waits for the bank's word. */

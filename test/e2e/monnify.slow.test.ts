@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { publicId } from '../../src/ids.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import type { ContractRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
@@ -24,12 +24,12 @@ let flows: TestFlows;
 beforeAll(async () => {
   fake = await new MonnifyFake({ stepMs: 50 }).start();
   const adapter = createMonnifyRail(fake.credentials);
-  // As if a quarter of an hour passed in the least time that the service waits for (src/rail/instrumented.ts).
+  // As if a quarter of an hour passed in the least time that the service waits for (src/rail/guarded.ts).
   const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: 1 };
   rail = { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
   flows = await startTestFlows({
     settings: { ATTENTION_PROBE_SECONDS: '1' },
-    rails: () => new Rails({ test: instrumentedRail(rail) }),
+    rails: () => new Rails({ test: guardedRail(rail) }),
   });
   const contract = publicId('organisation', flows.organisation.organisationId);
   fake.callbackUrl = `${flows.urls.test}/rails/monnify/callbacks/${contract}`;

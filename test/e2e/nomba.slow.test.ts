@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { NombaFake } from '../../dev/nomba/fake.ts';
 import { publicId } from '../../src/ids.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
 import type { ContractRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   rail = createNombaRail(fake.credentials);
   flows = await startTestFlows({
     settings: { ATTENTION_PROBE_SECONDS: '1' },
-    rails: () => new Rails({ test: instrumentedRail(rail) }),
+    rails: () => new Rails({ test: guardedRail(rail) }),
   });
   const contract = publicId('organisation', flows.organisation.organisationId);
   fake.callbackUrl = `${flows.urls.test}/rails/nomba/callbacks/${contract}`;

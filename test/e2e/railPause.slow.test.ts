@@ -309,7 +309,6 @@ describe('rail commands', () => {
         since: expect.any(String),
         operator: 'ada',
         reason: 'maintenance',
-        callsPerSecond: null,
         contracts: [],
       },
       {
@@ -318,7 +317,6 @@ describe('rail commands', () => {
         since: null,
         operator: null,
         reason: null,
-        callsPerSecond: null,
         contracts: [],
       },
     ]);

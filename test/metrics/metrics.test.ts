@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { freePort } from '../../dev/freePort.ts';
 import { WORKER_ROLES } from '../../src/config.ts';
 import { publicId } from '../../src/ids.ts';
-import { taskQueuesOf } from '../../src/workflows/flows.ts';
+import { railQueueOf, taskQueuesOf } from '../../src/workflows/flows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -259,7 +259,10 @@ describe('metric values', () => {
     const pollers = scraped.samples.filter(({ name }) => name === 'manilla_task_queue_pollers');
     const { taskQueue } = flows.dependencies.config.temporal;
     const found = pollers.map(({ labels, value }) => `${labels.task_queue} ${labels.task} ${value}`);
-    const queues = taskQueuesOf(taskQueue).flatMap((queue) => [`${queue} activity 1`, `${queue} workflow_task 1`]);
+    const queues = taskQueuesOf(taskQueue).flatMap((queue) => [
+      `${queue} activity 1`,
+      ...(queue === railQueueOf(taskQueue) ? [] : [`${queue} workflow_task 1`]),
+    ]);
     expect(found.toSorted()).toEqual(queues.toSorted());
   });
 

@@ -69,13 +69,6 @@ test.each<[string, Description, Events, string | null]>([
   ['an activity that has failed for an hour', activity(70), scheduled(3_600), 'PostgresError: no such column'],
   ['an activity that has failed for less', activity(70), scheduled(3_599), null],
   ['an activity at its second attempt', activity(2), scheduled(3_600), null],
-  [
-    'an activity that finds the limit of calls used up for an hour',
-    activity(70, 'RAIL_BUSY'),
-    scheduled(3_600),
-    'RAIL_BUSY: no such column',
-  ],
-  ['the same for less', activity(70, 'RAIL_BUSY'), scheduled(3_599), null],
   ['an attempt to deliver a webhook that others follow', activity(70, 'WEBHOOK_UNDELIVERED'), scheduled(9_999), null],
   [
     'an activity that was scheduled before the events that were read',

@@ -10,7 +10,7 @@ import {
 } from '../../src/concurrency/timeLimits.ts';
 import { newUuid } from '../../src/ids.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -51,7 +51,7 @@ function hanging(limitMs = LIMIT_MS) {
     return new Promise<never>(() => {});
   };
   const adapter = { ...limitedTo(limitMs), sendTransfer: hang, transferStatus: hang };
-  return { rail: instrumentedRail(adapter), signals };
+  return { rail: guardedRail(adapter), signals };
 }
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -99,13 +99,25 @@ describe('calls without a response', () => {
   });
 
   test('no call timeout exceeds the limit for all rails', () => {
-    expect(instrumentedRail(limitedTo(LONG_MS)).capabilities.calls.limitMs).toBe(RAIL_CALL_MAX_MS);
+    expect(guardedRail(limitedTo(LONG_MS)).capabilities.calls.limitMs).toBe(RAIL_CALL_MAX_MS);
   });
+});
+
+test('a process has at most 128 calls of a contract in progress, and one that ends makes room', async () => {
+  const { rail } = hanging(500);
+  const caller = new AbortController();
+  const first = failureOf(rail.transferStatus(status, caller.signal));
+  const others = Array.from({ length: 127 }, () => failureOf(rail.transferStatus(status)));
+  expect(await failureOf(rail.transferStatus(status))).toMatchObject({ why: 'rate_limited', retryAfterMs: 1_000 });
+  caller.abort(new Error('given up'));
+  await first;
+  expect(await failureOf(rail.transferStatus(status, AbortSignal.timeout(1)))).toMatchObject({ name: 'TimeoutError' });
+  expect(await Promise.all(others)).toEqual(Array.from({ length: 127 }, () => expect.any(RailUnavailableError)));
 });
 
 describe('adapters that report an aborted request with their own error', () => {
   test("an aborted request with the adapter's own error is a timed-out RailUnavailableError", async () => {
-    const rail = instrumentedRail({
+    const rail = guardedRail({
       ...limitedTo(LIMIT_MS),
       transferStatus: (_request, signal) =>
         new Promise((_, reject) => {
@@ -136,8 +148,7 @@ describe('sends', () => {
 
   test('unknownIsFinalAfterMs is at least the call timeout', () => {
     const finalAfterMs = (limitMs: number, unknownIsFinalAfterMs: number) =>
-      instrumentedRail(limitedTo(limitMs, sandbox.rail, unknownIsFinalAfterMs)).capabilities.transfers
-        .unknownIsFinalAfterMs;
+      guardedRail(limitedTo(limitMs, sandbox.rail, unknownIsFinalAfterMs)).capabilities.transfers.unknownIsFinalAfterMs;
     expect(finalAfterMs(7_000, 100)).toBe(7_000);
     expect(finalAfterMs(100, 7_000)).toBe(7_000);
   });
@@ -164,7 +175,7 @@ describe('requests while the rail does not respond', () => {
       rails: (rails) => {
         const adapter = limitedTo(LIMIT_MS, rails.shared('test') as BankRail);
         const never = () => new Promise<never>(() => {});
-        return new Rails({ test: instrumentedRail({ ...adapter, openVirtualAccount: never }) });
+        return new Rails({ test: guardedRail({ ...adapter, openVirtualAccount: never }) });
       },
     });
   });

@@ -27,7 +27,7 @@ const opened: Credentials[] = [];
 /** A new process's view of the contracts: nothing is remembered. */
 function readAgain(checkRequired = false): RailContracts {
   const { keyring } = api.dependencies;
-  return new RailContracts({ sql: api.sql, keyring, providers: PROVIDERS, instrument: (rail) => rail, checkRequired });
+  return new RailContracts({ sql: api.sql, keyring, providers: PROVIDERS, guard: (rail) => rail, checkRequired });
 }
 
 beforeAll(async () => {

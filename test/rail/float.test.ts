@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { RailNotReadyError, RailUnavailableError } from '../../src/rail/errors.ts';
 import { FloatGate } from '../../src/rail/float.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { sandboxCapabilities } from '../../src/rail/sandbox/capabilities.ts';
 import { reportOf } from '../support/scriptedRail.ts';
@@ -61,7 +61,7 @@ describe('the balance of a rail', () => {
 });
 
 test('a transfer that the balance does not cover is not sent', async () => {
-  const capabilities = sandboxCapabilities({ callLimitMs: 5_000, callsPerSecond: null, unknownIsFinalAfterMs: 0 });
+  const capabilities = sandboxCapabilities({ callLimitMs: 5_000, unknownIsFinalAfterMs: 0 });
   const sent: string[] = [];
   const adapter = {
     name: 'float',
@@ -72,7 +72,7 @@ test('a transfer that the balance does not cover is not sent', async () => {
       return Promise.resolve(reportOf(reference, 'processing'));
     },
   } as unknown as BankRail;
-  const rail = instrumentedRail(adapter);
+  const rail = guardedRail(adapter);
   const [first, second] = [instruct('organisation'), instruct('organisation')];
   await rail.sendTransfer(first);
   await expect(rail.sendTransfer(second)).rejects.toMatchObject({ why: 'underfunded' });

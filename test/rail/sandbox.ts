@@ -25,7 +25,6 @@ export const UNKNOWN_IS_FINAL_AFTER_MS = 1_234;
 
 export const CAPABILITIES = sandboxCapabilities({
   callLimitMs: 5_000,
-  callsPerSecond: null,
   unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
 });
 

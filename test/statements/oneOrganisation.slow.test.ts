@@ -92,10 +92,6 @@ const EXCEPTIONS: { statement: RegExp; reason: string }[] = [
     reason: 'a pause applies to the rail and so to every organisation: at most two rows, replicated on each node',
   },
   {
-    statement: /^SELECT FROM rail_call_limits /,
-    reason: 'the sandbox bank has one limit for all organisations: read once in two seconds and process',
-  },
-  {
     statement: /^SELECT coalesce\(max\(created_at\), 'epoch'\) AS at FROM audit_log /,
     reason: 'a worker that starts asks when operators last resumed a rail: the few entries of no organisation',
   },

@@ -51,13 +51,12 @@ const budgets = readFileSync(new URL('../../docs/performance/statements.md', imp
 /** The budget by route name. */
 const budgetOf = new Map(budgets.map(({ name, budget }) => [name, budget]));
 
-function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' | 'log' | 'limit' {
+function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' | 'log' {
   if (/\bsandbox_bank\./.test(text)) return 'bank';
   if (/FROM api_keys WHERE hash = /.test(text)) return 'key';
   if (synchronousCommit === 'off') {
     if (/INTO rate_counters\b/.test(text)) return 'rate';
     if (/INTO request_logs\b/.test(text)) return 'log'; // of earlier requests, once a second
-    if (/FROM rail_call_limits\b/.test(text)) return 'limit'; // once in two seconds and rail, beside the requests
     if (/^\s*SELECT\b/.test(text)) return 'reads'; // health: a read without a commit
     throw new Error(`unexpected statement with asynchronous commit: ${text}`);
   }
@@ -78,7 +77,7 @@ function costOf(statements: SentStatement[]): Cost {
   const cost: Cost = { rate: 0, reads: 0, durable: 0, bank: 0 };
   for (const statement of statements) {
     const kind = kindOf(statement);
-    if (kind !== 'key' && kind !== 'log' && kind !== 'limit') cost[kind] += 1;
+    if (kind !== 'key' && kind !== 'log') cost[kind] += 1;
   }
   return cost;
 }

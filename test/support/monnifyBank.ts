@@ -10,7 +10,7 @@ import { FAKE_CREDENTIALS } from '../../dev/monnify/fakeCredentials.ts';
 import type { Plan } from '../../dev/monnify/plans.ts';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import type { Book, Environment, Kobo } from '../../src/money.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import { FAILURE_FINAL_AFTER_MS } from '../../src/rail/monnify/outcomes.ts';
 import { CAPABILITIES, createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import type { BankRail } from '../../src/rail/port.ts';
@@ -42,7 +42,7 @@ const AHEAD_MS = 2 * FAILURE_FINAL_AFTER_MS.final;
 
 /**
  * Monnify's silence is final after a quarter of an hour. That of the stand-in is when no call can be in flight any
- * more, which is the least that the service waits for (src/rail/instrumented.ts).
+ * more, which is the least that the service waits for (src/rail/guarded.ts).
  */
 const SILENCE_MS = 1;
 
@@ -320,7 +320,7 @@ export class MonnifyBanks implements ScenarioBanks, ContractRails {
     await bank.fake.start();
     bank.fake.callbackUrl = `${this.#callbackUrl ?? `${urls.test}/rails/monnify/callbacks`}/${bank.contract}`;
     const adapter = bank.createRail();
-    const rail = instrumentedRail(adapter);
+    const rail = guardedRail(adapter);
     await rail.banks(); // a payer's bank is known from the first callback on
     this.#contracts.set(organisation.organisationId, { bank, adapter, rail });
     return bank;

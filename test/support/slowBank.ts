@@ -1,6 +1,6 @@
 // A bank with slow responses: it blocks each send until the test releases it, also when the caller has timed out, and
 // reports a transfer as unknown until then. All other operations are the sandbox bank's.
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { reportOf } from './scriptedRail.ts';
@@ -62,7 +62,7 @@ export class SlowBank {
         return Promise.resolve(this.#reports.get(reference) ?? null);
       },
     };
-    return new Rails({ test: instrumentedRail(slow) });
+    return new Rails({ test: guardedRail(slow) });
   }
 
   async #send(reference: string): Promise<TransferReport> {

@@ -8,7 +8,7 @@ import type { Fault } from '../../dev/monnify/faults.ts';
 import { NombaFake } from '../../dev/nomba/fake.ts';
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
 import { publicId } from '../../src/ids.ts';
-import { instrumentedRail } from '../../src/rail/instrumented.ts';
+import { guardedRail } from '../../src/rail/guarded.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
 import type { ContractRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   fake = await new NombaFake(() => new Date(), OPENING).start();
   rail = createNombaRail(fake.credentials);
   const settings = { ...SCENARIO_SETTINGS, ATTENTION_PROBE_SECONDS: '1' };
-  const rails = () => new Rails({ test: instrumentedRail(rail) });
+  const rails = () => new Rails({ test: guardedRail(rail) });
   flows = await startTestFlows({ settings, worker: false, rails });
   const contract = publicId('organisation', flows.organisation.organisationId);
   callbackUrl = `${flows.urls.test}/rails/nomba/callbacks/${contract}`;

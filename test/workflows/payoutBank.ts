@@ -155,14 +155,16 @@ export async function startPayoutFlows(
     ...createPayoutActivities(api.dependencies),
     ...createAttentionActivities(api.dependencies),
   });
-  const worker = await Worker.create({
+  const common = {
     connection: nativeConnection,
-    taskQueue: taskQueueOf(taskQueue, 'payouts'),
-    workflowBundle: { codePath },
     activities: Object.fromEntries(steps.map(([name, step]) => [name, withRepetition(step as Step, repetition)])),
     ...capacityIn(config.worker)(config.worker.payouts),
-  });
-  const running = worker.run();
+  };
+  const workers = await Promise.all([
+    Worker.create({ ...common, taskQueue: taskQueueOf(taskQueue, 'payouts'), workflowBundle: { codePath } }),
+    Worker.create({ ...common, taskQueue: taskQueueOf(taskQueue, 'rail') }),
+  ]);
+  const running = Promise.all(workers.map((worker) => worker.run()));
 
   const messageOf = async (payoutId: string): Promise<FlowMessage> => {
     const [row] = await api.sql<{ message: FlowMessage }[]>`
@@ -202,7 +204,7 @@ export async function startPayoutFlows(
       return row?.balance ?? 0;
     },
     close: async () => {
-      worker.shutdown();
+      for (const worker of workers) worker.shutdown();
       await running;
       await Promise.all([nativeConnection.close(), connection.close()]);
       await api.close();

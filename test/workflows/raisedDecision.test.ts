@@ -6,6 +6,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { POSTING_REFUSED, type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
+import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { creditReceived, type PaymentProgress } from '../../src/workflows/payment/messages.ts';
 import type { IncompleteWork } from '../../src/workflows/railWait/decide.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
@@ -55,10 +56,8 @@ test('a decision is executed and audited even if the running activity is refused
   const gate = new Promise<void>((resolveGate) => {
     release = resolveGate;
   });
-  const worker = await Worker.create({
+  const common = {
     connection: native,
-    taskQueue: TASK_QUEUE,
-    workflowBundle: { codePath: testStack().workflowBundlePath },
     activities: {
       applyCredit: async (_: unknown, { inboundCreditId }: { inboundCreditId: string }): Promise<PaymentProgress> => {
         if (inboundCreditId === denied) return { ...pending, incomplete };
@@ -79,8 +78,14 @@ test('a decision is executed and audited even if the running activity is refused
       identifyOperator: async () => ({ operator: OPERATORS.ada.publicId }),
       recordOperatorAction: async ({ action }: { action: string }) => void audited.push(action),
     },
+  };
+  const worker = await Worker.create({
+    ...common,
+    taskQueue: TASK_QUEUE,
+    workflowBundle: { codePath: testStack().workflowBundlePath },
   });
-  await worker.runUntil(async () => {
+  const railWorker = await Worker.create({ ...common, taskQueue: taskQueueOf(TASK_QUEUE, 'rail') });
+  const decided = async (): Promise<void> => {
     const flow = await client.workflow.signalWithStart('payment', {
       workflowId: paymentId,
       taskQueue: TASK_QUEUE,
@@ -108,7 +113,8 @@ test('a decision is executed and audited even if the running activity is refused
     // Resolves the refused posting: set_aside has been decided, so the raised cause accepts nothing else.
     await decide(flow, 'retry');
     expect(await flow.result()).toEqual({ status: 'settled' });
-  });
+  };
+  await worker.runUntil(() => railWorker.runUntil(decided));
   expect(audited).toEqual(['resolve:retry', 'resolve:set_aside']);
   expect(setAside).toEqual([denied]);
 });

@@ -99,13 +99,13 @@ async function limits({ rail, organisationId, to, limit }: CheckBench): Promise<
   if (errors.length > limited.length)
     return fail(
       `${errors.length} of ${BURST} calls at once failed, and not with a rate limit`,
-      'Ask the provider how many calls a second it accepts, and set that: npm run cli -- rail limit live.',
+      'Ask the provider how many calls a second it accepts, and set RAIL_ACTIVITIES_PER_SECOND of the workers by that.',
     );
   return limited.length === 0
     ? pass(`${BURST} calls at once were answered`)
     : warn(
         `${limited.length} of ${BURST} calls at once were refused for their rate`,
-        'Set what the provider accepts: npm run cli -- rail limit live.',
+        'Set RAIL_ACTIVITIES_PER_SECOND of the workers by what the provider accepts.',
       );
 }
 

@@ -14,7 +14,7 @@ import { type CheckReport, reportOf, withoutSecrets } from './report.ts';
 const REMEDIES: Record<NotReadyCause, string> = {
   underfunded: 'Fund the account that transfers are paid from.',
   duplicate_guard: 'Run it again after some minutes.',
-  rate_limited: 'Run it again after some minutes; set what the provider accepts: npm run cli -- rail limit live.',
+  rate_limited: 'Run it again after some minutes; lower RAIL_ACTIVITIES_PER_SECOND of the workers.',
   unauthorised: 'Compare the credentials (`rail rotate`); have the public addresses of your machines listed.',
   feature_off: 'Ask the provider to enable the feature for the contract.',
 };

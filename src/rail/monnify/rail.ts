@@ -33,7 +33,7 @@ export const CAPABILITIES: RailCapabilities = {
   },
   callbacks: { signed: 'body', timestamped: false },
   statement: { credits: true, transfers: true, charges: true, settlements: true },
-  calls: { limitMs: 7_000, perSecond: null },
+  calls: { limitMs: 7_000 },
   charges: {
     collection: { basisPoints: 150, max: 200_000 },
     transfer: [

@@ -25,7 +25,7 @@ export const CAPABILITIES: RailCapabilities = {
   },
   callbacks: { signed: 'fields', timestamped: true },
   statement: { credits: true, transfers: true, charges: true, settlements: false },
-  calls: { limitMs: 7_000, perSecond: null },
+  calls: { limitMs: 7_000 },
   charges: null,
 };
 

@@ -1,26 +1,16 @@
 // What the sandbox bank can do: everything that the contract of the API promises.
-import { ALL_ORGANISATIONS } from '../../ids.ts';
 import { AMOUNT_MAX } from '../../money.ts';
-import type { LimitScope } from '../callSlots.ts';
 import type { RailCapabilities } from '../capabilities.ts';
 
 const DAY_SECONDS = 86_400;
 
 export interface SandboxLimits {
   callLimitMs: number;
-  callsPerSecond: number | null;
   unknownIsFinalAfterMs: number;
 }
 
 /** The name of its rail. */
 export const SANDBOX_RAIL = 'sandbox';
-
-/** Its calls have one limit, of all organisations. */
-export const SANDBOX_SCOPE: LimitScope = {
-  organisationId: ALL_ORGANISATIONS,
-  environment: 'test',
-  rail: SANDBOX_RAIL,
-};
 
 export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => ({
   oneOff: { amount: 'any', maxSeconds: DAY_SECONDS, minAmount: 1, closes: true, lateMoney: 'taken' },
@@ -37,6 +27,6 @@ export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => 
   },
   callbacks: { signed: 'body', timestamped: true },
   statement: { credits: true, transfers: true, charges: true, settlements: true },
-  calls: { limitMs: limits.callLimitMs, perSecond: limits.callsPerSecond },
+  calls: { limitMs: limits.callLimitMs },
   charges: null,
 });

@@ -127,19 +127,24 @@ export interface WaitLimits {
   pausedLookMs: number;
 }
 
-/** How long a flow waits for a signal before it runs its next step without one. */
+/**
+ * How long a flow waits for a signal before it runs its next step without one. `spread`: a factor around 1, another for
+ * each flow, so that those that have met one outage do not query together.
+ */
 export function waitMs(
   { rail, isParked, checks, pausedLooks, unreachableForMs, notReadyLooks, notReadyForMs, ...wanted }: TransferWait,
   limits: WaitLimits,
+  spread = 1,
 ): number {
   const retryAfterMs = wanted.retryAfterMs ?? 0;
   if (rail === 'paused') return pausedLooks > 1 ? limits.pausedLookMs : Math.min(FIRST_LOOK_MS, limits.pausedLookMs);
   if (isParked) return Math.max(retryAfterMs, limits.probeMs);
   if (rail === 'not_ready') {
-    const pause = Math.max(retryAfterMs, NOT_READY_PAUSES_MS[notReadyLooks - 1] ?? NOT_READY_PAUSE_MAX_MS);
+    const ownPause = (NOT_READY_PAUSES_MS[notReadyLooks - 1] ?? NOT_READY_PAUSE_MAX_MS) * spread;
+    const pause = Math.max(retryAfterMs, Math.round(ownPause));
     return Math.max(1, Math.min(pause, Math.max(retryAfterMs, limits.railNotReadyMs - notReadyForMs)));
   }
   // No later than the limit, because the flow must park then.
   const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
-  return Math.max(1, Math.min(checkPauseMs(checks), limit));
+  return Math.max(1, Math.min(Math.round(checkPauseMs(checks) * spread), limit));
 }

@@ -21,7 +21,7 @@ const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
   },
   rate_limited: {
     words: 'the rail accepts no more requests for now',
-    remedy: 'Limit the calls a second of the contract with `rail limit`, or agree on more with the provider.',
+    remedy: 'Lower RAIL_ACTIVITIES_PER_SECOND of the workers, or agree on more calls with the provider.',
   },
   unauthorised: {
     words: 'the rail does not accept our credentials or our address',

@@ -87,7 +87,8 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     attention.raise(cause && { cause, view });
     if (cause === null || cause === 'rail_paused') setCurrentDetails(describeWait(input, journey, progress));
     const wait = { ...journey, rail, isParked: cause !== null, unreachableForMs, notReadyForMs };
-    const timeout = waitMs({ ...wait, notReadyLooks: journey.notReady?.looks ?? 0, ...notReady }, limits);
+    const spread = 0.75 + Math.random() / 2;
+    const timeout = waitMs({ ...wait, notReadyLooks: journey.notReady?.looks ?? 0, ...notReady }, limits, spread);
     await condition(() => signals > seen || attention.isDecided(), timeout, {
       summary: 'until the rail is queried again',
     });

@@ -27,7 +27,7 @@ import {
 import { nairaText } from '../../money.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
-import { MONEY_ACTIVITY, ONE_TRY } from '../options.ts';
+import { MONEY_ACTIVITY, ONE_TRY, RAIL_ACTIVITY } from '../options.ts';
 import { inBackground } from '../priority.ts';
 import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
@@ -44,9 +44,10 @@ import {
   unplacedCredits,
 } from './messages.ts';
 
-const { applyCredit, setAsideCredit, listUnplacedCredits, recordOperatorAction, identifyOperator } = proxyActivities<
+const { listUnplacedCredits, recordOperatorAction, identifyOperator } = proxyActivities<
   PaymentActivities & AttentionActivities
 >(MONEY_ACTIVITY);
+const { applyCredit, setAsideCredit } = proxyActivities<PaymentActivities>(RAIL_ACTIVITY);
 
 export async function payment({ continued, ...input }: PaymentInput): Promise<PaymentResult> {
   const attention = createAttention(
@@ -146,10 +147,9 @@ async function doStep(
   isToBeSetAside: boolean,
 ): Promise<PaymentProgress> {
   // By the ten thousand when many payments expire together: a credit must not wait behind them.
-  const { expirePayment, closePaymentAccount } = proxyActivities<PaymentActivities>({
-    ...MONEY_ACTIVITY,
-    priority: inBackground(input),
-  });
+  const priority = inBackground(input);
+  const { expirePayment } = proxyActivities<PaymentActivities>({ ...MONEY_ACTIVITY, priority });
+  const { closePaymentAccount } = proxyActivities<PaymentActivities>({ ...RAIL_ACTIVITY, priority });
   if (step.do === 'expire') return (await expireInTask(input)) ?? (await expirePayment(input));
   if (step.do === 'closeAccount') return await closePaymentAccount(input);
   const credit = { inboundCreditId: step.inboundCreditId };

@@ -6,17 +6,12 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { MONEY_ACTIVITY } from '../options.ts';
+import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
 import type { PayoutItemActivities, PayoutItemInput, PayoutItemResult } from './messages.ts';
 
-const {
-  sendPayoutItem,
-  checkPayoutItem,
-  markPayoutItemUnsent,
-  applyPayoutItemDecision,
-  recordOperatorAction,
-  identifyOperator,
-} = proxyActivities<PayoutItemActivities & AttentionActivities>(MONEY_ACTIVITY);
+const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent, applyPayoutItemDecision } =
+  proxyActivities<PayoutItemActivities>(RAIL_ACTIVITY);
+const { recordOperatorAction, identifyOperator } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
 
 const STEPS = {
   send: sendPayoutItem,

@@ -9,15 +9,14 @@ import { condition, continueAsNew, proxyActivities, setCurrentDetails } from '@t
 import { nairaText } from '../../money.ts';
 import { type AttentionActivities, createAttention } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
-import { MONEY_ACTIVITY } from '../options.ts';
+import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
 import { describeWaits } from '../railWait/details.ts';
 import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
 import type { RecallActivities, RecallInput, RecallResult } from './messages.ts';
 
-const { applyRecall, setAsideRecall, recordOperatorAction, identifyOperator } = proxyActivities<
-  RecallActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { applyRecall, setAsideRecall } = proxyActivities<RecallActivities>(RAIL_ACTIVITY);
+const { recordOperatorAction, identifyOperator } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
 
 export async function recall({ continued, ...input }: RecallInput): Promise<RecallResult> {
   const { inboundCreditId, amount } = input;

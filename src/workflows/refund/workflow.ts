@@ -5,11 +5,12 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { MONEY_ACTIVITY } from '../options.ts';
+import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
 import type { RefundActivities, RefundInput, RefundResult } from './messages.ts';
 
-const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision, recordOperatorAction, identifyOperator } =
-  proxyActivities<RefundActivities & AttentionActivities>(MONEY_ACTIVITY);
+const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision } =
+  proxyActivities<RefundActivities>(RAIL_ACTIVITY);
+const { recordOperatorAction, identifyOperator } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
 
 export async function refund(input: RefundInput): Promise<RefundResult> {
   const status = await driveBankTransfer(

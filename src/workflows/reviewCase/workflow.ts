@@ -27,7 +27,7 @@ import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { transferUpdated } from '../bankTransfer/messages.ts';
 import { auditEntries, CODE_TEXT, type Decided, decideApproval, proposalText } from '../operators/decide.ts';
 import { identify } from '../operators/identify.ts';
-import { MONEY_ACTIVITY } from '../options.ts';
+import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
 import { showAttention, showState } from '../state.ts';
 import { approvalOf, attentionOf, refuseDecision } from './decide.ts';
 import { describeCase } from './details.ts';
@@ -41,16 +41,11 @@ import {
   resolveCase,
 } from './messages.ts';
 
-const {
-  readReviewCase,
-  applyCaseDecision,
-  sendReturn,
-  checkReturn,
-  markReturnUnsent,
-  applyReturnDecision,
-  recordOperatorAction,
-  identifyOperator,
-} = proxyActivities<ReviewCaseActivities & AttentionActivities>(MONEY_ACTIVITY);
+const { readReviewCase, recordOperatorAction, identifyOperator } = proxyActivities<
+  ReviewCaseActivities & AttentionActivities
+>(MONEY_ACTIVITY);
+const { applyCaseDecision, sendReturn, checkReturn, markReturnUnsent, applyReturnDecision } =
+  proxyActivities<ReviewCaseActivities>(RAIL_ACTIVITY);
 
 const STEPS = { send: sendReturn, check: checkReturn, mark_unsent: markReturnUnsent, decide: applyReturnDecision };
 

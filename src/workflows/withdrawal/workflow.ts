@@ -5,17 +5,12 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { MONEY_ACTIVITY } from '../options.ts';
+import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
 import type { WithdrawalActivities, WithdrawalInput, WithdrawalResult } from './messages.ts';
 
-const {
-  sendWithdrawal,
-  checkWithdrawal,
-  markWithdrawalUnsent,
-  applyWithdrawalDecision,
-  recordOperatorAction,
-  identifyOperator,
-} = proxyActivities<WithdrawalActivities & AttentionActivities>(MONEY_ACTIVITY);
+const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent, applyWithdrawalDecision } =
+  proxyActivities<WithdrawalActivities>(RAIL_ACTIVITY);
+const { recordOperatorAction, identifyOperator } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
 
 export async function withdrawal(input: WithdrawalInput): Promise<WithdrawalResult> {
   const status = await driveBankTransfer(

@@ -1,0 +1,153 @@
+// What stands before every adapter, in this order: the balance that transfers are paid from (sends only), the breaker
+// of the operation, the bound of calls in progress, the span and the duration metric, and the time limit. Adapters need
+// none of these.
+import { requireTimeLeft } from '../concurrency/attempt.ts';
+import { RAIL_CALL_MAX_MS } from '../concurrency/timeLimits.ts';
+import {
+  creditsRecovered,
+  railBreakerOpen,
+  railCallbacks,
+  railCallsNotMade,
+  railNotices,
+  railSeconds,
+} from '../telemetry/metrics.ts';
+import { inSpan } from '../telemetry/tracing.ts';
+import { createBankList } from './bankList.ts';
+import { Breaker, type CallEnd } from './breaker.ts';
+import { withinLimit } from './callLimit.ts';
+import { RailNotReadyError, RailRefusedError, RailUnavailableError } from './errors.ts';
+import { FloatGate } from './float.ts';
+import { countPendingCall } from './pendingCalls.ts';
+import type { BankRail } from './port.ts';
+
+/** A breaker for each operation: a provider's services fail one by one. The contracts with a provider share them. */
+export type Breakers = Map<string, Breaker>;
+
+/** Calls of one contract in progress in a process: more than its activities make, so only requests meet it. */
+const IN_PROGRESS_MAX = 128;
+const RETRY_AFTER_MS = 1_000;
+
+export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): BankRail {
+  const { name } = rail;
+  const { transfers, calls } = rail.capabilities;
+  const float = new FloatGate();
+  const callLimitMs = Math.min(calls.limitMs, RAIL_CALL_MAX_MS);
+  let inProgress = 0;
+  startMetricsAtZero(name);
+
+  /** Throws when the call must not be made. */
+  function admit(operation: string): (end: CallEnd) => void {
+    const breaker = breakers.get(operation) ?? new Breaker();
+    breakers.set(operation, breaker);
+    if (inProgress >= IN_PROGRESS_MAX) {
+      railCallsNotMade.inc({ rail: name, reason: 'concurrency' });
+      throw new RailNotReadyError('rate_limited', 'too many calls to the rail are in progress', {
+        retryAfterMs: RETRY_AFTER_MS,
+      });
+    }
+    try {
+      const report = breaker.admit();
+      inProgress += 1;
+      return (end) => {
+        inProgress -= 1;
+        report(end);
+        railBreakerOpen.set({ rail: name, operation }, breaker.isOpen ? 1 : 0);
+      };
+    } catch (error) {
+      railCallsNotMade.inc({ rail: name, reason: 'breaker' });
+      throw error;
+    }
+  }
+
+  async function guarded<Result>(
+    operation: string,
+    given: AbortSignal | undefined,
+    call: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const report = admit(operation);
+    const startedAt = performance.now();
+    let [outcome, end]: [string, CallEnd] = ['ok', 'answered'];
+    try {
+      return await inSpan(`rail ${operation}`, { kind: 'client', attributes: { 'manilla.rail': name } }, () =>
+        countPendingCall(() => withinLimit(callLimitMs, given, call)),
+      );
+    } catch (error) {
+      [outcome, end] = [outcomeOf(error), endOf(error)];
+      throw error;
+    } finally {
+      report(end);
+      railSeconds.observe({ rail: name, operation, outcome }, (performance.now() - startedAt) / 1000);
+    }
+  }
+
+  return {
+    name,
+    capabilities: {
+      ...rail.capabilities,
+      calls: { limitMs: callLimitMs },
+      transfers: {
+        ...transfers,
+        // At least the call limit: until then a call may be in flight, and the rail does not know its reference yet.
+        unknownIsFinalAfterMs:
+          transfers.unknownIsFinalAfterMs === null ? null : Math.max(transfers.unknownIsFinalAfterMs, callLimitMs),
+      },
+    },
+    openVirtualAccount: (request, given) =>
+      guarded('open_virtual_account', given, (signal) => rail.openVirtualAccount(request, signal)),
+    closeVirtualAccount: (request, given) =>
+      guarded('close_virtual_account', given, (signal) => rail.closeVirtualAccount(request, signal)),
+    findInboundCredit: (request, given) =>
+      guarded('find_inbound_credit', given, (signal) => rail.findInboundCredit(request, signal)),
+    listInboundCredits: (request, given) =>
+      guarded('list_inbound_credits', given, (signal) => rail.listInboundCredits(request, signal)),
+    banks: createBankList(() => guarded('banks', undefined, (signal) => rail.banks(signal))).load,
+    resolveAccount: (request, given) =>
+      guarded('resolve_account', given, (signal) => rail.resolveAccount(request, signal)),
+    sendTransfer: async (instruction, given) => {
+      const { amount, organisationId } = instruction;
+      if (transfers.balance) {
+        await float.admit(amount, () =>
+          guarded('balance', given, (signal) => rail.balance({ organisationId }, signal)),
+        );
+      }
+      // An aborted send may still have reached the bank, so a send starts only when its full time limit is available.
+      requireTimeLeft(callLimitMs);
+      return await guarded('send_transfer', given, (signal) => rail.sendTransfer(instruction, signal));
+    },
+    transferStatus: (request, given) =>
+      guarded('transfer_status', given, (signal) => rail.transferStatus(request, signal)),
+    balance: (request, given) => guarded('balance', given, (signal) => rail.balance(request, signal)),
+    statement: (request, given) => guarded('statement', given, (signal) => rail.statement(request, signal)),
+    parseCallback: (request) => {
+      let outcome = 'invalid';
+      try {
+        const callbacks = rail.parseCallback(request);
+        outcome = 'accepted';
+        return callbacks;
+      } finally {
+        railCallbacks.inc({ rail: name, outcome });
+      }
+    },
+  };
+}
+
+/** So that an alert sees the first of each. */
+function startMetricsAtZero(rail: string): void {
+  for (const outcome of ['accepted', 'invalid']) railCallbacks.inc({ rail, outcome }, 0);
+  for (const notice of ['low_balance', 'payment_rejected', 'settled', 'ignored']) railNotices.inc({ rail, notice }, 0);
+  for (const reason of ['concurrency', 'breaker']) railCallsNotMade.inc({ rail, reason }, 0);
+  creditsRecovered.inc({ rail }, 0);
+}
+
+/** What a failed call says about the rail. */
+function endOf(error: unknown): CallEnd {
+  if (error instanceof RailRefusedError || error instanceof RailNotReadyError) return 'answered';
+  if (!(error instanceof RailUnavailableError)) return 'abandoned';
+  return error.ofOneAccount ? 'answered' : 'failed';
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof RailUnavailableError) return error.timedOut ? 'timed_out' : 'unavailable';
+  if (error instanceof RailNotReadyError) return 'not_ready';
+  return error instanceof RailRefusedError ? 'refused' : 'error';
+}
