@@ -3,7 +3,7 @@ import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
-import { scanFailingFlows } from '../outbox/failingFlows.ts';
+import { scanFailingFlows } from '../recovery/failingFlows.ts';
 import { failingFlowScans } from '../telemetry/metrics.ts';
 import type { FailingFlowsActivities } from '../workflows/failingFlows/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';

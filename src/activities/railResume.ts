@@ -3,7 +3,7 @@ import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
-import { signalFlowsOfRail } from '../outbox/pausedFlows.ts';
+import { signalFlowsOfRail } from '../recovery/pausedFlows.ts';
 import type { RailResumeActivities } from '../workflows/railResume/messages.ts';
 
 export const createRailResumeActivities = ({

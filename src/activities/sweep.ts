@@ -3,7 +3,7 @@ import { heartbeat } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
-import { findMissingFlows, restartFlow } from '../outbox/missingFlows.ts';
+import { findMissingFlows, restartFlow } from '../recovery/missingFlows.ts';
 import { flowsRestarted, sweeps } from '../telemetry/metrics.ts';
 import type { SweepActivities, SweepResult } from '../workflows/sweep/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -13,11 +13,10 @@ const NAMED_MAX = 50;
 
 export function createSweepActivities({
   sql,
-  journal,
   log,
   client,
   config,
-}: Pick<ActivityDependencies, 'sql' | 'journal' | 'log'> & {
+}: Pick<ActivityDependencies, 'sql' | 'log'> & {
   client: Client;
   config: Pick<Config, 'maintenance'>;
 }): SweepActivities {
@@ -33,7 +32,7 @@ export function createSweepActivities({
         { sql, client },
         { ageMinMs: config.maintenance.sweepAgeMinMs, onPage },
       )) {
-        await restartFlow(journal, missing);
+        await restartFlow(sql, missing);
         flowsRestarted.inc();
         const { workflow, id } = missing.start.message;
         log.warn({ workflow, workflowId: id }, 'restarted the missing flow of an accepted resource');

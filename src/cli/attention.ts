@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { parseId } from '../ids.ts';
-import { type FailingFlow, listFailingFlows } from '../outbox/failingFlows.ts';
+import { type FailingFlow, listFailingFlows } from '../recovery/failingFlows.ts';
 import { createBatchCode } from '../resources/operators.ts';
 import { findRailWords } from '../resources/railWords.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';

@@ -1,7 +1,7 @@
 // `flows …`: open resources without a running flow, and flows without a resource. The sweep restarts the former every
 // half minute; `flows missing` lists them, or restarts them at once.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { MissingFlow } from '../outbox/missingFlows.ts';
+import type { MissingFlow } from '../recovery/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { addLostFlowCommands } from './lostFlows.ts';
 import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
@@ -20,14 +20,12 @@ export function addFlowCommands(program: Command): void {
     .option('--start', 'restart the missing flows')
     .option('--age <seconds>', 'skip resources younger than this', seconds, AGE_MIN_SECONDS)
     .action(async (options: { start?: true; age: number; json?: true }) => {
-      const { findMissingFlows, restartFlow } = await import('../outbox/missingFlows.ts');
-      const { Journal } = await import('../ledger/journal.ts');
+      const { findMissingFlows, restartFlow } = await import('../recovery/missingFlows.ts');
       const missing = await withTemporal((client) =>
         withDatabase('application', async (sql) => {
-          const journal = new Journal(sql);
           const flows: MissingFlow[] = [];
           for await (const flow of findMissingFlows({ sql, client }, { ageMinMs: options.age * 1000 })) {
-            if (options.start) await restartFlow(journal, flow);
+            if (options.start) await restartFlow(sql, flow);
             flows.push(flow);
           }
           return flows;

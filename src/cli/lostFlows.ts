@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { text } from '../api/schemas.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
-import type { LostFlow } from '../outbox/lostFlows.ts';
+import type { LostFlow } from '../recovery/lostFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { readTime } from './period.ts';
@@ -23,7 +23,7 @@ export function addLostFlowCommands(group: Command): void {
 
 async function listLost(sql: Sql, since: string): Promise<LostFlow[]> {
   const time = readTime(since) as Date;
-  const { findLostFlows } = await import('../outbox/lostFlows.ts');
+  const { findLostFlows } = await import('../recovery/lostFlows.ts');
   const taskQueue = process.env.TEMPORAL_TASK_QUEUE || 'manilla';
   return await withTemporal(async (client) => {
     const lost: LostFlow[] = [];

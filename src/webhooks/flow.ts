@@ -1,6 +1,5 @@
 // The outbox message that starts or signals the flow of one delivery.
-import type { Journal } from '../ledger/journal.ts';
-import { bookOf, type FlowMessage, toOutbox } from '../workflows/flows.ts';
+import type { FlowMessage } from '../workflows/flows.ts';
 import { deliveryChanged, type WebhookDeliveryInput } from '../workflows/webhookDelivery/messages.ts';
 
 export const deliveryFlowId = ({ eventId, endpointId }: Pick<WebhookDeliveryInput, 'eventId' | 'endpointId'>): string =>
@@ -20,12 +19,4 @@ export function webhookDeliveryFlow(input: WebhookDeliveryInput, change?: 'chang
     allowRestart: true, // after a redelivery was requested
     ...(change && { signal: { name: deliveryChanged.name, payload: null } }),
   };
-}
-
-/**
- * Starts the flow of a delivery, or signals it. Through the outbox, which starts flows at Temporal's pace: other events
- * do not wait for these starts.
- */
-export async function startDelivery(journal: Journal, input: WebhookDeliveryInput, change?: 'changed'): Promise<void> {
-  await journal.post({ book: bookOf(input), outbox: [toOutbox(webhookDeliveryFlow(input, change))] });
 }

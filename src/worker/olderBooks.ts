@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';
 import { ENVIRONMENTS } from '../money.ts';
-import { findNewestLostFlow } from '../outbox/lostFlows.ts';
+import { findNewestLostFlow } from '../recovery/lostFlows.ts';
 import { pauseRail } from '../resources/railPauses.ts';
 import type { Log } from '../telemetry/log.ts';
 

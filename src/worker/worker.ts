@@ -5,13 +5,14 @@ import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../concurrency/timeLimits.ts';
 import { createRelay } from '../outbox/relay.ts';
 import { wakeFlow } from '../outbox/startFlow.ts';
+import { enqueue } from '../resources/outbox.ts';
 import { type MetricsServer, startMetricsServer } from '../telemetry/metricsServer.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { dataConverterOf } from '../temporal/dataConverter.ts';
 import { readSdkMetrics } from '../temporal/sdkMetrics.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
-import { deliveryFlowId, startDelivery } from '../webhooks/flow.ts';
-import { taskQueueOf } from '../workflows/flows.ts';
+import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
+import { taskQueueOf, toOutbox } from '../workflows/flows.ts';
 import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
@@ -135,7 +136,7 @@ async function createWorkers(
 
 /** The loops outside of Temporal: relay and sandbox bank, and the upkeep of the Schedules. */
 async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ stop: () => Promise<void> }[]> {
-  const { config, log, sql, asyncCommitSql, journal } = runtime;
+  const { config, log, sql, asyncCommitSql } = runtime;
   const { roles } = config.worker;
   const { taskQueue } = config.temporal;
   const loops: { stop: () => Promise<void> }[] = [];
@@ -149,7 +150,7 @@ async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ sto
       keyring: config.keyring,
       config,
       log,
-      startDelivery: (input, change) => startDelivery(journal, input, change),
+      startDelivery: (input, change) => enqueue(asyncCommitSql, input, toOutbox(webhookDeliveryFlow(input, change))),
       wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
     });
     const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });

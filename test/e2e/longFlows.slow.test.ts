@@ -7,7 +7,7 @@ import { Client, Connection } from '@temporalio/client';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
-import { findMissingFlows, restartFlow } from '../../src/outbox/missingFlows.ts';
+import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
 import { railResumed, transferUpdated } from '../../src/workflows/bankTransfer/messages.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../../src/workflows/searchAttributes.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
@@ -89,9 +89,9 @@ function expectShort(runs: { events: number; bytes: number }[], shortest: number
 }
 
 async function sweep(): Promise<void> {
-  const { sql, journal } = flows.dependencies;
+  const { sql } = flows.dependencies;
   for await (const missing of findMissingFlows({ sql, client: client() }, { ageMinMs: 0 })) {
-    await restartFlow(journal, missing);
+    await restartFlow(sql, missing);
   }
 }
 

@@ -3,8 +3,8 @@
 // real restore.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { findNewestLostFlow } from '../../src/outbox/lostFlows.ts';
 import { startFlow } from '../../src/outbox/startFlow.ts';
+import { findNewestLostFlow } from '../../src/recovery/lostFlows.ts';
 import { listRailPauses } from '../../src/resources/railPauses.ts';
 import { startWithdrawal } from '../../src/resources/withdrawals/flow.ts';
 import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';

@@ -3,7 +3,7 @@
 // is frozen, which no operator command can do.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { findMissingFlows } from '../../src/outbox/missingFlows.ts';
+import { findMissingFlows } from '../../src/recovery/missingFlows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
 import { endFlows } from '../support/endFlows.ts';

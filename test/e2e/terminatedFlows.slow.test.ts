@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { activityInfo } from '@temporalio/activity';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
-import { findMissingFlows, restartFlow } from '../../src/outbox/missingFlows.ts';
+import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
 import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
 import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
@@ -99,10 +99,10 @@ async function end(organisationId: Uuid): Promise<void> {
 }
 
 async function sweep(): Promise<void> {
-  const { sql, journal } = flows.dependencies;
+  const { sql } = flows.dependencies;
   while (sweeping) {
     for await (const missing of findMissingFlows({ sql, client: flows.temporal }, { ageMinMs: 0 })) {
-      await restartFlow(journal, missing);
+      await restartFlow(sql, missing);
     }
     await setTimeout(SWEEP_EVERY_MS);
   }

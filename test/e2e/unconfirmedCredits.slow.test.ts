@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
-import { findMissingFlows, restartFlow } from '../../src/outbox/missingFlows.ts';
+import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { endFlows } from '../support/endFlows.ts';
 import type { PaymentResource, TestFlows } from '../support/flows.ts';
@@ -436,7 +436,7 @@ describe('the sweeper and unconfirmed credits', () => {
 
     await flowOf(payment.id).terminate('by mistake');
     const found = await waitFor('the sweeper to find the flow', () => missing(payment.id));
-    await restartFlow(flows.dependencies.journal, found);
+    await restartFlow(flows.dependencies.sql, found);
     await untilParked(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');

@@ -245,7 +245,7 @@ describe('the statements', () => {
     const has = (file: string, part: string): boolean =>
       statements.some((one) => one.file === file && one.statement.includes(part));
     expect(has('src/worker/backlogGauges.ts', 'WITH waiting AS')).toBe(true);
-    expect(has('src/outbox/openResources.ts', 'FROM payments WHERE status IN')).toBe(true); // `sql<OpenResource[]>`
+    expect(has('src/recovery/openResources.ts', 'FROM payments WHERE status IN')).toBe(true); // `sql<OpenResource[]>`
     expect(has('src/ledger/sql/claim_messages.sql', 'with due as materialized')).toBe(true);
     expect(has('src/ledger/sql/write_rows.sql', 'insert into fee_sweeps')).toBe(true); // in a loop
     expect(has('src/ledger/sql/set_wallet_status.sql', 'update ledger.accounts a set status')).toBe(true); // in an IF

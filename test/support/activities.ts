@@ -18,9 +18,10 @@ import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
 import { wakeFlow } from '../../src/outbox/startFlow.ts';
+import { enqueue } from '../../src/resources/outbox.ts';
 import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
-import { deliveryFlowId, startDelivery } from '../../src/webhooks/flow.ts';
-import { type FlowScope, taskQueuesOf } from '../../src/workflows/flows.ts';
+import { deliveryFlowId, webhookDeliveryFlow } from '../../src/webhooks/flow.ts';
+import { bookOf, type FlowScope, taskQueuesOf, toOutbox } from '../../src/workflows/flows.ts';
 import { deliveryChanged } from '../../src/workflows/webhookDelivery/messages.ts';
 import { testStack } from './stack.ts';
 
@@ -114,7 +115,8 @@ export async function startFaultInjectingWorker(
   const client = new Client({ connection });
   const dispatcher = createDispatcher({
     ...deliveryDependenciesOf(dependencies),
-    startDelivery: (input, change) => startDelivery(dependencies.journal, input, change),
+    startDelivery: (input, change) =>
+      enqueue(dependencies.sql, bookOf(input), toOutbox(webhookDeliveryFlow(input, change))),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
   const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];

@@ -8,6 +8,7 @@ import { RailCallbackInvalidError } from '../../rail/errors.ts';
 import type { BankRail, CallbackRequest, RailCallback } from '../../rail/port.ts';
 import { findCreditOfSession } from '../../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
+import { enqueue, isUpdateWaiting } from '../../resources/outbox.ts';
 import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
 import { isOfBalance, wakeTransfers } from '../../resources/railNews.ts';
@@ -17,7 +18,6 @@ import { wakeRefund } from '../../resources/refunds/flow.ts';
 import { findRefund } from '../../resources/refunds/queries.ts';
 import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
 import { caseOfReference, findReviewCase } from '../../resources/reviewCases/queries.ts';
-import { isUpdateWaiting } from '../../resources/transferUpdates.ts';
 import { wakeWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { findWithdrawal } from '../../resources/withdrawals/queries.ts';
 import { railNotices } from '../../telemetry/metrics.ts';
@@ -49,10 +49,7 @@ const receive = route({
     const callbacks = parseCallback(rail, { organisationId, headers, body: rawBody });
     for (const callback of callbacks) await receiveCallback(dependencies, book, rail.name, callback);
     if (callbacks.some((callback) => callback.kind === 'notice' && isOfBalance(callback.notice))) {
-      await dependencies.journal.post({
-        book,
-        outbox: [wakeTransfers(book, await readDatabaseTime(dependencies.sql))],
-      });
+      await enqueue(dependencies.sql, book, wakeTransfers(book, await readDatabaseTime(dependencies.sql)));
     }
     return { status: 200, data: { received: true } };
   },
@@ -125,7 +122,7 @@ async function receiveRecallOf(
 async function receiveTransferUpdate(dependencies: ApiDependencies, book: Book, reference: string): Promise<void> {
   const flow = await flowOfTransfer(dependencies, book, reference);
   if (flow === null || (await isUpdateWaiting(dependencies.sql, book, flow))) return;
-  await dependencies.journal.post({ book, outbox: [flow] });
+  await enqueue(dependencies.sql, book, flow);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Which task of an open flow counts as failing or stalled.
 import { expect, test } from '@jest/globals';
-import { failingTask, isSuspect, textOf } from '../../src/outbox/failingTask.ts';
+import { failingTask, isSuspect, textOf } from '../../src/recovery/failingTask.ts';
 
 type Description = Parameters<typeof failingTask>[0];
 type Events = Parameters<typeof failingTask>[1];

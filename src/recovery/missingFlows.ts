@@ -5,11 +5,11 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
-import type { Journal } from '../ledger/journal.ts';
 import { startAdjustment } from '../resources/adjustments/flow.ts';
 import { findAdjustment } from '../resources/adjustments/queries.ts';
 import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
 import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
+import { enqueue, isMessageWaiting } from '../resources/outbox.ts';
 import { startPayment } from '../resources/payments/flow.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { startPayout } from '../resources/payouts/flow.ts';
@@ -26,13 +26,7 @@ import { webhookDeliveryFlow } from '../webhooks/flow.ts';
 import { bookOf, type FlowOutboxMessage, restarted, toOutbox } from '../workflows/flows.ts';
 import { type CreditReceived, unplacedCredits } from '../workflows/payment/messages.ts';
 import { hasUnreportedChange } from '../workflows/payout/decide.ts';
-import {
-  hasPendingMessage,
-  listOpenResources,
-  type OpenKind,
-  type OpenPosition,
-  type OpenResource,
-} from './openResources.ts';
+import { listOpenResources, type OpenKind, type OpenPosition, type OpenResource } from './openResources.ts';
 
 /** An open resource without an open flow, or whose open flow has not received its signal. */
 export interface MissingFlow {
@@ -90,10 +84,8 @@ export async function* findMissingFlows(
 }
 
 /** Queues the restart. A flow that is open by then is not started twice: the relay uses the running one. */
-export async function restartFlow(journal: Journal, { resource, start }: MissingFlow): Promise<void> {
-  const { organisationId, environment } = resource;
-  await journal.post({ book: { organisationId, environment }, outbox: [restarted(start)] });
-}
+export const restartFlow = (sql: Sql, { resource, start }: MissingFlow): Promise<void> =>
+  enqueue(sql, resource, restarted(start));
 
 async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenResource[]): Promise<MissingFlow[]> {
   // A credit of a payment has no workflow of its own, so only its payment's flow can be queried about it.
@@ -128,7 +120,8 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   const { message } = start;
   const flow = await lookUp(client, message.id);
   const isMissing = flow === 'closed' || !(await hasSignal(client, message, flow));
-  if (!isMissing || (await hasPendingMessage(sql, resource, message.id))) return null;
+  const { organisationId, id: eventId } = resource;
+  if (!isMissing || (await isMessageWaiting(sql, { organisationId, flowId: message.id, eventId }))) return null;
   // Read the row again: the flow may have ended because the resource ended after the page was read.
   const fresh = await read();
   return fresh === null ? null : { resource, start: fresh };

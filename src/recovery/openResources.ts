@@ -85,14 +85,3 @@ export async function listOpenResources(
         ORDER BY organisation_id, event_id, endpoint_id LIMIT ${page.limit}`;
   }
 }
-
-/** Whether the outbox still holds a message that starts or signals this flow, or makes the delivery's first attempt. */
-export async function hasPendingMessage(sql: Sql, resource: OpenResource, flowId: string): Promise<boolean> {
-  const rows = await sql`
-    SELECT FROM outbox
-    WHERE organisation_id = ${resource.organisationId}
-      AND ((topic = 'flow' AND message ->> 'id' = ${flowId})
-        OR (topic = 'event' AND message ->> 'eventId' = ${resource.id}::text))
-    LIMIT 1`;
-  return rows.length > 0;
-}

@@ -2,11 +2,11 @@
 import type { Client } from '@temporalio/client';
 import { inBatches } from '../concurrency/batches.ts';
 import { publicId } from '../ids.ts';
+import { wakeFlow } from '../outbox/startFlow.ts';
 import { railResumed } from '../workflows/bankTransfer/messages.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import type { RailResumeInput } from '../workflows/railResume/messages.ts';
 import { ATTENTION, ENVIRONMENT, ORGANISATION_ID } from '../workflows/searchAttributes.ts';
-import { wakeFlow } from './startFlow.ts';
 
 /** Signals in flight: hundreds a second, so that thousands of flows continue within a minute. */
 const CONCURRENCY = 20;
