@@ -27,7 +27,7 @@ onTraffic(
   console.log(`Seed ${seed}, ${seconds} s. To repeat: npm run drill -- failover --seconds ${seconds} --seed ${seed}`);
   const result = await failover(optionsOf(flags));
   report(
-    [...result.fencing, ...result.verdict.wrong],
+    [...(result.answeredAlone ? ['the former primary answered a commit'] : []), ...result.verdict.wrong],
     [
       answersOf(seed, result.verdict),
       `promoted ${inSeconds(result.promotedAfterMs)} after the kill`,

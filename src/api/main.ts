@@ -22,7 +22,7 @@ const config = readConfig(process.env);
 const log = createLog('api', config.logLevel);
 const stopTracing = await startTracing(config.tracing, 'api');
 const runtime = createRuntime(config, log);
-await requireServiceLogin(runtime.sql, log, exitWith(log));
+await requireServiceLogin(runtime.sql, config.databaseUrl, log, exitWith(log));
 for (const contract of await listContracts(runtime.sql)) {
   const { organisationId, rail, capabilities } = contract;
   const warnings = [

@@ -1,7 +1,7 @@
 // Connection pools to Postgres. A movement of money is always a single statement, never a transaction callback in
 // JavaScript (docs/decisions/0001-one-statement-moves-money.md), so a plain pool is sufficient.
 import postgres from 'postgres';
-import { serversOf } from './primary.ts';
+import { addressesOf, primaryFinder } from './primary.ts';
 import { createSockets, IDLE_SECONDS, needsTypes, STATEMENT_MAX_MS, type TypeOptions } from './socket.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
@@ -57,8 +57,9 @@ const FORCE_INDEX_PLANS = {
  * behind, and refuses writes. A URL may name several hosts.
  */
 export function connect(url: string, options: PoolOptions): Sql {
-  const servers = serversOf(url);
-  const [first] = servers?.addresses ?? [];
+  const servers = addressesOf(url);
+  const [first] = servers;
+  const findPrimary = first !== undefined && servers.length > 1 ? primaryFinder(servers, first) : null;
   const closeWhenStalled = options.closeWhenStalled ?? false;
   const statementTimeoutMs = options.statementTimeoutMs ?? (options.closeWhenStalled ? STATEMENT_MAX_MS : undefined);
   return postgres(url, {
@@ -67,11 +68,9 @@ export function connect(url: string, options: PoolOptions): Sql {
     types: { bigint: { to: 20, from: [20], serialize: String, parse: parseBigint } },
     connect_timeout: 5,
     backoff: reconnectPauseSeconds,
-    // The driver's own choice among several hosts goes round them without a pause, and without an error, while none is
-    // the primary. So it gets one, and the sockets choose.
-    ...first,
+    ...(findPrimary === null ? {} : first), // the driver knows one of several hosts, and the sockets choose
     target_session_attrs: 'primary',
-    ...(closeWhenStalled || servers !== null ? { socket: createSockets({ closeWhenStalled, servers }) } : {}),
+    ...(closeWhenStalled || findPrimary !== null ? { socket: createSockets({ closeWhenStalled, findPrimary }) } : {}),
     ...(closeWhenStalled ? { idle_timeout: IDLE_SECONDS } : {}),
     connection: {
       application_name: 'manilla',

@@ -4,21 +4,27 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../telemetry/log.ts';
 import { isOutage } from './errors.ts';
 import type { Sql } from './pool.ts';
-import { isStandby } from './primary.ts';
+import { addressesOf, areStandbys } from './primary.ts';
 
 const RETRY_MS = 1_000;
 
 /**
- * Throws when the login owns the ledger or can become its owner, or the server is a standby. While the database is
+ * Throws when the login owns the ledger or can become its owner, or the server (each of several) is a standby. While the database is
  * unreachable it returns, and checks in the background: `refuse` is called with the error.
  */
-export async function requireServiceLogin(sql: Sql, log: Log, refuse: (error: Error) => void): Promise<void> {
+export async function requireServiceLogin(
+  sql: Sql,
+  databaseUrl: string,
+  log: Log,
+  refuse: (error: Error) => void,
+): Promise<void> {
   try {
     await checkLogin(sql);
   } catch (error) {
     if (!isOutage(error)) throw error;
-    // The driver ends a connection to a server that is not the primary. Of several servers another may become it.
-    if ((error as { code?: string }).code === 'CONNECTION_DESTROYED' && (await isStandby(sql))) {
+    // The driver ends a connection to a server that is not the primary.
+    const isRefused = (error as { code?: string }).code === 'CONNECTION_DESTROYED';
+    if (isRefused && (await areStandbys(sql, addressesOf(databaseUrl)))) {
       throw new Error(
         'DATABASE_URL is a standby. Set it to the primary, or to all servers, of which the primary is used ' +
           '(postgres://…@db-1:5432,db-2:5432/manilla).',
@@ -27,7 +33,7 @@ export async function requireServiceLogin(sql: Sql, log: Log, refuse: (error: Er
     }
     log.warn({ err: error }, 'the database is unreachable; its login is checked later');
     void pause(RETRY_MS)
-      .then(() => requireServiceLogin(sql, log, refuse))
+      .then(() => requireServiceLogin(sql, databaseUrl, log, refuse))
       .catch(refuse);
   }
 }

@@ -4,7 +4,8 @@
 // fails the statements that were sent on it and does not send them again. And it does not handle the loss of a
 // connection on which it asks for the array types.
 import { Socket } from 'node:net';
-import type { Servers } from './primary.ts';
+import type postgres from 'postgres';
+import type { Address } from './primary.ts';
 
 /**
  * The driver closes a connection that is idle for this long, so an open connection without traffic has a statement
@@ -27,13 +28,6 @@ const STALL_TIMEOUT_MS = 10_000;
 export const STATEMENT_MAX_MS = 9_000;
 const CHECK_INTERVAL_MS = 500;
 
-/** The address that the driver passes: a host, or the path of a Unix socket. */
-interface Address {
-  host: string[];
-  port: number[];
-  path?: string | false;
-}
-
 /** The part of a pool's parsed options that says how array types are known. One object for all its connections. */
 export interface TypeOptions {
   /** Whether a new connection asks the server for its array types. */
@@ -48,31 +42,34 @@ export interface TypeOptions {
  */
 export const needsTypes = ({ shared }: TypeOptions): boolean => Object.keys(shared.typeArrayMap).length === 0;
 
+/** The parsed options of a pool, which the driver passes. */
+type PoolOptions = postgres.Sql['options'] & TypeOptions;
+
 interface SocketOptions {
   /** Closes a connection whose reply is overdue. */
   closeWhenStalled: boolean;
-  /** Of a URL with several hosts: each connection is to the one that is the primary then. */
-  servers: Servers | null;
+  /** Where to connect, of a URL with several hosts; null: to its only host. */
+  findPrimary: ((options: PoolOptions) => Promise<Address>) | null;
 }
 
 /** The driver's `socket` option for one pool. */
 export function createSockets({
   closeWhenStalled,
-  servers,
-}: SocketOptions): (options: Address & TypeOptions) => Socket | Promise<Socket> {
-  const open = ({ host: [host = 'localhost'], port: [port = 5432], path }: Address): Socket => {
-    const socket = newSocket(host);
+  findPrimary,
+}: SocketOptions): (options: PoolOptions) => Promise<Socket> {
+  return async (options) => {
+    options.fetch_types = needsTypes(options);
+    const {
+      host: [host = 'localhost'],
+      port: [port = 5432],
+      path,
+    } = options;
+    const address = (await findPrimary?.(options)) ?? { host, port };
+    const socket = newSocket(address.host);
     if (path) socket.connect(path);
-    else socket.connect(port, host);
+    else socket.connect(address.port, address.host);
     if (closeWhenStalled) destroyWhenStalled(socket);
     return socket;
-  };
-  return (options) => {
-    options.fetch_types = needsTypes(options);
-    if (servers === null) return open(options);
-    return servers
-      .findPrimary()
-      .then((primary) => (primary === null ? refusing() : open({ host: [primary.host], port: [primary.port] })));
   };
 }
 
@@ -85,19 +82,6 @@ function newSocket(host: string): Socket {
   });
   return socket;
 }
-
-/**
- * A socket that fails with its first write, and not before: what the driver has not written when a socket closes, it
- * would keep, and send on the next one before the start of the session.
- */
-function refusing(): Socket {
-  const socket = newSocket('');
-  socket._write = (_chunk, _encoding, done) => done(noPrimary());
-  return socket;
-}
-
-const noPrimary = (): Error =>
-  Object.assign(new Error('none of the servers of DATABASE_URL is the primary'), { code: 'ECONNREFUSED' });
 
 /**
  * The error for a connection that the server closed before its first byte. It makes the driver fail the waiting

@@ -17,7 +17,7 @@ if (config.metrics.ports.worker === null) Runtime.install(options);
 else await installWithMetrics(options);
 const stopTracing = await startTracing(config.tracing, 'worker');
 const runtime = createRuntime(config, log);
-await requireServiceLogin(runtime.sql, log, exitWith(log));
+await requireServiceLogin(runtime.sql, config.databaseUrl, log, exitWith(log));
 const worker = await startWorker(runtime);
 log.info({ taskQueue: config.temporal.taskQueue, roles: config.worker.roles }, 'worker started');
 

@@ -12,7 +12,7 @@ const CONNECTIONS_MAX = 2;
 const config = readConfig(process.env);
 const log = createLog('codec', config.logLevel);
 const sql = connect(config.databaseUrl, { connectionsMax: CONNECTIONS_MAX, closeWhenStalled: true });
-await requireServiceLogin(sql, log, exitWith(log));
+await requireServiceLogin(sql, config.databaseUrl, log, exitWith(log));
 const server = await startCodecServer({ config, sql, log });
 log.info({ port: server.port }, 'listening');
 
