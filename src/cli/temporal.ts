@@ -67,8 +67,8 @@ function explained(
   const fault = faultOfCall(error, target);
   if (fault !== null) return fault;
   const { name, message } = error as Error;
-  if (name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return unreachable(target, 'no response in time');
-  if (message.includes('Channel has been shut down')) return unreachable(target, message);
+  if (name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return unreachable(target, error, 'no response in time');
+  if (message.includes('Channel has been shut down')) return unreachable(target, error);
   const status = grpcStatusOf(error);
   if (status === null) return error;
   return new CommandError(

@@ -1,6 +1,6 @@
 // The one way to connect to Temporal, for every process and both kinds of connection of the SDK: `Connection` of a
 // client and `NativeConnection` of a worker. A failure says what to set.
-import { explained } from './explain.ts';
+import { faultOfConnection } from './faults.ts';
 import type { TemporalTarget } from './profile.ts';
 
 /** A server without TLS, such as the development server. */
@@ -28,6 +28,6 @@ export async function connect<Options, Connected>(
   try {
     return await kind.connect(options);
   } catch (error) {
-    throw await explained(error, target);
+    throw faultOfConnection(error, target);
   }
 }

@@ -1,10 +1,11 @@
-// Why Temporal cannot be used, each in one line for the operator: what is wrong, and which setting or command corrects
-// it. Without secrets, so that it can be logged and printed.
-import type { TemporalTarget } from './profile.ts';
+// Why Temporal cannot be used, each in one line for the operator: the reason as the SDK or the server gives it, and
+// which setting or command to look at. Without secrets, so that it can be logged and printed.
+import type { Log } from '../telemetry/log.ts';
+import { describeTarget, type TemporalTarget } from './profile.ts';
 
 /**
- * `unreachable`: no response, or none in time. `refused`: the server does not accept the credentials. `misconfigured`:
- * the settings do not fit the server, or its namespace is not prepared.
+ * `unreachable`: no response, none in time, or no TLS connection. `refused`: the server does not accept the
+ * credentials. `misconfigured`: its namespace is not prepared.
  */
 export type FaultKind = 'unreachable' | 'refused' | 'misconfigured';
 
@@ -24,61 +25,17 @@ export interface SearchAttribute {
   type: string;
 }
 
-type Place = Pick<TemporalTarget, 'address' | 'namespace'>;
+type Namespace = Pick<TemporalTarget, 'address' | 'namespace'>;
 
-export const unreachable = ({ address }: Place, why: string, cause?: unknown): TemporalFault =>
+const refused = ({ address, namespace }: Namespace, reason: string, cause: unknown): TemporalFault =>
   new TemporalFault(
-    'unreachable',
-    `Temporal is unreachable at ${address} (${why}). Start it, or set TEMPORAL_ADDRESS.`,
+    'refused',
+    `Temporal at ${address} refused access to the namespace ${namespace} (${reason}). Set TEMPORAL_API_KEY, or the ` +
+      'client certificate TEMPORAL_TLS_CLIENT_CERT_PATH with its key, to one that may use TEMPORAL_NAMESPACE.',
     cause,
   );
 
-export const accessRefused = ({ address, namespace }: Place, why: string, cause?: unknown): TemporalFault =>
-  new TemporalFault(
-    'refused',
-    `Temporal at ${address} refused access to the namespace ${namespace} (${why}). Set TEMPORAL_API_KEY, or the client ` +
-      'certificate TEMPORAL_TLS_CLIENT_CERT_PATH with its key, to one that may use TEMPORAL_NAMESPACE.',
-    cause,
-  );
-
-export const certificateRefused = ({ address }: Place, why: string): TemporalFault =>
-  new TemporalFault(
-    'refused',
-    `Temporal at ${address} refused the client certificate (${why}). Set TEMPORAL_TLS_CLIENT_CERT_PATH and ` +
-      'TEMPORAL_TLS_CLIENT_KEY_PATH to one that it trusts and that has not expired.',
-  );
-
-export const certificateDemanded = ({ address }: Place, why: string): TemporalFault =>
-  new TemporalFault(
-    'refused',
-    `Temporal at ${address} demands a client certificate (${why}). Set TEMPORAL_TLS_CLIENT_CERT_PATH and ` +
-      'TEMPORAL_TLS_CLIENT_KEY_PATH.',
-  );
-
-export const serverNotTrusted = ({ address }: Place, why: string): TemporalFault =>
-  new TemporalFault(
-    'misconfigured',
-    `The certificate of Temporal at ${address} is not trusted (${why}). Set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the ` +
-      'certificate of the CA that issued it.',
-  );
-
-export const serverHasOtherName = ({ address }: Place, name: string): TemporalFault =>
-  new TemporalFault(
-    'misconfigured',
-    `The certificate of Temporal at ${address} is not for ${name}. Set TEMPORAL_TLS_SERVER_NAME to a name in it.`,
-  );
-
-export const tlsExpected = ({ address }: Place): TemporalFault =>
-  new TemporalFault('misconfigured', `Temporal at ${address} accepts TLS only. Set TEMPORAL_TLS=true.`);
-
-export const tlsNotOffered = ({ address }: Place, why: string): TemporalFault =>
-  new TemporalFault(
-    'misconfigured',
-    `Temporal at ${address} does not respond with TLS (${why}). Set TEMPORAL_ADDRESS to its port for TLS, or ` +
-      'TEMPORAL_TLS=false.',
-  );
-
-const namespaceMissing = ({ address, namespace }: Place, cause?: unknown): TemporalFault =>
+const namespaceMissing = ({ address, namespace }: Namespace, cause: unknown): TemporalFault =>
   new TemporalFault(
     'misconfigured',
     `Temporal at ${address} has no namespace ${namespace}. Set TEMPORAL_NAMESPACE, or run: temporal operator namespace ` +
@@ -87,7 +44,7 @@ const namespaceMissing = ({ address, namespace }: Place, cause?: unknown): Tempo
   );
 
 export const searchAttributesMissing = (
-  { address, namespace }: Place,
+  { address, namespace }: Namespace,
   missing: readonly SearchAttribute[],
 ): TemporalFault => {
   const options = missing.map(({ name, type }) => `--name ${name} --type ${COMMAND_LINE_TYPES[type] ?? type}`);
@@ -107,6 +64,9 @@ const PERMISSION_DENIED = 7;
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
 
+/** How the SDK's core words a refusal of the first call, when a worker connects: without a status. */
+const CORE_REFUSALS = /valid authentication credentials|does not have permission/;
+
 /** The gRPC status in an error of the SDK or in one of its causes. */
 export function grpcStatusOf(error: unknown): { code: number; details: string } | null {
   for (const { code, details } of causesOf(error)) {
@@ -123,12 +83,48 @@ function causesOf(error: unknown): (Error & { code?: unknown; details?: unknown 
 }
 
 /** What a failed call says about the server or the settings; null when it is about the call itself. */
-export function faultOfCall(error: unknown, place: Place): TemporalFault | null {
+export function faultOfCall(error: unknown, target: Namespace): TemporalFault | null {
   if (error instanceof TemporalFault) return error;
-  if (causesOf(error).some(({ name }) => name === 'NamespaceNotFoundError')) return namespaceMissing(place, error);
+  if (causesOf(error).some(({ name }) => name === 'NamespaceNotFoundError')) return namespaceMissing(target, error);
   const { code, details = '' } = grpcStatusOf(error) ?? {};
-  if (code === NOT_FOUND && /^namespace\b/i.test(details)) return namespaceMissing(place, error);
-  if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) return accessRefused(place, details, error);
-  if (code === UNAVAILABLE || code === DEADLINE_EXCEEDED) return unreachable(place, details, error);
+  if (code === NOT_FOUND && /^namespace\b/i.test(details)) return namespaceMissing(target, error);
+  if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) return refused(target, details, error);
+  if (code === UNAVAILABLE || code === DEADLINE_EXCEEDED) return unreachable(target, error, details);
   return null;
+}
+
+/** What a failed connection, or a call that must succeed, says about the server or the settings. */
+export function faultOfConnection(error: unknown, target: Namespace): TemporalFault {
+  const { message } = error as Error;
+  if (CORE_REFUSALS.test(message)) return refused(target, 'the credentials were not accepted', error);
+  return faultOfCall(error, target) ?? unreachable(target, error);
+}
+
+export function unreachable(
+  { address }: Pick<TemporalTarget, 'address'>,
+  error: unknown,
+  reason = (error as Error).message,
+): TemporalFault {
+  return new TemporalFault(
+    'unreachable',
+    `Temporal is unreachable at ${address} (${reason}). Start it, or check TEMPORAL_ADDRESS, TEMPORAL_TLS and the ` +
+      'certificates that TEMPORAL_TLS_* name.',
+    error,
+  );
+}
+
+/**
+ * Logs where the process is connected or why Temporal cannot be used, once for each change. The text of an outage
+ * differs with each attempt, so an outage is logged once.
+ */
+export function faultLog(log: Log): (state: TemporalTarget | TemporalFault) => void {
+  let last: string | null = null;
+  return (state) => {
+    const isFault = state instanceof TemporalFault;
+    const key = !isFault ? 'connected' : state.kind === 'unreachable' ? state.kind : state.message;
+    if (key === last) return;
+    last = key;
+    if (!isFault) log.info({ temporal: describeTarget(state) }, 'connected to Temporal');
+    else log[state.kind === 'unreachable' ? 'warn' : 'error']({ temporal: state.kind }, state.message);
+  };
 }

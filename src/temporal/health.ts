@@ -2,17 +2,12 @@
 import { Connection } from '@temporalio/client';
 import type { Log } from '../telemetry/log.ts';
 import { connectionOptions } from './connect.ts';
-import { explained } from './explain.ts';
-import { faultLog } from './faultLog.ts';
-import { type FaultKind, faultOfCall, type SearchAttribute, type TemporalFault, unreachable } from './faults.ts';
+import { type FaultKind, faultLog, faultOfConnection, type SearchAttribute, type TemporalFault } from './faults.ts';
 import { requireFlowsCanStart, requireSearchAttributes } from './namespace.ts';
 import type { TemporalTarget } from './profile.ts';
 import { followCredentials, isNewKeyOnly } from './rotation.ts';
 
 export type TemporalStatus = 'ok' | FaultKind;
-
-/** How long the reason of an outage is taken for the current one. */
-const DIAGNOSIS_FRESH_MS = 10_000;
 
 export interface TemporalHealth {
   /** Whether flows can start, and why not; within the time limit, by default that of the options. */
@@ -43,7 +38,6 @@ export function createTemporalHealth(target: TemporalTarget, options: TemporalHe
   let connection = Connection.lazy(connectionOptions(inUse));
   let inFlight = new Set<Promise<TemporalFault | null>>();
   let hasSearchAttributes = searchAttributes.length === 0;
-  let diagnosis: { fault: TemporalFault; freshUntil: number } | null = null;
 
   const rotation = followCredentials({
     target,
@@ -64,7 +58,7 @@ export function createTemporalHealth(target: TemporalTarget, options: TemporalHe
     },
   });
 
-  const look = async (limitMs: number): Promise<TemporalFault | null> => {
+  const findFault = async (limitMs: number): Promise<TemporalFault | null> => {
     try {
       const [, found] = await Promise.all([
         requireFlowsCanStart(connection, target.namespace, limitMs),
@@ -73,36 +67,18 @@ export function createTemporalHealth(target: TemporalTarget, options: TemporalHe
       hasSearchAttributes = found;
       return null;
     } catch (error) {
-      return faultOfCall(error, target) ?? unreachable(target, (error as Error).message, error);
+      return faultOfConnection(error, target);
     }
-  };
-
-  /** Why Temporal is unreachable, found out beside the checks, which must not wait for it. */
-  const diagnosed = (fault: TemporalFault): TemporalFault => {
-    if (diagnosis === null || performance.now() > diagnosis.freshUntil) {
-      const current = { fault: diagnosis?.fault ?? fault, freshUntil: performance.now() + DIAGNOSIS_FRESH_MS };
-      diagnosis = current;
-      void explained(fault, target)
-        .catch(() => fault) // the credentials cannot be read, which `followCredentials` reports
-        .then((found) => {
-          current.fault = found;
-          if (diagnosis === current) report.failed(found);
-        });
-    }
-    return diagnosis.fault;
   };
 
   return {
     check: async (limitMs = timeoutMs) => {
       const checks = inFlight;
-      const call = look(limitMs);
+      const call = findFault(limitMs);
       checks.add(call);
       const fault = await call;
       checks.delete(call);
-      if (fault?.kind === 'unreachable') return diagnosed(fault).kind;
-      diagnosis = null;
-      if (fault === null) report.connected(inUse);
-      else report.failed(fault);
+      report(fault ?? inUse);
       return fault?.kind ?? 'ok';
     },
     close: async () => {

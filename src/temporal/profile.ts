@@ -1,16 +1,9 @@
 // How a process reaches Temporal, in the settings of Temporal's own environment configuration, which its command line
 // and SDKs read too: TEMPORAL_* variables and the profiles of a TOML file. Invalid settings are rejected here, because
 // the SDK would ignore them and connect without TLS or without a certificate.
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { TLSConfig } from '@temporalio/client';
-import {
-  type ClientConfigProfile,
-  type ClientConfigTLS,
-  type ConfigDataSource,
-  loadClientConfigProfile,
-  loadConfigData,
-} from '@temporalio/envconfig';
+import { type ClientConfigProfile, loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 
 /** The variables that select a server and prove who is calling. TEMPORAL_GRPC_META_<NAME> adds headers. */
 export const PROFILE_SETTINGS = [
@@ -59,7 +52,7 @@ export interface TemporalTarget {
 }
 
 /** Where a process connects, without secrets, for its log. `tls`: `mutual` with a client certificate. */
-export function placeOf({ address, namespace, credentials }: TemporalTarget) {
+export function describeTarget({ address, namespace, credentials }: TemporalTarget) {
   const { tls, apiKey } = credentials();
   const hasCertificate = typeof tls === 'object' && tls.clientCertPair !== undefined;
   return {
@@ -84,15 +77,16 @@ export function readProfile(environment: Environment): TemporalProfile {
     Object.entries(environment).filter((entry): entry is [string, string] => Boolean(entry[1])),
   );
   requireBoolean(set.TEMPORAL_TLS);
-  requireHostVerification(set.TEMPORAL_TLS_DISABLE_HOST_VERIFICATION);
-  const { address, namespace, apiKey, tls, grpcMeta } = loadProfile(set);
+  const profile = loadProfile(set);
+  requireWholePair(profile.tls);
+  const { connectionOptions: options, namespace } = readFiles(profile);
   return {
-    address,
+    address: options.address,
     namespace,
     credentials: {
-      tls: tls === undefined ? apiKey !== undefined : tlsOf(tls),
-      ...(apiKey !== undefined && { apiKey }),
-      ...(grpcMeta !== undefined && { metadata: grpcMeta }),
+      tls: options.tls ?? false,
+      ...(profile.apiKey !== undefined && { apiKey: profile.apiKey }),
+      ...(profile.grpcMeta !== undefined && { metadata: profile.grpcMeta }),
     },
   };
 }
@@ -101,14 +95,6 @@ export function readProfile(environment: Environment): TemporalProfile {
 function requireBoolean(tls: string | undefined): void {
   if (tls === undefined || ['true', 'false', '1', '0'].includes(tls)) return;
   throw new ProfileError('TEMPORAL_TLS: neither `true` nor `false`');
-}
-
-function requireHostVerification(disabled: string | undefined): void {
-  if (disabled === undefined || ['false', '0'].includes(disabled)) return;
-  throw new ProfileError(
-    'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION: the TypeScript SDK always verifies the server. ' +
-      "Set TEMPORAL_TLS_SERVER_CA_CERT_PATH to its CA, and TEMPORAL_TLS_SERVER_NAME to a name in the server's certificate",
-  );
 }
 
 /**
@@ -144,59 +130,21 @@ function reasonOf(error: unknown): string {
   return name === 'TypeError' ? 'the file has no table `[profile.default]`' : message;
 }
 
-function tlsOf(tls: ClientConfigTLS): TLSConfig | boolean {
-  if (tls.disabled === true) return false;
-  const certificate = pem(tls.clientCert, 'TEMPORAL_TLS_CLIENT_CERT', certificateOf);
-  const key = pem(tls.clientKey, 'TEMPORAL_TLS_CLIENT_KEY', createPrivateKey);
-  const serverCa = pem(tls.serverCACert, 'TEMPORAL_TLS_SERVER_CA_CERT', certificateOf);
-  return {
-    ...(tls.serverName !== undefined && { serverNameOverride: tls.serverName }),
-    ...(serverCa !== null && { serverRootCACertificate: serverCa.content }),
-    ...pairOf(certificate, key),
-  };
-}
-
-interface Pem<Parsed> {
-  setting: string;
-  content: Buffer;
-  parsed: Parsed;
-}
-
-const certificateOf = (content: Buffer): X509Certificate => new X509Certificate(content);
-
-function pem<Parsed>(
-  source: ConfigDataSource | undefined,
-  name: string,
-  parse: (content: Buffer) => Parsed,
-): Pem<Parsed> | null {
-  if (source === undefined) return null;
-  const setting = `${name}_${'path' in source ? 'PATH' : 'DATA'}`;
-  const content = contentOf(source, setting);
-  try {
-    return { setting, content, parsed: parse(content) };
-  } catch {
-    throw new ProfileError(`${setting}: not PEM, as \`openssl x509\` or \`openssl pkey\` prints it`);
+/** The SDK would ignore one without the other, and connect without a client certificate. */
+function requireWholePair(tls: ClientConfigProfile['tls']): void {
+  if (tls?.clientCert !== undefined && tls.clientKey === undefined) {
+    throw new ProfileError('TEMPORAL_TLS_CLIENT_KEY_PATH: not set, but the client certificate is');
+  }
+  if (tls?.clientKey !== undefined && tls.clientCert === undefined) {
+    throw new ProfileError('TEMPORAL_TLS_CLIENT_CERT_PATH: not set, but the client key is');
   }
 }
 
-function contentOf(source: ConfigDataSource, setting: string): Buffer {
+/** Reads the certificates that the profile names. */
+function readFiles(profile: ClientConfigProfile): ReturnType<typeof toClientOptions> {
   try {
-    return Buffer.from(loadConfigData(source) ?? []);
+    return toClientOptions(profile);
   } catch (error) {
-    throw new ProfileError(`${setting}: ${(error as Error).message}`);
+    throw new ProfileError(`TEMPORAL_TLS: ${(error as Error).message}`);
   }
-}
-
-/** The SDK would ignore one without the other. While both files are being replaced they may not match for a moment. */
-function pairOf(
-  certificate: Pem<X509Certificate> | null,
-  key: Pem<KeyObject> | null,
-): Pick<TLSConfig, 'clientCertPair'> {
-  if (certificate === null && key === null) return {};
-  if (key === null) throw new ProfileError('TEMPORAL_TLS_CLIENT_KEY_PATH: not set, but the client certificate is');
-  if (certificate === null) throw new ProfileError('TEMPORAL_TLS_CLIENT_CERT_PATH: not set, but the client key is');
-  if (!certificate.parsed.checkPrivateKey(key.parsed)) {
-    throw new ProfileError(`${key.setting}: not the key of the certificate in ${certificate.setting}`);
-  }
-  return { clientCertPair: { crt: certificate.content, key: key.content } };
 }

@@ -13,7 +13,7 @@ interface RotationOptions {
   target: TemporalTarget;
   /** The credentials in use. */
   current: Credentials;
-  /** Takes the new credentials into use. When it throws, the current ones stay, and it is called again later. */
+  /** Uses the new credentials from now on. When it throws, the current ones stay, and it is called again later. */
   use: (credentials: Credentials, previous: Credentials) => Promise<void>;
   log: Log;
   everyMs?: number | undefined;
@@ -27,7 +27,7 @@ export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, .
   let failure = '';
   let rotating: Promise<void> | null = null;
 
-  const look = async (): Promise<void> => {
+  const readAgain = async (): Promise<void> => {
     try {
       const credentials = target.credentials();
       if (isDeepStrictEqual(credentials, current)) return;
@@ -43,7 +43,7 @@ export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, .
   };
 
   const timer = setInterval(() => {
-    rotating ??= look().finally(() => {
+    rotating ??= readAgain().finally(() => {
       rotating = null;
     });
   }, everyMs).unref();

@@ -4,8 +4,7 @@ import type { ConnectionLike } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import type { Log } from '../telemetry/log.ts';
 import { connect } from '../temporal/connect.ts';
-import { faultLog } from '../temporal/faultLog.ts';
-import { faultOfCall, unreachable } from '../temporal/faults.ts';
+import { faultLog, faultOfConnection } from '../temporal/faults.ts';
 import { requireFlowsCanStart, requireSearchAttributes } from '../temporal/namespace.ts';
 import type { Credentials, TemporalTarget } from '../temporal/profile.ts';
 import { followCredentials, isNewKeyOnly } from '../temporal/rotation.ts';
@@ -71,10 +70,10 @@ export async function openConnection(target: TemporalTarget, log: Log): Promise<
       const credentials = target.credentials();
       const inUse = { ...target, credentials: () => credentials };
       const native = await usable(inUse);
-      report.connected(inUse);
+      report(inUse);
       return new WorkerConnection(native, credentials);
     } catch (error) {
-      report.failed(faultOfCall(error, target) ?? unreachable(target, (error as Error).message, error));
+      report(faultOfConnection(error, target));
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

@@ -1,5 +1,5 @@
 // Connections to a Temporal server behind TLS that demands a client certificate: flows run through it, a replaced
-// certificate is taken into use, and a refusal says what to set.
+// certificate is taken into use, and what is refused says which settings to check.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
@@ -50,18 +50,19 @@ test('a flow runs through TLS with a client certificate', async () => {
 test.each([
   ['client', Connection],
   ['worker', NativeConnection],
-] as const)('the connection of a %s that is not admitted says what to set', async (_, kind) => {
-  expect(await refusal(NO_CERTIFICATE, kind)).toMatch(
-    /demands a client certificate .*Set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH\.$/,
-  );
-  expect(await refusal({ TEMPORAL_TLS: 'false' }, kind)).toMatch(/accepts TLS only\. Set TEMPORAL_TLS=true\.$/);
-  expect(await refusal({ TEMPORAL_TLS_SERVER_CA_CERT_PATH: '' }, kind)).toMatch(
-    /not trusted .*Set TEMPORAL_TLS_SERVER_CA_CERT_PATH/,
-  );
-  expect(await refusal({ TEMPORAL_TLS_SERVER_NAME: 'other.example' }, kind)).toMatch(/Set TEMPORAL_TLS_SERVER_NAME/);
-  expect(await refusal({ TEMPORAL_ADDRESS: testStack().temporalAddress }, kind)).toMatch(
-    /does not respond with TLS .*TEMPORAL_TLS=false\.$/,
-  );
+] as const)('the connection of a %s that is not admitted says what to check', async (_, kind) => {
+  const wrong: Record<string, string>[] = [
+    NO_CERTIFICATE,
+    { TEMPORAL_TLS: 'false' },
+    { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '' },
+    { TEMPORAL_TLS_SERVER_NAME: 'other.example' },
+    { TEMPORAL_ADDRESS: testStack().temporalAddress },
+  ];
+  for (const settings of wrong) {
+    expect(await refusal(settings, kind)).toMatch(
+      /unreachable at .*TEMPORAL_ADDRESS, TEMPORAL_TLS and the certificates/,
+    );
+  }
 });
 
 test('a worker takes a replaced certificate into use without a restart', async () => {
