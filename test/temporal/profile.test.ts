@@ -33,7 +33,7 @@ beforeAll(async () => {
       [profile.local.tls]
       disabled = true`,
   };
-  await Promise.all(Object.entries(files).map(([name, text = '']) => writeFile(fileOf(name), text)));
+  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(fileOf(name), text)));
 });
 
 afterAll(() => rm(folder, { recursive: true }));
