@@ -61,14 +61,15 @@ const withDeadline: Interceptor = (options, nextCall) => {
 function explained(
   error: unknown,
   target: TemporalTarget,
-  { faultOfCall, grpcStatusOf, unreachable }: Faults,
+  { faultOfCall, faultOfConnection, grpcStatusOf }: Faults,
 ): unknown {
   if (error instanceof CommandError || isNoFlow(error)) return error;
   const fault = faultOfCall(error, target);
   if (fault !== null) return fault;
   const { name, message } = error as Error;
-  if (name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return unreachable(target, error, 'no response in time');
-  if (message.includes('Channel has been shut down')) return unreachable(target, error);
+  if (name === 'WorkflowUpdateRPCTimeoutOrCancelledError' || message.includes('Channel has been shut down')) {
+    return faultOfConnection(error, target);
+  }
   const status = grpcStatusOf(error);
   if (status === null) return error;
   return new CommandError(

@@ -100,11 +100,7 @@ export function faultOfConnection(error: unknown, target: Namespace): TemporalFa
   return faultOfCall(error, target) ?? unreachable(target, error);
 }
 
-export function unreachable(
-  { address }: Pick<TemporalTarget, 'address'>,
-  error: unknown,
-  reason = (error as Error).message,
-): TemporalFault {
+function unreachable({ address }: Namespace, error: unknown, reason = (error as Error).message): TemporalFault {
   return new TemporalFault(
     'unreachable',
     `Temporal is unreachable at ${address} (${reason}). Start it, or check TEMPORAL_ADDRESS, TEMPORAL_TLS and the ` +
