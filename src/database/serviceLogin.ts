@@ -9,8 +9,8 @@ import { addressesOf, areStandbys } from './primary.ts';
 const RETRY_MS = 1_000;
 
 /**
- * Throws when the login owns the ledger or can become its owner, or the server (each of several) is a standby. While the database is
- * unreachable it returns, and checks in the background: `refuse` is called with the error.
+ * Throws when the login owns the ledger or can become its owner, or the server (each of several) is a standby. While
+ * the database is unreachable it returns, and checks in the background: `refuse` is called with the error.
  */
 export async function requireServiceLogin(
   sql: Sql,
