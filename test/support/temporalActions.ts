@@ -9,6 +9,8 @@ interface RecordedEvent {
   workflowExecutionStartedEventAttributes?: {
     parentWorkflowExecution?: object | null;
     continuedExecutionRunId?: string | null;
+    /** In JSON a text such as `1916.5s`. */
+    firstWorkflowTaskBackoff?: string | object | null;
   } | null;
   workflowExecutionContinuedAsNewEventAttributes?: object | null;
   startChildWorkflowExecutionFailedEventAttributes?: object | null;
@@ -46,10 +48,12 @@ function startActions(
   {
     parentWorkflowExecution,
     continuedExecutionRunId,
+    firstWorkflowTaskBackoff,
   }: NonNullable<RecordedEvent['workflowExecutionStartedEventAttributes']>,
   next: RecordedEvent | undefined,
 ): number {
   if (continuedExecutionRunId) return 0; // counted in the run before
   if (parentWorkflowExecution) return CHILD_START;
-  return next?.workflowExecutionSignaledEventAttributes ? 0 : 1; // signal-with-start is one action, a signal
+  // Signal-with-start is one action, a signal. A flow with a start delay was started before its first signal.
+  return next?.workflowExecutionSignaledEventAttributes && !firstWorkflowTaskBackoff ? 0 : 1;
 }
