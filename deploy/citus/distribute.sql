@@ -19,8 +19,6 @@ DECLARE
   by_organisation CONSTANT text[] := ARRAY[
     'public.organisations',
     'ledger.accounts',
-    'ledger.archived_balances',
-    'ledger.archives',
     'ledger.closed_days',
     'ledger.closed_periods',
     'ledger.closing_balances',

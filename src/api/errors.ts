@@ -166,10 +166,6 @@ export const CATALOG = {
     'The review case does not allow this action now. Read it again, and choose one of its actions.',
   ],
   REVIEW_NEEDS_OPERATORS: [422, 'Crediting another wallet, or a large amount, needs two operators. Ask support.'],
-  ENTRIES_ARCHIVED: [
-    422,
-    'The ledger entries up to details.archivedUntil are archived. Ask for a later time, such as createdAtFrom after it, or ask support to restore them.',
-  ],
   API_KEY_EXCEEDS_OWN: [
     422,
     'A key cannot give more than it has; details.field exceeds it. Reduce it, or use another key.',

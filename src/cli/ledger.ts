@@ -10,7 +10,6 @@ import { listOpenItems } from '../verification/openItems.ts';
 import { parseSeals } from '../verification/seals.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addAccountingCommands } from './accounting.ts';
-import { addArchiveCommands } from './archives.ts';
 import { addCommand, organisationOption, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
@@ -34,7 +33,6 @@ const MEANINGS: Record<Finding['kind'], string> = {
   UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
-  ARCHIVE_MISMATCH: 'what archives have left behind was changed',
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last told',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
@@ -106,7 +104,6 @@ export function addLedgerCommands(program: Command): void {
       if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
     });
   addAccountingCommands(group);
-  addArchiveCommands(group);
 }
 
 interface VerifyOptions {

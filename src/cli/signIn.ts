@@ -40,8 +40,6 @@ export const COMMAND_SCOPES = {
   'reviews show': 'view',
   'reviews resolve': 'finance',
   'ledger close-period': 'finance',
-  'ledger archive': 'admin',
-  'ledger restore': 'admin',
   'ledger sweep-fees': 'finance',
   'reconciliation import': 'finance',
   'adjustments request': 'finance',

@@ -45,13 +45,6 @@ const bookOf = ({ sql, organisationId }: Scope, table: 'accounts' | 'transaction
   LATERAL (SELECT environment FROM ${sql(`ledger.${table}`)}
            WHERE organisation_id = ${organisationId} AND id = ${id} LIMIT 1)`;
 
-/**
- * SQL: whether the row, of a transaction, is so old that its postings are archived: it is as old as they are, or older.
- */
-export const isArchivedTime = ({ sql, books }: Scope, row: Fragment): Fragment => sql`
-  (${row}.created_at <= (CASE ${row}.environment WHEN 'live' THEN ${books.archived.live?.until ?? '-infinity'}::text
-                         ELSE ${books.archived.test?.until ?? '-infinity'}::text END)::timestamptz)`;
-
 /** A page ends with all postings of a transaction, or with some. */
 interface TransactionsPlace {
   transactionId: Uuid;
@@ -87,7 +80,6 @@ const transactions = pagedCheck<TransactionsPlace>('transactions and postings', 
       finalCount: string;
       finalIds: string;
       transactions: number;
-      archived: number;
     } & Record<'debit' | 'credit', string | null> &
       Record<'ofDebit' | 'ofCredit' | 'ofTransaction' | 'ofNamed', Environment | null>)[]
   >`
@@ -95,7 +87,7 @@ const transactions = pagedCheck<TransactionsPlace>('transactions and postings', 
       SELECT environment, transaction_id, id, debit_account_id, credit_account_id FROM ledger.postings
       WHERE organisation_id = ${organisationId} ${afterPosting} ORDER BY transaction_id, id LIMIT ${pageSize}
     ), t AS MATERIALIZED (
-      SELECT environment, id, coalesce(resolves, reverses) AS named, ${isArchivedTime(scope, sql`t`)} AS is_archived,
+      SELECT environment, id, coalesce(resolves, reverses) AS named,
              ${after === null ? sql`true` : sql`id > ${after.transactionId}`} AS is_new
       FROM ledger.transactions t
       WHERE organisation_id = ${organisationId} ${fromTransaction}
@@ -107,19 +99,18 @@ const transactions = pagedCheck<TransactionsPlace>('transactions and postings', 
     )
     SELECT environment, transaction_id, posting_id::text, debit_account_id::text AS debit, credit_account_id::text AS credit,
            of_debit, of_credit, of_transaction, of_named, named, is_first, is_empty, until,
-           postings, final_count::text, final_ids::text, transactions, archived
+           postings, final_count::text, final_ids::text, transactions
     FROM (
       SELECT j.*, d.environment AS of_debit, c.environment AS of_credit, r.environment AS of_named,
              count(posting_id) OVER () AS postings, count(*) FILTER (WHERE is_final) OVER () AS final_count,
              coalesce(sum(posting_id) FILTER (WHERE is_final) OVER (), 0) AS final_ids,
              count(*) FILTER (WHERE is_first) OVER () AS transactions,
-             count(*) FILTER (WHERE is_first AND posting_id IS NULL AND is_archived) OVER () AS archived,
-             is_first AND posting_id IS NULL AND NOT is_archived AS is_empty,
+             is_first AND posting_id IS NULL AS is_empty,
              row_number() OVER (ORDER BY transaction_id, posting_id) = count(*) OVER () AS is_last
       FROM (
         SELECT coalesce(p.environment, t.environment) AS environment, coalesce(p.transaction_id, t.id) AS transaction_id,
                p.id AS posting_id, p.debit_account_id, p.credit_account_id, p.id <= ${books.lastPosting}::text::bigint AS is_final,
-               t.environment AS of_transaction, t.named, t.is_archived, page.until,
+               t.environment AS of_transaction, t.named, page.until,
                coalesce(t.is_new, false) AND row_number() OVER (PARTITION BY coalesce(p.transaction_id, t.id) ORDER BY p.id) = 1 AS is_first
         FROM p FULL JOIN t ON t.id = p.transaction_id CROSS JOIN page
         WHERE page.until IS NULL OR coalesce(p.transaction_id, t.id) <= page.until
@@ -160,7 +151,6 @@ const transactions = pagedCheck<TransactionsPlace>('transactions and postings', 
   scope.addUnexplained(1, { postings: last.finalCount, ids: last.finalIds });
   scope.count('postings', last.postings);
   scope.count('transactions', last.transactions);
-  scope.count('archived', last.archived);
   if (last.until === null) return null;
   return { transactionId: last.until, id: last.transactionId === last.until ? (last.postingId ?? LAST_ID) : LAST_ID };
 });
@@ -267,8 +257,7 @@ async function checkAccounts(scope: Scope, after: AccountsPlace | null, held?: H
 const accountsPerPage = ({ pageSize }: Scope): number => Math.ceil(Math.sqrt(pageSize));
 
 /**
- * The next accounts, each with the last of its entries that the balance in the same snapshot includes, and with what
- * its archived entries add up to.
+ * The next accounts, each with the last of its entries that the balance in the same snapshot includes.
  */
 async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promise<AccountScan[]> {
   const { sql, books, organisationId } = scope;
@@ -280,14 +269,13 @@ async function readAccounts(scope: Scope, { lastAccount }: AccountsPlace): Promi
   const accounts = await sql<Row[]>`
     SELECT a.id::text, a.environment, a.code, a.balance::text,
            CASE WHEN a.balance IS NOT NULL THEN a.last_number::text END AS last_number,
-           coalesce(o.last_number, 0)::text AS last, coalesce(o.balance, 0)::text AS sum,
+           '0' AS last, '0' AS sum,
            (CASE WHEN a.balance IS NULL THEN ${books.lastPosting}::text::bigint
-                 ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), o.last_number, 0) END)::text AS until
+                 ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), 0) END)::text AS until
     FROM (
       SELECT * FROM ledger.accounts WHERE organisation_id = ${organisationId} AND id > ${lastAccount}::text::bigint
       ORDER BY id LIMIT ${accountsPerPage(scope)}
     ) a
-    LEFT JOIN ledger.archived_balances o ON o.organisation_id = ${organisationId} AND o.account_id = a.id
     ORDER BY a.id`;
   return accounts.map((account) => ({
     ...account,

@@ -2,7 +2,6 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Kobo } from '../money.ts';
-import { ArchivedError, bookArchivedUntil } from './archived.ts';
 import type { AccountCode } from './chart.ts';
 
 /** The id of the transaction with this business key; null if none was posted. */
@@ -25,12 +24,9 @@ export interface PostedTransaction {
   postings: { debit: AccountCode; credit: AccountCode; amount: Kobo }[];
 }
 
-/**
- * A transaction with its postings; null when this book has none with this id. Throws an ArchivedError when its postings
- * are archived.
- */
+/** A transaction with its postings; null when this book has none with this id. */
 export async function findTransaction(sql: Sql, book: Book, id: Uuid): Promise<PostedTransaction | null> {
-  const [row] = await sql<(Omit<PostedTransaction, 'postings'> & { postings: PostedTransaction['postings'] | null })[]>`
+  const [row] = await sql<PostedTransaction[]>`
     SELECT t.id, t.kind, t.resource, t.reverses, t.effective_at, t.created_at, p.postings
     FROM ledger.transactions t
     CROSS JOIN LATERAL (
@@ -41,9 +37,5 @@ export async function findTransaction(sql: Sql, book: Book, id: Uuid): Promise<P
       WHERE p.organisation_id = t.organisation_id AND p.transaction_id = t.id
     ) p
     WHERE t.organisation_id = ${book.organisationId} AND t.environment = ${book.environment} AND t.id = ${id}`;
-  if (row === undefined) return null;
-  const { postings, ...transaction } = row;
-  if (postings !== null) return { ...transaction, postings };
-  // Every transaction has postings.
-  throw new ArchivedError((await bookArchivedUntil(sql, book)) ?? transaction.createdAt);
+  return row ?? null;
 }

@@ -29,8 +29,7 @@ export type FindingKind =
   | 'SUSPENSE_MISMATCH'
   | 'SEAL_MISMATCH'
   | 'SEAL_MISSING'
-  | 'BANK_BALANCE_MISMATCH'
-  | 'ARCHIVE_MISMATCH';
+  | 'BANK_BALANCE_MISMATCH';
 
 /** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
 export interface Finding {
@@ -84,14 +83,6 @@ interface Books {
   organisationId: Uuid;
   /** The last posting that was final when the verification of the organisation began: sums are as of it. */
   lastPosting: string;
-  /** What is archived of each book. When it moves, the organisation is verified again. */
-  archived: Partial<Record<Environment, Archived>>;
-}
-
-/** Up to where the postings of a book are in archives: a seal and its time, as text. */
-export interface Archived {
-  seal: number;
-  until: string;
 }
 
 /** How far a check is. */
@@ -106,11 +97,8 @@ interface Standing {
 /** Postings up to the last final one, less those that resources explain: their number, and the sum of their ids. */
 type Unexplained = Readonly<Record<'postings' | 'ids', string>>;
 
-/**
- * What was read: each posting also as the entry of each of its accounts, and as one of those of a seal. `archived`:
- * transactions whose postings are in an archive.
- */
-type Counts = Record<'books' | 'accounts' | 'postings' | 'transactions' | 'entries' | 'sealed' | 'archived', number>;
+/** What was read: each posting also as the entry of each of its accounts, and as one of those of a seal. */
+type Counts = Record<'books' | 'accounts' | 'postings' | 'transactions' | 'entries' | 'sealed', number>;
 
 export interface VerificationOptions {
   onProgress?: (progress: Progress) => void;
@@ -145,8 +133,6 @@ export interface Scope {
   addUnexplained: (sign: 1 | -1, added: Unexplained) => void;
   /** What all checks together have left unexplained. */
   unexplained: () => Unexplained;
-  /** What all checks together have counted. */
-  counted: () => Counts;
 }
 
 /** Where a violation is. */
@@ -191,26 +177,20 @@ export async function verify(
   };
   report(sumOf([counts, ...countsOf(from?.checks ?? {})]));
   for (let begun = from?.checks ?? {}; books !== null; begun = {}) {
-    const { organisationId, lastPosting, archived }: Books = books;
-    const before = { organisationId, lastPosting, archived, counts };
+    const before: Omit<Place, 'checks'> = { ...books, counts };
     const isOk = findings.length === 0;
     const organisation = new OrganisationChecks(sql, books, begun, { pageSize, findingsMax: FINDINGS_MAX });
-    const isComplete = await organisation.run(checks, jobs, () => {
+    await organisation.run(checks, jobs, () => {
       if (isOk) place = { ...before, checks: structuredClone(organisation.saved) };
       report(sumOf([counts, ...countsOf(organisation.standings)]));
     });
-    if (!isComplete) {
-      // An archive has moved postings meanwhile.
-      books = { organisationId, ...(await cutOf(sql, organisationId)) };
-      continue;
-    }
     findings.push(...checks.flatMap(({ name }) => organisation.findings.get(name) ?? []));
     truncated ||= organisation.truncated;
     counts = sumOf([counts, ...countsOf(organisation.standings)]);
-    books = only === undefined ? await nextBooks(sql, organisationId) : null;
+    books = only === undefined ? await nextBooks(sql, books.organisationId) : null;
   }
   report(counts, true);
-  const { entries: _entries, sealed: _sealed, archived: _archived, ...verified } = counts;
+  const { entries: _entries, sealed: _sealed, ...verified } = counts;
   return {
     ...verified,
     findings: findings.slice(0, FINDINGS_MAX),
@@ -225,7 +205,7 @@ function placeOf(given: Place | null, checks: readonly Check[]): Place | null {
   return begun !== undefined && Object.keys(begun).every((name) => names.has(name)) ? given : null;
 }
 
-const NOTHING: Counts = { books: 0, accounts: 0, postings: 0, transactions: 0, entries: 0, sealed: 0, archived: 0 };
+const NOTHING: Counts = { books: 0, accounts: 0, postings: 0, transactions: 0, entries: 0, sealed: 0 };
 
 const countsOf = (standings: Record<string, Standing>): Counts[] =>
   Object.values(standings).map(({ counts }) => counts);
@@ -235,9 +215,6 @@ function sumOf(all: readonly Counts[]): Counts {
   for (const counts of all) for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
   return sum;
 }
-
-/** The page before this was read while an archive moved postings. */
-class ArchiveMovedError extends Error {}
 
 /** The checks of the books of one organisation, while they run. */
 class OrganisationChecks {
@@ -264,10 +241,9 @@ class OrganisationChecks {
   }
 
   /**
-   * Runs the checks, `jobs` at once, from where they are. False: an archive has moved postings, so what was found is of
-   * no use. Throws the first error when the pages that run have ended.
+   * Runs the checks, `jobs` at once, from where they are. Throws the first error when the pages that run have ended.
    */
-  async run(checks: readonly Check[], jobs: number, onPage: () => void): Promise<boolean> {
+  async run(checks: readonly Check[], jobs: number, onPage: () => void): Promise<void> {
     for (const isLast of [false, true]) {
       const waiting = checks.filter((check) => (check.isLast ?? false) === isLast);
       const errors: unknown[] = [];
@@ -281,10 +257,8 @@ class OrganisationChecks {
         }
       };
       await Promise.all(Array.from({ length: jobs }, work));
-      if (errors.length > 0 && !(errors[0] instanceof ArchiveMovedError)) throw errors[0];
-      if (errors.length > 0) return false;
+      if (errors.length > 0) throw errors[0];
     }
-    return true;
   }
 
   async #runCheck({ name, checkPage }: Check, onPage: () => void, goesOn: () => boolean): Promise<void> {
@@ -302,8 +276,6 @@ class OrganisationChecks {
     try {
       while (!standing.isDone && goesOn()) {
         standing.after = await checkPage(scope, standing.after);
-        const archived = await archivedOf(this.#sql, this.#books.organisationId);
-        if (JSON.stringify(archived) !== JSON.stringify(this.#books.archived)) throw new ArchiveMovedError();
         standing.isDone = standing.after === null;
         if (found.length === 0) this.saved[name] = structuredClone(standing);
         onPage();
@@ -335,7 +307,6 @@ class OrganisationChecks {
         Object.values(this.standings)
           .map(({ unexplained }) => unexplained)
           .reduce((sum, one) => addUnexplained(sum, 1, one)),
-      counted: () => sumOf(countsOf(this.standings)),
     };
   }
 }
@@ -386,21 +357,9 @@ async function nextBooks(sql: Sql, after: Uuid | null, only?: Uuid): Promise<Boo
     SELECT organisation_id
     FROM (${first('postings')} UNION ALL ${first('accounts')} UNION ALL ${first('transactions')} UNION ALL ${first('seals')}) f
     ORDER BY organisation_id LIMIT 1`;
-  return row === undefined ? null : { ...row, ...(await cutOf(sql, row.organisationId)) };
-}
-
-/** Up to where the books of an organisation are verified, and from where. */
-async function cutOf(sql: Sql, organisationId: Uuid): Promise<Omit<Books, 'organisationId'>> {
+  if (row === undefined) return null;
   // A call that stands alone in FROM runs on the node of the organisation (Citus), which has the locks of its writers.
   const [last] = await sql<{ posting: string }[]>`
-    SELECT posting::text FROM ledger.last_final_posting(${organisationId}) AS posting`;
-  return { lastPosting: last?.posting ?? '0', archived: await archivedOf(sql, organisationId) };
-}
-
-/** What is archived of the books of an organisation. */
-async function archivedOf(sql: Sql, organisationId: Uuid): Promise<Books['archived']> {
-  const rows = await sql<(Archived & { environment: Environment })[]>`
-    SELECT environment, max(archived_seal) AS seal, max(archived_until)::text AS until FROM ledger.archives
-    WHERE organisation_id = ${organisationId} GROUP BY environment ORDER BY environment`;
-  return Object.fromEntries(rows.map(({ environment, ...archived }) => [environment, archived]));
+    SELECT posting::text FROM ledger.last_final_posting(${row.organisationId}) AS posting`;
+  return { ...row, lastPosting: last?.posting ?? '0' };
 }

@@ -2,7 +2,6 @@
 // the resources behind a statement's lines may still post.
 import type { Sql } from '../database/pool.ts';
 import { type IdKind, parseId, type Uuid } from '../ids.ts';
-import { ArchivedError, bookArchivedUntil } from '../ledger/archived.ts';
 import { entryNumber } from '../ledger/entries.ts';
 import type { Book, Kobo } from '../money.ts';
 import { railAccounts } from '../resources/railAccounts.ts';
@@ -44,17 +43,13 @@ const toLines = (rail: string, postings: readonly ClearingPosting[]): PostedLine
     return name === null ? [] : [{ ...name, amount: Math.abs(amount), at, effectiveAt }];
   });
 
-/**
- * What the ledger posted through a rail in a period, as lines. Reads the postings of the period only. Throws an
- * ArchivedError when some of them are archived.
- */
+/** What the ledger posted through a rail in a period, as lines. Reads the postings of the period only. */
 export async function listClearingLines(
   sql: Sql,
   book: Book,
   rail: string,
   { from, to }: Period,
 ): Promise<PostedLine[]> {
-  await requireInDatabase(sql, book, from);
   // A clearing account has a derived balance: its numbers follow the times but for the seconds that a statement takes.
   const numbersFrom = new Date(from.getTime() - MINUTE_MS);
   const numbersTo = new Date(to.getTime() + MINUTE_MS);
@@ -82,34 +77,9 @@ export async function listClearingLines(
   return toLines(rail, postings);
 }
 
-/** A statement cannot be compared with postings that are archived: all of its lines would be breaks. */
-async function requireInDatabase(sql: Sql, book: Book, from: Date): Promise<void> {
-  const until = await bookArchivedUntil(sql, book);
-  if (until !== null && from <= until) throw new ArchivedError(until);
-}
-
-/** Throws an ArchivedError when one of these business keys was posted, and its postings are archived. */
-async function requireNoneArchived(sql: Sql, book: Book, keys: readonly string[]): Promise<void> {
-  const until = await bookArchivedUntil(sql, book);
-  if (until === null) return;
-  const [archived] = await sql`
-    SELECT FROM unnest(${[...keys]}::text[]) AS k (key)
-    CROSS JOIN LATERAL (
-      SELECT id FROM ledger.transactions
-      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND key = k.key
-        AND created_at <= ${until} OFFSET 0
-    ) t
-    LEFT JOIN LATERAL (
-      SELECT id FROM ledger.postings WHERE organisation_id = ${book.organisationId} AND transaction_id = t.id LIMIT 1
-    ) p ON true
-    WHERE p.id IS NULL LIMIT 1`;
-  if (archived !== undefined) throw new ArchivedError(until);
-}
-
 /**
  * What the ledger posted under the references of these lines, at any time: a late posting is found as well as an early
- * one. For a transfer both of its lines are looked up, so that a late return meets its old transfer. Throws an
- * ArchivedError when the postings of one are archived.
+ * one. For a transfer both of its lines are looked up, so that a late return meets its old transfer.
  */
 export async function findPostings(
   sql: Sql,
@@ -157,7 +127,6 @@ export async function findPostings(
         AND a.code = ANY (${railAccounts(rail)}) AND a.id IN (p.debit_account_id, p.credit_account_id)
       GROUP BY t.id, t.key, t.created_at, t.effective_at`;
     postings.push(...found.filter(({ amount }) => amount !== 0));
-    await requireNoneArchived(sql, book, page);
   }
   return toLines(rail, postings);
 }

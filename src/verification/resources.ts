@@ -3,7 +3,6 @@
 // row and its transaction are written together.
 import type { Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
-import { isArchivedTime } from '../ledger/bookChecks.ts';
 import { type Check, pagedCheck, type Scope } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
@@ -105,10 +104,7 @@ const PARTS = [
   { name: 'resources 2 of 2', condition: (sql: Snapshot) => sql`get_byte(uuid_send(id), 15) >= 128` },
 ];
 
-/**
- * The transactions of each resource have moved what its status says; a resource with an archived transaction was
- * compared before that was archived. A page has resources of one or several kinds.
- */
+/** The transactions of each resource have moved what its status says. A page has resources of one or several kinds. */
 export const resourceChecks: Check[] = PARTS.map(({ name, condition }) =>
   pagedCheck<{ kind: string; id: Uuid }>(name, (scope, place) =>
     scope.snapshots.read(async (snapshot) => {
@@ -124,9 +120,7 @@ export const resourceChecks: Check[] = PARTS.map(({ name, condition }) =>
           ORDER BY id LIMIT ${room}`;
         const page = await read(snapshot, { organisationId, rows });
         const effects = await netEffects(scope, snapshot, page);
-        const archived = await archivedPositions(scope, snapshot, page);
         for (const [position, { environment, expectation }] of page.entries()) {
-          if (archived.has(position)) continue;
           for (const { account, expected, found: actual } of differences(expectation, effects[position] ?? '')) {
             const location = { environment, code: account, resource: expectation.resource };
             add('RESOURCE_MISMATCH', location, String(expected), String(actual));
@@ -178,29 +172,6 @@ export const transactionCheck: Check = {
     });
   }),
 };
-
-/** The resources of a page, by position, of which a transaction has its postings in an archive. */
-async function archivedPositions(
-  scope: Scope,
-  snapshot: Snapshot,
-  page: readonly InBook<{ expectation: Expectation }>[],
-): Promise<Set<number>> {
-  const { books, organisationId } = scope;
-  const keys = keysOf(page).filter(({ environment }) => books.archived[environment] !== undefined);
-  if (keys.length === 0) return new Set();
-  const rows = await snapshot<{ position: number }[]>`
-    SELECT DISTINCT k.position FROM ${unnested(snapshot, keys)} k
-    CROSS JOIN LATERAL (
-      SELECT id FROM ledger.transactions t
-      WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key
-        AND ${isArchivedTime(scope, snapshot`t`)} OFFSET 0
-    ) t
-    LEFT JOIN LATERAL (
-      SELECT id FROM ledger.postings WHERE organisation_id = ${organisationId} AND transaction_id = t.id LIMIT 1
-    ) p ON true
-    WHERE p.id IS NULL`;
-  return new Set(rows.map(({ position }) => position));
-}
 
 interface PositionedKey {
   position: number;

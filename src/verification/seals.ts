@@ -14,8 +14,6 @@ const PAUSE_MAX_MS = 60_000;
 
 /** Few, because a seal may cover many postings, and no snapshot should be held for long. */
 const PAGE_SIZE = 5;
-/** Of archived seals, which are compared with their published copies only. */
-const ARCHIVED_PAGE_SIZE = 1_000;
 
 /** A seal as it is published. `digest`: hexadecimal. */
 export interface Seal {
@@ -99,14 +97,13 @@ type SealPlace = Pick<SealRow, 'environment' | 'number'>;
 const NO_MORE = 2 ** 31 - 1;
 
 /**
- * Compares every seal of an organisation with the postings that it covers, unless they are archived, and with its
- * published copy. Of each book the first violation is reported: the seals after it are chained to it.
+ * Compares every seal of an organisation with the postings that it covers, and with its published copy. Of each book
+ * the first violation is reported: the seals after it are chained to it.
  */
 export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
   return pagedCheck<SealPlace>('seals', async (scope, after) => {
-    const size = pageSize(scope, after);
-    const page = await readSeals(scope, after, size);
+    const page = await readSeals(scope, after);
     let previous = after;
     for (const row of page) {
       const { environment, number } = row;
@@ -119,7 +116,7 @@ export function sealCheck(published: readonly Seal[] = []): Check {
       scope.count('sealed', row.foundCount);
       previous = { environment, number };
     }
-    return page.length < size ? null : previous;
+    return page.length < PAGE_SIZE ? null : previous;
   });
 }
 
@@ -170,18 +167,8 @@ function violationOf(
   return { kind: 'SEAL_MISMATCH', expected: describe(seal), found: same ? `${found}, which were changed` : found };
 }
 
-/** A page of archived seals does not go beyond them. */
-function pageSize({ books }: Scope, after: SealPlace | null): number {
-  const archived = after === null ? 0 : (books.archived[after.environment]?.seal ?? 0) - after.number;
-  return archived > 0 ? Math.min(archived, ARCHIVED_PAGE_SIZE) : PAGE_SIZE;
-}
-
 /** The next page of seals of an organisation, each with what it covers now. */
-async function readSeals(
-  { sql, organisationId, books }: Scope,
-  after: SealPlace | null,
-  size: number,
-): Promise<Sealed[]> {
+async function readSeals({ sql, organisationId }: Scope, after: SealPlace | null): Promise<Sealed[]> {
   // IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal.
   // Citus routes by an equality.
   const [{ isDistributed } = { isDistributed: false }] = await sql<{ isDistributed: boolean }[]>`
@@ -192,13 +179,11 @@ async function readSeals(
   const rows = await sql<Sealed[]>`
     SELECT s.organisation_id, s.environment, s.number, s.sealed_until, s.posting_count, s.amount::text, s.digest,
            f.found_count, f.found_amount,
-           s.is_archived OR sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest AS is_intact
+           sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest AS is_intact
     FROM (
-      SELECT *, number <= (CASE environment WHEN 'live' THEN ${books.archived.live?.seal ?? 0}::integer
-                           ELSE ${books.archived.test?.seal ?? 0}::integer END) AS is_archived
-      FROM ledger.seals WHERE organisation_id = ${organisationId}
+      SELECT * FROM ledger.seals WHERE organisation_id = ${organisationId}
         ${after === null ? sql`` : sql`AND (environment, number) > (${after.environment}, ${after.number})`}
-      ORDER BY environment, number LIMIT ${size}
+      ORDER BY environment, number LIMIT ${PAGE_SIZE}
     ) s
     LEFT JOIN ledger.seals previous ON previous.organisation_id = ${organisationId}
       AND previous.environment = s.environment AND previous.number = s.number - 1
@@ -210,7 +195,7 @@ async function readSeals(
       CROSS JOIN LATERAL (
         SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest OFFSET 0
       ) d
-      WHERE NOT s.is_archived AND ${ofBook}
+      WHERE ${ofBook}
         AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
     ) f
     ORDER BY s.environment, s.number`;

@@ -1,9 +1,7 @@
-// Verifies the books: the ledger in itself, the resources against the ledger, and history against its seals and
-// archives.
+// Verifies the books: the ledger in itself, the resources against the ledger, and history against its seals.
 import type { Sql } from '../database/pool.ts';
 import { bookChecks } from '../ledger/bookChecks.ts';
 import { type Verification, type VerificationOptions, verify } from '../ledger/verify.ts';
-import { archiveCheck } from './archives.ts';
 import { bankBalanceCheck } from './bankBalances.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
@@ -30,7 +28,6 @@ export async function verifyBooks(
     transactionCheck,
     suspenseCheck,
     bankBalanceCheck,
-    archiveCheck,
   ];
   const verification = await verify(sql, checks, options);
   const missing = await findMissingSeals(sql, publishedSeals);

@@ -119,9 +119,7 @@ export function databaseGauges(
             WHERE p.organisation_id = s.organisation_id AND p.credit_account_id = s.id), 0)
           - CASE WHEN s.balance IS NULL THEN coalesce((
             SELECT sum(p.amount) FROM ledger.postings p
-            WHERE p.organisation_id = s.organisation_id AND p.debit_account_id = s.id), 0) - coalesce((
-            SELECT b.balance FROM ledger.archived_balances b
-            WHERE b.organisation_id = s.organisation_id AND b.account_id = s.id), 0) ELSE 0 END)::float8
+            WHERE p.organisation_id = s.organisation_id AND p.debit_account_id = s.id), 0) ELSE 0 END)::float8
           FROM suspense s GROUP BY s.environment
           UNION ALL
           SELECT 'openReviewCases', environment, count(*)::float8 FROM review_cases WHERE status IN ('open', 'returning') GROUP BY environment

@@ -126,7 +126,7 @@ test('the signature of a cursor covers every character of it', () => {
   };
   const rows = [newUuid(), newUuid()].map((id) => ({ id, createdAt: new Date() }));
   const paging = { limit: 1, after: null, filters: { email: 'ada@test.example' } };
-  const cursor = paginate(keyring, scope, paging, { rows, goesOn: false }, (row) => row).pagination.nextCursor ?? '';
+  const cursor = paginate(keyring, scope, paging, rows, (row) => row).pagination.nextCursor ?? '';
   expect(readPaging(keyring, scope, { cursor, filters: {} })).toMatchObject({ limit: 1, after: { id: rows[0]?.id } });
   for (const at of Array.from(cursor).keys()) {
     const changed = changedAt(cursor, at);

@@ -54,7 +54,6 @@ export const CONTENTS: readonly Group[] = [
   group('Operation', {
     'docs/operating.md': 'Operating',
     'docs/accounting.md': 'Accounting',
-    'docs/archives.md': 'Archives',
     'docs/configuration.md': 'Configuration',
     'docs/temporal.md': 'Temporal',
     'docs/metrics.md': 'Metrics',

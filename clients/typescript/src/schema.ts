@@ -3202,7 +3202,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "ENTRIES_ARCHIVED";
+                        code?: "WALLET_KYC_REQUIRED";
                     };
                 };
             };
@@ -3222,25 +3222,6 @@ export type components = {
                     error?: {
                         /** @enum {unknown} */
                         code?: "DEPOSIT_ACCOUNT_UNAVAILABLE";
-                    };
-                };
-            };
-        };
-        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable3: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["UnprocessableError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED";
                     };
                 };
             };
@@ -3279,25 +3260,6 @@ export type components = {
                     error?: {
                         /** @enum {unknown} */
                         code?: "TRANSACTION_NOT_FOUND";
-                    };
-                };
-            };
-        };
-        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable4: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["UnprocessableError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "ENTRIES_ARCHIVED";
                     };
                 };
             };
@@ -3362,7 +3324,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable5: {
+        Unprocessable3: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3441,7 +3403,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable6: {
+        Unprocessable4: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3461,7 +3423,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable7: {
+        Unprocessable5: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3500,7 +3462,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable8: {
+        Unprocessable6: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3559,7 +3521,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable9: {
+        Unprocessable7: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3618,7 +3580,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable10: {
+        Unprocessable8: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3657,7 +3619,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable11: {
+        Unprocessable9: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3676,7 +3638,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable12: {
+        Unprocessable10: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3714,7 +3676,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable13: {
+        Unprocessable11: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3752,7 +3714,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable14: {
+        Unprocessable12: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3810,7 +3772,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable15: {
+        Unprocessable13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3868,7 +3830,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable16: {
+        Unprocessable14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3906,7 +3868,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable17: {
+        Unprocessable15: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -3944,7 +3906,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable18: {
+        Unprocessable16: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4030,7 +3992,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable19: {
+        Unprocessable17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4087,7 +4049,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable20: {
+        Unprocessable18: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4699,7 +4661,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable3"];
+            422: components["responses"]["Unprocessable2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -4993,7 +4955,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
-            422: components["responses"]["Unprocessable4"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -5082,7 +5043,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound3"];
             409: components["responses"]["Conflict3"];
-            422: components["responses"]["Unprocessable5"];
+            422: components["responses"]["Unprocessable3"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -5161,7 +5122,6 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Unprocessable4"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -5313,7 +5273,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound5"];
             409: components["responses"]["Conflict4"];
-            422: components["responses"]["Unprocessable6"];
+            422: components["responses"]["Unprocessable4"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -5415,7 +5375,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound3"];
             409: components["responses"]["Conflict3"];
-            422: components["responses"]["Unprocessable7"];
+            422: components["responses"]["Unprocessable5"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -5786,7 +5746,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound3"];
             409: components["responses"]["Conflict3"];
-            422: components["responses"]["Unprocessable8"];
+            422: components["responses"]["Unprocessable6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -6043,7 +6003,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound8"];
             409: components["responses"]["Conflict3"];
-            422: components["responses"]["Unprocessable9"];
+            422: components["responses"]["Unprocessable7"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -6535,7 +6495,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound3"];
             409: components["responses"]["Conflict5"];
-            422: components["responses"]["Unprocessable10"];
+            422: components["responses"]["Unprocessable8"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -6859,7 +6819,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            422: components["responses"]["Unprocessable11"];
+            422: components["responses"]["Unprocessable9"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -7013,7 +6973,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Unprocessable12"];
+            422: components["responses"]["Unprocessable10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7206,7 +7166,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound11"];
-            422: components["responses"]["Unprocessable13"];
+            422: components["responses"]["Unprocessable11"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7336,7 +7296,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound11"];
-            422: components["responses"]["Unprocessable14"];
+            422: components["responses"]["Unprocessable12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7468,7 +7428,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound11"];
-            422: components["responses"]["Unprocessable14"];
+            422: components["responses"]["Unprocessable12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7707,7 +7667,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound13"];
             409: components["responses"]["Conflict4"];
-            422: components["responses"]["Unprocessable15"];
+            422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8007,7 +7967,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound15"];
-            422: components["responses"]["Unprocessable14"];
+            422: components["responses"]["Unprocessable12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8167,7 +8127,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Unprocessable16"];
+            422: components["responses"]["Unprocessable14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8375,7 +8335,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound16"];
-            422: components["responses"]["Unprocessable17"];
+            422: components["responses"]["Unprocessable15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8392,7 +8352,7 @@ export interface operations {
                 createdAtTo?: string;
                 requestId?: string;
                 status?: "2xx" | "4xx" | "5xx";
-                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "ENTRIES_ARCHIVED" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
+                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
             };
             header?: never;
             path?: never;
@@ -8682,7 +8642,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            422: components["responses"]["Unprocessable18"];
+            422: components["responses"]["Unprocessable16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -9061,7 +9021,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            422: components["responses"]["Unprocessable19"];
+            422: components["responses"]["Unprocessable17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9279,7 +9239,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
             404: components["responses"]["NotFound7"];
-            422: components["responses"]["Unprocessable20"];
+            422: components["responses"]["Unprocessable18"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];

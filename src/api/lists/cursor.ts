@@ -56,20 +56,17 @@ export function readPaging(
   return { limit, after: { createdAt: new Date(createdAt), id }, filters };
 }
 
-/**
- * Builds a page from `rows`, which were read with limit + 1 to detect whether another page exists, or whose list goes
- * on in an archive.
- */
+/** Builds a page from `rows`, which were read with limit + 1 to detect whether another page exists. */
 export function paginate<Row>(
   keyring: Keyring,
   scope: CursorScope,
   { limit, filters }: Paging,
-  { rows, goesOn }: { rows: readonly Row[]; goesOn: boolean },
+  rows: readonly Row[],
   positionOf: (row: Row) => Position,
 ) {
   const pageRows = rows.slice(0, limit);
   const last = pageRows.at(-1);
-  const hasMore = (goesOn || rows.length > limit) && last !== undefined;
+  const hasMore = rows.length > limit && last !== undefined;
   return {
     rows: pageRows,
     pagination: {

@@ -1,7 +1,7 @@
 // List routes. A list declares its filters, how to read a page, and the view of a row; page size, cursor and pagination
 // (contract, section 4.10) are implemented here for all lists.
 import { z } from 'zod';
-import { type PageRequest, type Position, pageOf, type RowsRead } from '../../resources/pages.ts';
+import type { PageRequest, Position } from '../../resources/pages.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type Call, type Route, route, type Scope } from '../route.ts';
 import { parse } from '../schemas.ts';
@@ -19,14 +19,12 @@ interface List<Filters extends z.ZodRawShape, Row, Item> {
   access: Scope;
   /** The supported filters. Other parameters are rejected, so that a misspelt filter does not return all rows. */
   filters: Filters;
-  /**
-   * Reads a page, newest first, plus one row when another page exists. For CSV it must not return a page that is cut.
-   */
+  /** Reads a page, newest first, plus one row when another page exists. */
   find: (
     call: Call<undefined, unknown>,
     filters: z.output<z.ZodObject<Filters>>,
     page: PageRequest,
-  ) => Promise<RowsRead<Row>>;
+  ) => Promise<readonly Row[]>;
   view: (row: Row, call: Call<undefined, unknown>) => Item;
   /** The sort position of a row; `byCreation` for most lists. */
   positionOf: (row: Row) => Position;
@@ -94,11 +92,11 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
         const { columns = columnsOf(list.item), pageSize = CSV_PAGE_SIZE } = list.csv ?? {};
         const { positionOf } = list;
         const view = (row: Row) => list.view(row, call);
-        const read = async (after: PageRequest['after'], max: number) =>
-          pageOf(await list.find(call, filters, { limit: max, after: after ?? page.after })).rows;
+        const read = (after: PageRequest['after'], max: number) =>
+          list.find(call, filters, { limit: max, after: after ?? page.after });
         return { status: 200, csv: await exportCsv({ columns, view, positionOf, read, pageSize }) };
       }
-      const read = pageOf(await list.find(call, filters, page));
+      const read = await list.find(call, filters, page);
       const { rows, pagination } = paginate(keyring, scope, page, read, list.positionOf);
       return { status: 200, data: rows.map((row) => list.view(row, call)), pagination };
     },

@@ -6,7 +6,6 @@ import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimit
 import { withTimeout } from '../../concurrency/withTimeout.ts';
 import { isBadValue, isContention, isOutage } from '../../database/errors.ts';
 import { isPublicId, publicId } from '../../ids.ts';
-import { ArchivedError } from '../../ledger/archived.ts';
 import type { Environment } from '../../money.ts';
 import { type PendingCalls, trackPendingCalls } from '../../rail/pendingCalls.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -115,9 +114,6 @@ const timeoutError = ({ railCalls }: PendingCalls): ApiError =>
 /** Maps any error to a code of the catalog, without internal details. */
 function asApiError(fault: unknown): ApiError {
   if (fault instanceof ApiError) return fault;
-  if (fault instanceof ArchivedError) {
-    return new ApiError('ENTRIES_ARCHIVED', { archivedUntil: fault.until.toISOString() }, { cause: fault });
-  }
   if (isBadValue(fault)) return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
   if (isOutage(fault) || isContention(fault)) {
     return new ApiError('SERVICE_UNAVAILABLE', { service: 'database' }, { cause: fault });

@@ -1,8 +1,6 @@
 // The statement of a wallet, and ledger transactions (contract, section 4.4): one business event with all of its
 // postings.
-import { requireUnarchived } from '../../ledger/archived.ts';
 import { findTransaction } from '../../ledger/transactions.ts';
-import { cutAtArchive } from '../../resources/wallets/archive.ts';
 import { listStatement } from '../../resources/wallets/statement.ts';
 import { statementLine, transaction } from '../contract/ledger.ts';
 import { listRoute } from '../lists/listRoute.ts';
@@ -16,7 +14,7 @@ const readStatement = listRoute({
   operationId: 'listWalletTransactions',
   summary: "List a wallet's statement",
   item: statementLine,
-  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED', 'ENTRIES_ARCHIVED'],
+  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
   path: '/wallets/:id/transactions',
   access: 'wallet',
   filters: createdFilters,
@@ -27,9 +25,7 @@ const readStatement = listRoute({
       dependencies: { sql },
       caller: { book },
     } = call;
-    if (call.wantsCsv) await requireUnarchived(sql, book, wallet.accountId, filters.createdAtFrom);
-    const lines = await listStatement(sql, book, wallet, filters, page);
-    return await cutAtArchive(sql, book, wallet, filters, page, lines);
+    return await listStatement(sql, book, wallet, filters, page);
   },
   view: statementLineView,
   positionOf: ({ createdAt, number }) => ({ createdAt, id: number }),
@@ -40,7 +36,7 @@ const read = route({
   operationId: 'getTransaction',
   summary: 'Get a ledger transaction with its postings',
   success: { status: 200, data: transaction },
-  errors: ['TRANSACTION_NOT_FOUND', 'ENTRIES_ARCHIVED'],
+  errors: ['TRANSACTION_NOT_FOUND'],
   method: 'get',
   path: '/transactions/:id',
   access: 'wallet',

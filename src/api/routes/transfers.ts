@@ -2,9 +2,8 @@
 // to the transfer. Nothing is read before it, because the ledger returns the reason of a refusal.
 import { z } from 'zod';
 import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
-import { requireUnarchived } from '../../ledger/archived.ts';
 import { transferFee } from '../../ledger/fees.ts';
-import type { PageRequest, Position, RowsRead } from '../../resources/pages.ts';
+import type { PageRequest, Position } from '../../resources/pages.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
 import {
   findTransfer,
@@ -14,7 +13,6 @@ import {
   type TransferFilters,
   type WalletTransfer,
 } from '../../resources/transfers/queries.ts';
-import { cutAtArchive } from '../../resources/wallets/archive.ts';
 import { findWallet } from '../../resources/wallets/queries.ts';
 import { transfer as transferSchema } from '../contract/resources.ts';
 import { ApiError, notFound } from '../errors.ts';
@@ -77,18 +75,16 @@ function walletUuid(walletId: string): Uuid {
 
 /** All transfers in the order of their creation, or those of a wallet in the order of its statement. */
 async function find(
-  { dependencies: { sql }, caller: { book }, wantsCsv }: Call<undefined, unknown>,
+  { dependencies: { sql }, caller: { book } }: Call<undefined, unknown>,
   filters: TransferFilters,
   page: PageRequest,
-): Promise<RowsRead<Transfer | WalletTransfer>> {
+): Promise<readonly (Transfer | WalletTransfer)[]> {
   const walletId = filters.sourceWalletId ?? filters.destinationWalletId;
   if (walletId === undefined) return await listTransfers(sql, book, filters, page);
   const wallet = await findWallet(sql, book, walletId);
   const side = filters.sourceWalletId === undefined ? 'credit' : 'debit';
   if (wallet === null) return [];
-  if (wantsCsv) await requireUnarchived(sql, book, wallet.accountId, filters.createdAtFrom);
-  const transfers = await listWalletTransfers(sql, book, { wallet, side }, filters, page);
-  return await cutAtArchive(sql, book, wallet, filters, page, transfers);
+  return await listWalletTransfers(sql, book, { wallet, side }, filters, page);
 }
 
 const positionOf = (transfer: Transfer | WalletTransfer): Position =>
@@ -98,7 +94,6 @@ const list = listRoute({
   operationId: 'listTransfers',
   summary: 'List transfers',
   item: transferSchema,
-  errors: ['ENTRIES_ARCHIVED'],
   path: '/transfers',
   access: 'transfer',
   filters: {

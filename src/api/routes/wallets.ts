@@ -212,7 +212,7 @@ const readBalance = route({
   operationId: 'getWalletBalance',
   summary: "Get a wallet's balance, now or at a time",
   success: { status: 200, data: walletBalance },
-  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED', 'ENTRIES_ARCHIVED'],
+  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
   method: 'get',
   path: '/wallets/:id/balance',
   access: 'wallet',

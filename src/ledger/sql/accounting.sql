@@ -1,4 +1,4 @@
--- version 5
+-- version 6
 -- Accounting days, closing balances and periods. A day is closed in three steps, each a statement of its own:
 -- begin_day_close, settle_day, fill_closing_balances (src/ledger/closing.ts). All can be repeated at any point.
 
@@ -126,24 +126,18 @@ END
 $$;
 
 -- The balances of a book before a time: the last closing balance plus the postings since then. One account, or all.
--- Fails when some of those postings are archived; at the end of a day there are none.
 CREATE OR REPLACE FUNCTION ledger.balances_before(organisation uuid, env text, moment timestamptz, only_account text DEFAULT NULL)
 RETURNS TABLE (account_id bigint, account text, balance bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   closed record;
-  archived CONSTANT timestamptz := ledger.archived_until(organisation, env);
 BEGIN
   SELECT coalesce(max(day), '-infinity') AS day, coalesce(max(ends_at), '-infinity') AS ends_at INTO closed FROM (
     SELECT day, ends_at FROM ledger.closed_days
     WHERE organisation_id = organisation AND environment = env AND completed_at IS NOT NULL AND ends_at <= moment
     ORDER BY day DESC LIMIT 1
   ) d;
-  IF closed.ends_at < moment AND closed.ends_at <= archived AND archived > '-infinity' THEN
-    RAISE EXCEPTION 'The postings up to % are archived: ask for the end of a day or a later time, or restore them (ledger restore).', archived
-      USING ERRCODE = 'ML006';
-  END IF;
   RETURN QUERY
   SELECT a.id, a.code::text, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint
   FROM ledger.accounts a

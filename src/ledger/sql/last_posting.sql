@@ -9,9 +9,6 @@
 -- A posting that is dated up to the time may be uncommitted while the time is recent. For a time within the last minute
 -- the function therefore waits for the lock of the account: what is posted later is dated later. A time less than a
 -- second ahead is waited for. So the same question has the same answer for ever, unless the time is further ahead.
---
--- Where no entry is left, the archived ones count : their balance, if the time is not before the last
--- of them; otherwise the balance is NULL. They may move while this reads, so it reads again until they have not.
 CREATE OR REPLACE FUNCTION ledger.last_posting(organisation uuid, account bigint, at timestamptz, OUT balance bigint, OUT number bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -23,46 +20,34 @@ DECLARE
   number_after bigint;
   next_debit   bigint;
   credit       record;
-  archived     record;
-  known        text;
 BEGIN
   IF ahead > interval '-1 minute' THEN
     IF ahead BETWEEN interval '0' AND interval '1 s' THEN PERFORM pg_sleep(extract(epoch FROM ahead)); END IF;
     PERFORM FROM ledger.accounts a WHERE a.organisation_id = organisation AND a.id = account FOR SHARE;
   END IF;
-  LOOP
-    number_after := ledger.first_entry_since(organisation, account, 'debit', after);
-    SELECT p.debit_balance_after, coalesce(p.debit_number, p.id) INTO balance, number FROM ledger.postings p
-    WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < number_after
-    ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
-    SELECT coalesce(p.debit_number, p.id) INTO next_debit FROM ledger.postings p
-    WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= number_after
-    ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
-    number_after := ledger.first_entry_since(
-      organisation, account, 'credit', after, coalesce(number + 1, 0), coalesce(next_debit, 9223372036854775807));
-    SELECT p.credit_balance_after, coalesce(p.credit_number, p.id) AS number INTO credit FROM ledger.postings p
-    WHERE p.organisation_id = organisation AND p.credit_account_id = account
-      AND coalesce(p.credit_number, p.id) > coalesce(number, -1) AND coalesce(p.credit_number, p.id) < number_after
-    ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1;
-    IF credit.number IS NOT NULL THEN
-      balance := credit.credit_balance_after;
-      number := credit.number;
-    END IF;
-    IF number IS NOT NULL THEN RETURN; END IF;
-    SELECT b.balance, b.last_number, max(a.archived_until) AS until INTO archived
-    FROM ledger.archived_balances b
-    JOIN ledger.archives a ON a.organisation_id = b.organisation_id AND a.environment = b.environment
-    WHERE b.organisation_id = organisation AND b.account_id = account GROUP BY b.balance, b.last_number;
-    EXIT WHEN archived::text = known;
-    known := archived::text;
-  END LOOP;
-  number := 0;
-  balance := CASE WHEN archived.until IS NULL THEN 0 WHEN at >= archived.until THEN archived.balance END;
+  number_after := ledger.first_entry_since(organisation, account, 'debit', after);
+  SELECT p.debit_balance_after, coalesce(p.debit_number, p.id) INTO balance, number FROM ledger.postings p
+  WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < number_after
+  ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
+  SELECT coalesce(p.debit_number, p.id) INTO next_debit FROM ledger.postings p
+  WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= number_after
+  ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
+  number_after := ledger.first_entry_since(
+    organisation, account, 'credit', after, coalesce(number + 1, 0), coalesce(next_debit, 9223372036854775807));
+  SELECT p.credit_balance_after, coalesce(p.credit_number, p.id) AS number INTO credit FROM ledger.postings p
+  WHERE p.organisation_id = organisation AND p.credit_account_id = account
+    AND coalesce(p.credit_number, p.id) > coalesce(number, -1) AND coalesce(p.credit_number, p.id) < number_after
+  ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1;
+  IF credit.number IS NOT NULL THEN
+    balance := credit.credit_balance_after;
+    number := credit.number;
+  END IF;
+  number := coalesce(number, 0);
+  balance := coalesce(balance, 0);
 END
 $$;
 COMMENT ON FUNCTION ledger.last_posting IS
-  'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none, and no '
-  'balance if it is archived.';
+  'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none.';
 REVOKE ALL ON FUNCTION ledger.last_posting FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.last_posting TO manilla_app;
 -- As ledger.post.

@@ -2,12 +2,10 @@
 // afterwards.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import { archivedUntilOf } from '../../ledger/archived.ts';
 import { entryNumber } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
-import type { ReadWithArchive } from '../wallets/archive.ts';
 import type { Wallet } from '../wallets/queries.ts';
 import { entriesOf, literal } from '../wallets/statement.ts';
 
@@ -56,7 +54,7 @@ export async function listTransfers(
 }
 
 /** A transfer with the number of its entry in the wallet's account, which orders the transfers of a wallet. */
-export interface WalletTransfer extends Transfer, ReadWithArchive {
+export interface WalletTransfer extends Transfer {
   entry: number;
 }
 
@@ -75,7 +73,7 @@ export async function listWalletTransfers(
   const account = sql(`p.${side}_account_id`);
   return await sql<WalletTransfer[]>`
     SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.amount, t.fee, t.status, t.description, t.reference,
-           t.metadata, t.created_at, p.number AS entry, ${archivedUntilOf(sql, book, wallet.accountId)} AS archived_until
+           t.metadata, t.created_at, p.number AS entry
     FROM (SELECT *, ${entryNumber(sql, side)} AS number FROM ledger.postings) p
     JOIN transfers t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
     WHERE p.organisation_id = ${book.organisationId} AND ${account} BETWEEN ${wallet.accountId} AND ${wallet.accountId}

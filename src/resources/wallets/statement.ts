@@ -3,13 +3,11 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import { archivedUntilOf, requireUnarchived } from '../../ledger/archived.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import { componentOf, type PostingComponent } from '../../ledger/components.ts';
 import { entryNumber, type Side } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
-import type { ReadWithArchive } from './archive.ts';
 import type { Wallet } from './queries.ts';
 import { type LineFacts, readLineFacts } from './statementFacts.ts';
 
@@ -40,19 +38,12 @@ const newestPostings = (
     ${condition(entryNumber(sql, side))}
   ORDER BY ${sql(`${side}_account_id`)} DESC, ${entryNumber(sql, side)} DESC LIMIT ${literal(sql, max)}`;
 
-/**
- * The balance of a wallet at a time: the balance after its last entry up to then. Throws an ArchivedError when that is
- * archived, and not the last one that is.
- */
+/** The balance of a wallet at a time: the balance after its last entry up to then. */
 export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
-  for (;;) {
-    const [row] = await sql<{ balance: Kobo | null }[]>`
-      SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
-    if (row === undefined) throw new Error('ledger.last_posting returned no row');
-    if (row.balance !== null) return row.balance;
-    // Unless it has been restored meanwhile.
-    await requireUnarchived(sql, book, wallet.accountId, at);
-  }
+  const [row] = await sql<{ balance: Kobo }[]>`
+    SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
+  if (row === undefined) throw new Error('ledger.last_posting returned no row');
+  return row.balance;
 }
 
 /** The last entry of a wallet before a period and the last one in it, by number; null where the period has no bound. */
@@ -82,7 +73,7 @@ export async function entriesOf(
 }
 
 /** One line of a wallet's statement. */
-export interface StatementLine extends LineFacts, ReadWithArchive {
+export interface StatementLine extends LineFacts {
   /** The number of the entry in the account of the wallet, which orders the statement. */
   number: number;
   /** The place of the posting in its transaction, from 1. */
@@ -119,8 +110,7 @@ export async function listStatement(
       SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides
       ORDER BY number DESC LIMIT ${literal(sql, page.limit + 1)}
     )
-    SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count,
-           ${archivedUntilOf(sql, book, wallet.accountId)} AS archived_until
+    SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count
     FROM lines p
     JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
     JOIN ledger.accounts o ON o.organisation_id = ${book.organisationId} AND o.id = p.other_account_id
