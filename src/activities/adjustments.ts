@@ -4,8 +4,9 @@ import type { Book } from '../money.ts';
 import { postAdjustment, rejectAdjustment } from '../resources/adjustments/movements.ts';
 import { type Adjustment, findAdjustment } from '../resources/adjustments/queries.ts';
 import { describeRefusal } from '../workflows/adjustment/decide.ts';
-import type { AdjustmentActivities, AdjustmentAnswer } from '../workflows/adjustment/messages.ts';
+import type { AdjustmentActivities } from '../workflows/adjustment/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
+import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
@@ -34,7 +35,7 @@ export function createAdjustmentActivities({ sql, journal }: ActivityDependencie
     async applyAdjustmentDecision({ adjustmentId, ...scope }, { action, reason, operator }) {
       const book = bookOf(scope);
       const by = { operatorId: requireUuid('operator', operator), reason };
-      return await retryOnConflict(journal, async ({ post }): Promise<AdjustmentAnswer | null> => {
+      return await retryOnConflict(journal, async ({ post }): Promise<DecisionAnswer | null> => {
         const row = await read(book, adjustmentId);
         const { status } = row;
         if (status !== 'requested') {

@@ -1,4 +1,4 @@
-// Places credits that belong to no payment: in the wallet whose deposit account they came to, or in suspense.
+// Posts credits that belong to no payment: to the wallet whose deposit account they came to, or to suspense.
 import type { Book } from '../money.ts';
 import {
   creditToSuspense,
@@ -9,11 +9,8 @@ import {
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type {
-  InboundCreditActivities,
-  InboundCreditInput,
-  InboundCreditProgress,
-} from '../workflows/inboundCredit/messages.ts';
+import type { InboundCreditActivities } from '../workflows/inboundCredit/messages.ts';
+import type { CreditInput, CreditProgress } from '../workflows/railWait/messages.ts';
 import { confirmCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type Poster, refuse, retryOnConflict } from './posting.ts';
@@ -41,10 +38,10 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
     return reason === null ? refuse(movement, result) : await divert(poster, book, credit, reason);
   }
 
-  /** Places the credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
-  async function place(input: InboundCreditInput, setAside: boolean): Promise<InboundCreditProgress> {
+  /** Posts the credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
+  async function apply(input: CreditInput, setAside: boolean): Promise<CreditProgress> {
     const book = bookOf(input);
-    return await retryOnConflict(journal, async (poster): Promise<InboundCreditProgress | null> => {
+    return await retryOnConflict(journal, async (poster): Promise<CreditProgress | null> => {
       const credit = await readCredit(dependencies, input, input.inboundCreditId);
       if (credit.status !== 'received') return { status: credit.status };
       const incomplete = await confirmCredit(dependencies, book, credit);
@@ -59,7 +56,7 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
   }
 
   return {
-    placeCredit: (input: InboundCreditInput) => place(input, false),
-    setAsideDeposit: (input: InboundCreditInput) => place(input, true),
+    applyDeposit: (input) => apply(input, false),
+    setAsideDeposit: (input) => apply(input, true),
   };
 }

@@ -24,7 +24,7 @@ import { invariantViolation } from './failures.ts';
 import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
 /** Ids that a workflow's history takes in one result: 70 kB. */
-const UNPLACED_MAX = 2_000;
+const UNAPPLIED_MAX = 2_000;
 
 export function createPaymentActivities(dependencies: ActivityDependencies): PaymentActivities {
   const { sql, journal, log } = dependencies;
@@ -96,12 +96,12 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     return { ...progress, incomplete: { id, what: 'account', rail: 'unreachable', amount: 0, limits } };
   }
 
-  /** Places a credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
-  async function place(input: PaymentInput, { inboundCreditId }: CreditReceived, setAside: boolean) {
+  /** Posts a credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
+  async function apply(input: PaymentInput, { inboundCreditId }: CreditReceived, setAside: boolean) {
     const book = bookOf(input);
     return await retryOnConflict(journal, async (poster): Promise<PaymentProgress | null> => {
       const credit = await readCredit(dependencies, input, inboundCreditId);
-      // Read after the credit: if another attempt has placed that, this is the payment afterwards. With an older state
+      // Read after the credit: if another attempt has posted that, this is the payment afterwards. With an older state
       // the flow would wait for money that is there.
       const payment = await readPayment(input);
       if (credit.status !== 'received') return await finish(book, payment, payment);
@@ -118,17 +118,17 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
   }
 
   return {
-    applyCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, false),
-    setAsideCredit: (input: PaymentInput, credit: CreditReceived) => place(input, credit, true),
+    applyCredit: (input: PaymentInput, credit: CreditReceived) => apply(input, credit, false),
+    setAsideCredit: (input: PaymentInput, credit: CreditReceived) => apply(input, credit, true),
 
-    async listUnplacedCredits({ paymentId, ...scope }: PaymentInput, after: string | null) {
+    async listUnappliedCredits({ paymentId, ...scope }: PaymentInput, after: string | null) {
       const afterId = after === null ? null : requireUuid('inboundCredit', after);
       const ids = await listReceivedCredits(sql, bookOf(scope), requireUuid('payment', paymentId), {
         after: afterId,
-        limit: UNPLACED_MAX,
+        limit: UNAPPLIED_MAX,
       });
       const inboundCreditIds = ids.map((id) => publicId('inboundCredit', id));
-      return { inboundCreditIds, hasMore: ids.length === UNPLACED_MAX };
+      return { inboundCreditIds, hasMore: ids.length === UNAPPLIED_MAX };
     },
 
     async expirePayment(input: PaymentInput): Promise<PaymentProgress> {

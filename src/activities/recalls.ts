@@ -16,8 +16,9 @@ import {
 import { findCaseOfCredit } from '../resources/reviewCases/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
+import type { CreditInput, CreditProgress } from '../workflows/railWait/messages.ts';
 import { locateMoney } from '../workflows/recall/decide.ts';
-import type { RecallActivities, RecallInput, RecallProgress } from '../workflows/recall/messages.ts';
+import type { RecallActivities } from '../workflows/recall/messages.ts';
 import { findCreditRecord, limitsOf, readCredit, type Unconfirmed } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
@@ -53,9 +54,9 @@ export function createRecallActivities(dependencies: ActivityDependencies): Reca
     return recallFromWallet(book, credit, wallet.id, wallet.balance);
   }
 
-  async function apply(input: RecallInput, setAside: boolean): Promise<RecallProgress> {
+  async function apply(input: CreditInput, setAside: boolean): Promise<CreditProgress> {
     const book = bookOf(input);
-    return await retryOnConflict(journal, async ({ postAsRead }): Promise<RecallProgress | null> => {
+    return await retryOnConflict(journal, async ({ postAsRead }): Promise<CreditProgress | null> => {
       const credit = await readCredit(dependencies, input, input.inboundCreditId);
       if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
       const denied = await askAboutRecall(book, credit);
@@ -71,7 +72,7 @@ export function createRecallActivities(dependencies: ActivityDependencies): Reca
   }
 
   return {
-    applyRecall: (input: RecallInput) => apply(input, false),
-    setAsideRecall: (input: RecallInput) => apply(input, true),
+    applyRecall: (input) => apply(input, false),
+    setAsideRecall: (input) => apply(input, true),
   };
 }

@@ -19,10 +19,10 @@ import {
 } from '../resources/reviewCases/queries.ts';
 import type { TransferState } from '../workflows/bankTransfer/decide.ts';
 import { bookOf } from '../workflows/flows.ts';
+import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import { type AttemptStatus, decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
 import type {
   CaseDecision,
-  ReviewAnswer,
   ReviewCaseActivities,
   ReviewCaseInput,
   ReviewCaseSnapshot,
@@ -181,9 +181,9 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
       };
     },
 
-    async applyCaseDecision(input: ReviewCaseInput, decision: CaseDecision): Promise<ReviewAnswer> {
+    async applyCaseDecision(input: ReviewCaseInput, decision: CaseDecision): Promise<DecisionAnswer> {
       const book = bookOf(input);
-      return await retryOnConflict(journal, async ({ post }): Promise<ReviewAnswer | null> => {
+      return await retryOnConflict(journal, async ({ post }): Promise<DecisionAnswer | null> => {
         const row = await read(book, input.transferId);
         const isClaim = row.status === 'unclaimed' && decision.action !== 'move_to_unclaimed';
         if (row.status !== 'open' && !isClaim)

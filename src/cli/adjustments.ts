@@ -13,7 +13,8 @@ import {
   reportAdjustment,
 } from '../resources/adjustments/queries.ts';
 import type { RequestOutcome } from '../resources/adjustments/request.ts';
-import type { AdjustmentAction, AdjustmentAnswer, AdjustmentDecision } from '../workflows/adjustment/messages.ts';
+import type { AdjustmentAction, AdjustmentDecision } from '../workflows/adjustment/messages.ts';
+import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { inOrganisation } from './organisations.ts';
@@ -158,7 +159,7 @@ function addDecision(group: Command, action: AdjustmentAction, description: stri
         try {
           return await client.workflow
             .getHandle(id)
-            .executeUpdate<AdjustmentAnswer, [AdjustmentDecision]>('decide', { args: [decision] });
+            .executeUpdate<DecisionAnswer, [AdjustmentDecision]>('decide', { args: [decision] });
         } catch (error) {
           const refusal = refusalOf(error);
           if (refusal !== null) throw new CommandError(refusal);

@@ -17,8 +17,9 @@ import {
   returnReference,
 } from '../resources/reviewCases/queries.ts';
 import type { FlowMessage } from '../workflows/flows.ts';
+import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
-import type { ReviewAction, ReviewAnswer, ReviewDecision } from '../workflows/reviewCase/messages.ts';
+import type { ReviewAction, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation, inOrganisation } from './organisations.ts';
@@ -208,10 +209,10 @@ async function sendDecision(
   id: string,
   decision: ReviewDecision,
   organisation: string | undefined,
-): Promise<ReviewAnswer> {
+): Promise<DecisionAnswer> {
   const args: [ReviewDecision] = [decision];
   try {
-    return await client.workflow.getHandle(id).executeUpdate<ReviewAnswer, typeof args>('resolveCase', { args });
+    return await client.workflow.getHandle(id).executeUpdate<DecisionAnswer, typeof args>('resolveCase', { args });
   } catch (error) {
     if (!isNoFlow(error)) throw error;
     const start = await startOfUnclaimed(id, organisation);
@@ -219,7 +220,7 @@ async function sendDecision(
       throw new CommandError(`There is no open review case ${id}. List the open ones: npm run cli -- reviews list`);
     const { updateFlow } = await import('../outbox/startFlow.ts');
     const taskQueue = process.env.TEMPORAL_TASK_QUEUE || 'manilla';
-    return await updateFlow<ReviewAnswer>(client, taskQueue, start, { name: 'resolveCase', args });
+    return await updateFlow<DecisionAnswer>(client, taskQueue, start, { name: 'resolveCase', args });
   }
 }
 

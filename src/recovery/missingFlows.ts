@@ -24,7 +24,7 @@ import { findWithdrawal } from '../resources/withdrawals/queries.ts';
 import { findDelivery } from '../webhooks/deliveries.ts';
 import { webhookDeliveryFlow } from '../webhooks/flow.ts';
 import { bookOf, type FlowOutboxMessage, restarted, toOutbox } from '../workflows/flows.ts';
-import { type CreditReceived, unplacedCredits } from '../workflows/payment/messages.ts';
+import { type CreditReceived, unappliedCredits } from '../workflows/payment/messages.ts';
 import { hasUnreportedChange } from '../workflows/payout/decide.ts';
 import { listOpenResources, type OpenKind, type OpenPosition, type OpenResource } from './openResources.ts';
 
@@ -140,10 +140,10 @@ async function hasSignal(
   if (flow === 'notBegun') return false; // a signal begins it
   const { inboundCreditId } = signal.payload as CreditReceived;
   try {
-    const unplaced = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
-      client.workflow.getHandle(id).query(unplacedCredits),
+    const unapplied = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
+      client.workflow.getHandle(id).query(unappliedCredits),
     );
-    return unplaced.includes(inboundCreditId);
+    return unapplied.includes(inboundCreditId);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
     return true; // no worker replies to the query: the next sweep retries it

@@ -19,7 +19,7 @@ const BASE = 100_000;
 const PAYABLE = BASE + 1_000;
 
 /** The list once it has this many credits and none is still being confirmed. */
-const untilPlaced = (path: string, count: number): Promise<Resource[]> =>
+const untilApplied = (path: string, count: number): Promise<Resource[]> =>
   waitFor(`${count} credits at ${path}`, async () => {
     const { items } = await flows.test.get(path);
     return items.length === count && items.every(({ status }) => status !== 'received') && items;
@@ -39,9 +39,9 @@ test.concurrent('a payment lists each credit with its sender, newest first', asy
   const path = `/payments/${payment.id}/credits`;
   expect((await flows.test.get(path)).items).toEqual([]);
   await flows.credit(payment.virtualAccount.accountNumber, 1_000, { ...SENDER, sessionId: `first-${payment.id}` });
-  await untilPlaced(path, 1);
+  await untilApplied(path, 1);
   await flows.credit(payment.virtualAccount.accountNumber, PAYABLE - 1_000, { sessionId: `second-${payment.id}` });
-  const [second, first] = await untilPlaced(path, 2);
+  const [second, first] = await untilApplied(path, 2);
   expect(first).toEqual({
     id: expect.stringMatching(/^svc_[0-9a-z]{26}_inc$/),
     amount: 1_000,
@@ -68,7 +68,7 @@ test.concurrent('a sender that the rail does not report is null', async () => {
     senderAccountNumber: null,
     senderBankCode: null,
   });
-  const [credit] = await untilPlaced(`/payments/${payment.id}/credits`, 1);
+  const [credit] = await untilApplied(`/payments/${payment.id}/credits`, 1);
   expect(credit?.sender).toEqual({ name: null, accountNumber: null, bankCode: null });
 });
 
@@ -88,9 +88,9 @@ test.concurrent('a credit after settlement is in review, with its case and reaso
   const payment = await flows.createPayment(walletId, BASE);
   const path = `/payments/${payment.id}/credits`;
   await flows.credit(payment.virtualAccount.accountNumber, PAYABLE);
-  await untilPlaced(path, 1);
+  await untilApplied(path, 1);
   await flows.credit(payment.virtualAccount.accountNumber, 700);
-  const [late, first] = await untilPlaced(path, 2);
+  const [late, first] = await untilApplied(path, 2);
   expect(first).toMatchObject({ status: 'posted', reviewCaseId: null });
   const reviewCaseId = await caseOf('credit_after_settlement', walletId);
   expect(late).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'credit_after_settlement' });
@@ -102,7 +102,7 @@ test.concurrent('a decided review case determines the status of its credit', asy
   await setStatus(walletId, 'frozen');
   await flows.credit(String(account.accountNumber), 700);
   const path = `/wallets/${walletId}/deposits`;
-  const [inReview] = await untilPlaced(path, 1);
+  const [inReview] = await untilApplied(path, 1);
   const reviewCaseId = await caseOf('wallet_frozen', walletId);
   expect(inReview).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'wallet_frozen' });
   await setStatus(walletId, 'active');
@@ -130,7 +130,7 @@ test.concurrent("the credits of an expired payment are in review with the paymen
   const payment = await flows.createPayment(walletId, BASE);
   const path = `/payments/${payment.id}/credits`;
   for (const amount of [400, 600]) await flows.credit(payment.virtualAccount.accountNumber, amount);
-  await untilPlaced(path, 2);
+  await untilApplied(path, 2);
   await flows.sql`
     INSERT INTO review_cases (organisation_id, environment, id, version, reason, status, amount, account_code, payment_id,
                               wallet_id, attempts, created_at)
@@ -147,7 +147,7 @@ test.concurrent('a surplus over a limit leaves the credit posted with the review
   const walletId = await flows.createWallet(undefined, { balance: 29_900_000 });
   const payment = await flows.createPayment(walletId, BASE);
   await flows.credit(payment.virtualAccount.accountNumber, PAYABLE + 50_000);
-  const [credit] = await untilPlaced(`/payments/${payment.id}/credits`, 1);
+  const [credit] = await untilApplied(`/payments/${payment.id}/credits`, 1);
   const reviewCaseId = await caseOf('surplus_over_limit', walletId);
   expect(credit).toMatchObject({ status: 'posted', reviewCaseId, reviewReason: 'surplus_over_limit' });
 });
@@ -158,13 +158,13 @@ test.concurrent('the deposits of a wallet are the credits of its deposit account
   const { data: account } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
   await flows.credit(payment.virtualAccount.accountNumber, PAYABLE);
   await flows.credit(String(account.accountNumber), 300, SENDER);
-  const [deposit] = await untilPlaced(`/wallets/${walletId}/deposits`, 1);
+  const [deposit] = await untilApplied(`/wallets/${walletId}/deposits`, 1);
   expect(deposit).toMatchObject({
     amount: 300,
     status: 'posted',
     sender: { name: 'Chidi Eze', accountNumber: '1111111111', bankCode: '058' },
   });
-  const [credit] = await untilPlaced(`/payments/${payment.id}/credits`, 1);
+  const [credit] = await untilApplied(`/payments/${payment.id}/credits`, 1);
   expect(credit?.amount).toBe(PAYABLE);
 });
 

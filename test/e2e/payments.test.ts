@@ -42,7 +42,7 @@ const pay = (payment: PaymentResource, amount: number, more: object = {}) =>
   flows.credit(payment.virtualAccount.accountNumber, amount, more);
 
 /** The status of an inbound credit once it has been placed. */
-const untilPlaced = (sessionId: string): Promise<string> =>
+const untilApplied = (sessionId: string): Promise<string> =>
   waitFor(`the credit ${sessionId} to be placed`, async () => {
     const [row] = await flows.sql<
       { status: string }[]
@@ -132,7 +132,7 @@ describe('bank-transfer payments', () => {
     const payment = await flows.createPayment(wallet, 100_000);
     await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${wallet}`}`;
     await pay(payment, 101_000, { sessionId: 'for-frozen' });
-    expect(await untilPlaced('for-frozen')).toBe('suspense');
+    expect(await untilApplied('for-frozen')).toBe('suspense');
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('wallet_frozen');
     expect((await flows.test.get(`/payments/${payment.id}`)).data).toMatchObject({
       status: 'pending',
@@ -158,7 +158,7 @@ describe('bank-transfer payments', () => {
     const wallet = await flows.createWallet(undefined, { balance: 29_500_000 });
     const payment = await flows.createPayment(wallet, 900_000);
     await pay(payment, payment.payableAmount, { sessionId: 'over-ceiling' });
-    expect(await untilPlaced('over-ceiling')).toBe('suspense');
+    expect(await untilApplied('over-ceiling')).toBe('suspense');
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');
   });
 
@@ -196,7 +196,7 @@ describe('bank-transfer payments', () => {
         });
       }),
     );
-    for (const number of payments.keys()) await untilPlaced(`race-${number}`);
+    for (const number of payments.keys()) await untilApplied(`race-${number}`);
     const settled = await Promise.all(
       payments.map(
         async ({ id }) => (await flows.untilStatus(`/payments/${id}`, 'settled', 'expired')).status === 'settled',
@@ -268,7 +268,7 @@ describe('inbound credits to an account number', () => {
     const { settlementWalletId } = flows.organisation;
     const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
     await flows.credit(String(data.accountNumber), 90_000_000, { sessionId: 'to-settlement' });
-    expect(await untilPlaced('to-settlement')).toBe('posted');
+    expect(await untilApplied('to-settlement')).toBe('posted');
     expect(await flows.balanceOf(settlementWalletId)).toBe(90_000_000);
   });
 
@@ -279,10 +279,10 @@ describe('inbound credits to an account number', () => {
     await flows.fund(organisationId, settlementWalletId, nearlyFull - held);
     const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
     await flows.credit(String(data.accountNumber), 70_001, { sessionId: 'deposit-past-it' });
-    expect(await untilPlaced('deposit-past-it')).toBe('suspense');
+    expect(await untilApplied('deposit-past-it')).toBe('suspense');
     const payment = await flows.createPayment(settlementWalletId, 100_000);
     await pay(payment, payment.payableAmount, { sessionId: 'payment-past-it' });
-    expect(await untilPlaced('payment-past-it')).toBe('suspense');
+    expect(await untilApplied('payment-past-it')).toBe('suspense');
     const cases = await flows.reviewCases();
     for (const amount of [70_001, payment.payableAmount]) {
       expect(cases).toContainEqual({ reason: 'over_limit', amount, status: 'open', accountCode: 'suspense:unmatched' });

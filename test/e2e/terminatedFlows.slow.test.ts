@@ -64,7 +64,7 @@ const TERMINATED = [
  */
 const NOT_RESTARTED = ['closePaymentAccount'];
 /** Runs in flows of many credits only (test/e2e/longFlows), and changes nothing. */
-const LONG_FLOWS_ONLY = ['listUnplacedCredits'];
+const LONG_FLOWS_ONLY = ['listUnappliedCredits'];
 type Ending = 'terminated' | 'cancelled';
 const ENDINGS: Ending[] = ['terminated', 'cancelled'];
 /**

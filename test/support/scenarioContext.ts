@@ -15,8 +15,9 @@ import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { type AdjustmentAction, type AdjustmentDecision, decide } from '../../src/workflows/adjustment/messages.ts';
 import { resolve, retry } from '../../src/workflows/attention/messages.ts';
+import type { DecisionAnswer } from '../../src/workflows/operators/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
-import { type ReviewAnswer, type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
+import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
 import { documentedEvent } from './documented.ts';
@@ -216,7 +217,7 @@ export class ScenarioContext {
   }
 
   /** Waits until this number of credits is received and processed. Returns their public ids, oldest first. */
-  async untilPlaced(count: number): Promise<string[]> {
+  async untilApplied(count: number): Promise<string[]> {
     const credits = await this.#until('all credits to be processed', async () => {
       const rows = await this.flows.sql<{ id: Uuid; status: string }[]>`
           SELECT id, status FROM inbound_credits WHERE organisation_id = ${this.organisationId} ORDER BY created_at, id`;
@@ -337,7 +338,7 @@ export class ScenarioContext {
       for (const operator of ['ada', 'ngozi'] as const) {
         const args = await this.#message(caseId, { ...decision, reason: 'the owner has called' }, operator);
         const update = { name: resolveCase.name, args };
-        const answer = await updateFlow<ReviewAnswer>(
+        const answer = await updateFlow<DecisionAnswer>(
           temporal,
           dependencies.config.temporal.taskQueue,
           message,
@@ -366,7 +367,7 @@ export class ScenarioContext {
    * Ngozi decides about an adjustment. Repeated until there is an outcome, because a terminated and restarted flow
    * loses the update.
    */
-  async decideAdjustment(id: string, action: AdjustmentAction): Promise<'done' | 'refused'> {
+  async decideAdjustment(id: string, action: AdjustmentAction): Promise<DecisionAnswer['outcome']> {
     const flow = await this.untilAttention(id, ADJUSTMENT_ATTENTION);
     return await this.#until(`${id} to be decided`, async () => {
       const code = await codeOf(this.flows.sql, 'ngozi', id);

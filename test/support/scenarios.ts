@@ -62,7 +62,7 @@ async function paidByBank(stage: ScenarioContext, credits: number[]): Promise<Sc
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   for (const [position, amount] of credits.entries()) {
     await stage.credit(payment.virtualAccount.accountNumber, amount);
-    await stage.untilPlaced(position + 1);
+    await stage.untilApplied(position + 1);
   }
   return { workflowId: payment.id, path: `/payments/${payment.id}` };
 }
@@ -75,7 +75,7 @@ async function expired(stage: ScenarioContext, credits: number[], late: number[]
   for (const amount of credits) await stage.credit(payment.virtualAccount.accountNumber, amount);
   await stage.untilStatus(path, 'expired');
   for (const amount of late) await stage.credit(payment.virtualAccount.accountNumber, amount);
-  await stage.untilPlaced(credits.length + late.length);
+  await stage.untilApplied(credits.length + late.length);
   return { workflowId: payment.id, path };
 }
 
@@ -212,7 +212,7 @@ async function settledByAnother(stage: ScenarioContext): Promise<ScenarioRun> {
   await stage.credit(virtualAccount.accountNumber, 202_000);
   await stage.untilStatus(path, 'settled');
   await stage.bankHas(sessionId);
-  await stage.untilPlaced(2);
+  await stage.untilApplied(2);
   return { workflowId: id, path };
 }
 
@@ -268,7 +268,7 @@ async function recallSetAside(stage: ScenarioContext): Promise<ScenarioRun> {
   const wallet = await stage.wallet('owner');
   const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
   const sessionId = await stage.credit(String(data.accountNumber), 70_000);
-  await stage.untilPlaced(1);
+  await stage.untilApplied(1);
   const workflowId = await stage.unconfirmedRecall(sessionId);
   await stage.setAsideRecall(workflowId, sessionId);
   return { workflowId, path: null };
@@ -415,7 +415,7 @@ export const SCENARIOS: Scenario[] = [
       const wallet = await stage.wallet('owner');
       const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
       await stage.credit(String(data.accountNumber), 70_000);
-      const [workflowId = ''] = await stage.untilPlaced(1);
+      const [workflowId = ''] = await stage.untilApplied(1);
       return { workflowId, path: null };
     },
     outcome: {
@@ -431,7 +431,7 @@ export const SCENARIOS: Scenario[] = [
     ending: 'suspense',
     run: async (stage) => {
       await stage.credit(null, 5_000);
-      const [workflowId = ''] = await stage.untilPlaced(1);
+      const [workflowId = ''] = await stage.untilApplied(1);
       return { workflowId, path: null };
     },
     outcome: {
@@ -464,7 +464,7 @@ export const SCENARIOS: Scenario[] = [
       const sessionId = await stage.unconfirmedCredit(String(data.accountNumber), 70_000);
       await stage.bankHas(sessionId, { recalled: true });
       await stage.recall(sessionId);
-      const [workflowId = ''] = await stage.untilPlaced(1);
+      const [workflowId = ''] = await stage.untilApplied(1);
       return { workflowId, path: null };
     },
     outcome: { status: 'recalled', money: {}, events: [], reviews: [], bank: [] },
@@ -477,7 +477,7 @@ export const SCENARIOS: Scenario[] = [
       const wallet = await stage.wallet('owner');
       const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
       const sessionId = await stage.credit(String(data.accountNumber), 70_000);
-      await stage.untilPlaced(1);
+      await stage.untilApplied(1);
       const transfer = { destinationWalletId: await stage.wallet('other'), amount: 50_000 };
       await stage.money(`/wallets/${wallet}/transfer`, transfer);
       return await stage.recall(sessionId);
@@ -496,7 +496,7 @@ export const SCENARIOS: Scenario[] = [
     needs: 'recalls',
     run: async (stage) => {
       const sessionId = await stage.credit(null, 5_000);
-      await stage.untilPlaced(1);
+      await stage.untilApplied(1);
       const [workflowId = ''] = await stage.caseIds();
       await stage.untilAttention(workflowId, 'review');
       await stage.recall(sessionId);
@@ -517,7 +517,7 @@ export const SCENARIOS: Scenario[] = [
     run: async (stage) => {
       const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
       const sessionId = await stage.credit(payment.virtualAccount.accountNumber, 50_000);
-      await stage.untilPlaced(1);
+      await stage.untilApplied(1);
       const run = await stage.recall(sessionId);
       await stage.credit(payment.virtualAccount.accountNumber, 202_000);
       await stage.untilStatus(`/payments/${payment.id}`, 'settled');
@@ -1170,7 +1170,7 @@ async function longPayment(stage: ScenarioContext, which: 'first run' | 'last ru
   const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const run = { workflowId: id, path: `/payments/${id}` };
   await stage.credit(virtualAccount.accountNumber, 50_000);
-  await stage.untilPlaced(1);
+  await stage.untilApplied(1);
   await stage.credit(virtualAccount.accountNumber, 50_000);
   await stage.untilContinued(id);
   await stage.credit(virtualAccount.accountNumber, 102_000);
@@ -1205,7 +1205,7 @@ async function paidAfterRefund(stage: ScenarioContext, amount: number, status: s
   await stage.untilStatus(path, status);
   const { virtualAccount } = (await stage.organisation.test.get(path)).data as PaymentResource;
   await stage.credit(virtualAccount.accountNumber, 5_000);
-  await stage.untilPlaced(2);
+  await stage.untilApplied(2);
   return run;
 }
 

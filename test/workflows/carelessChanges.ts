@@ -51,9 +51,9 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   {
     name: 'a contradiction and an unknown outcome set another search attribute',
     file: 'bankTransfer/drive.ts',
-    find: 'const wait = { ...journey,',
+    find: 'const wait = { ...flow,',
     edited: (isMade) =>
-      `if (${isMade} && (cause === 'rail_contradiction' || cause === 'outcome_unknown')) showState(cause); const wait = { ...journey,`,
+      `if (${isMade} && (cause === 'rail_contradiction' || cause === 'outcome_unknown')) showState(cause); const wait = { ...flow,`,
     rejectedBy: [
       'withdrawal-contradictionDismissed',
       'withdrawal-contradictionReturned',
@@ -71,8 +71,8 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   {
     name: 'a transfer that the rail did not accept is queried and not sent again',
     file: 'bankTransfer/drive.ts',
-    find: 'if (journey.pausedLooks === 0 && journey.notReady === undefined)',
-    edited: (isMade) => `if (journey.pausedLooks === 0 && (${isMade} || journey.notReady === undefined))`,
+    find: 'if (flow.pausedLooks === 0 && flow.notReady === undefined)',
+    edited: (isMade) => `if (flow.pausedLooks === 0 && (${isMade} || flow.notReady === undefined))`,
     rejectedBy: ['withdrawal-notReady'],
   },
   {
@@ -85,15 +85,15 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   {
     name: 'a payment that continues as new reads no credits',
     file: 'payment/workflow.ts',
-    find: 'if (continued !== undefined) await eachUnplacedCredit',
-    edited: (isMade) => `if (continued !== undefined && !${isMade}) await eachUnplacedCredit`,
+    find: 'if (continued !== undefined) await eachUnappliedCredit',
+    edited: (isMade) => `if (continued !== undefined && !${isMade}) await eachUnappliedCredit`,
     rejectedBy: ['payment-continued'],
   },
   {
     name: 'a transfer that continues as new is sent again',
     file: 'bankTransfer/drive.ts',
-    find: 'const journey = continued ?? startOfJourney(Date.now());',
-    edited: (isMade) => `const journey = (${isMade} ? undefined : continued) ?? startOfJourney(Date.now());`,
+    find: 'const flow = continued ?? initialState(Date.now());',
+    edited: (isMade) => `const flow = (${isMade} ? undefined : continued) ?? initialState(Date.now());`,
     rejectedBy: ['withdrawal-continued'],
   },
   {

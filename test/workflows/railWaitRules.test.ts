@@ -1,7 +1,7 @@
 // The rules of work that waits for the rail, as tables: when the rail is asked again, when an operator is needed, which
 // resolutions are valid, and what the flow of a payment does next.
 import { describe, expect, test } from '@jest/globals';
-import { decideNext, type PaymentAgenda } from '../../src/workflows/payment/decide.ts';
+import { decideNext, type PaymentFlowState } from '../../src/workflows/payment/decide.ts';
 import {
   afterDecision,
   causeOf,
@@ -185,14 +185,18 @@ describe('the next action of a payment flow', () => {
   const due = waitAfter(null, DENIED, NOW - MINUTE);
   const notDue = waitAfter(null, DENIED, NOW);
   const account = waitAfter(null, ACCOUNT, NOW - MINUTE);
-  const agenda: PaymentAgenda = { isOpen: true, expiresAt: NOW + HOUR, fresh: [], waits: [] };
+  const agenda: PaymentFlowState = { isOpen: true, expiresAt: NOW + HOUR, fresh: [], waits: [] };
   const ended = { isOpen: false };
   const over = { expiresAt: NOW };
   test.each([
     ['waits for credits until its expiry', {}, { do: 'wait', until: NOW + HOUR }],
-    ['places a new credit first', { fresh: ['x', 'y'], waits: [due], ...over }, { do: 'place', inboundCreditId: 'x' }],
+    [
+      'applies a new credit first',
+      { fresh: ['x', 'y'], waits: [due], ...over },
+      { do: 'applyCredit', inboundCreditId: 'x' },
+    ],
     ['expires although a credit is unconfirmed', { waits: [due], ...over }, { do: 'expire' }],
-    ['retries a credit that is due', { waits: [notDue, due] }, { do: 'place', inboundCreditId: 'svc_a_inc' }],
+    ['retries a credit that is due', { waits: [notDue, due] }, { do: 'applyCredit', inboundCreditId: 'svc_a_inc' }],
     ['waits for a retry that is due before its expiry', { waits: [notDue] }, { do: 'wait', until: NOW + 2 * SECOND }],
     [
       'does not expire after it has ended',
@@ -200,7 +204,11 @@ describe('the next action of a payment flow', () => {
       { do: 'wait', until: NOW + 2 * SECOND },
     ],
     ['closes an account that is due', { ...ended, waits: [account] }, { do: 'closeAccount' }],
-    ['places a credit that arrives after its end', { ...ended, fresh: ['x'] }, { do: 'place', inboundCreditId: 'x' }],
+    [
+      'applies a credit that arrives after its end',
+      { ...ended, fresh: ['x'] },
+      { do: 'applyCredit', inboundCreditId: 'x' },
+    ],
     ['ends when no work remains', ended, { do: 'end' }],
   ])('a payment flow %s', (_what, change, expected) => {
     expect(decideNext({ ...agenda, ...change }, NOW)).toEqual(expected);

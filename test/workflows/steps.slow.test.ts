@@ -7,7 +7,7 @@ import { sandboxBanks } from '../support/scenarioBank.ts';
 const banks = sandboxBanks();
 
 /** Only in a flow that has continued as new, and it changes nothing. */
-testEveryScenario(banks, ['listUnplacedCredits']);
+testEveryScenario(banks, ['listUnappliedCredits']);
 
 test('the sandbox bank can have every scenario', () => {
   expect(without(banks)).toEqual({});

@@ -2,7 +2,7 @@
 import { publicId } from '../../ids.ts';
 import { type Book, nairaText } from '../../money.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
-import type { InboundCreditInput } from '../../workflows/inboundCredit/messages.ts';
+import type { CreditInput } from '../../workflows/railWait/messages.ts';
 import { creditPayment, type PaymentOfFlow } from '../payments/flow.ts';
 import type { InboundCredit } from './queries.ts';
 
@@ -13,7 +13,7 @@ export function startInboundCredit(
   payment: PaymentOfFlow | null,
 ): FlowOutboxMessage {
   if (payment !== null) return creditPayment(book, payment, credit.id);
-  const input: InboundCreditInput = {
+  const input: CreditInput = {
     ...book,
     inboundCreditId: publicId('inboundCredit', credit.id),
     amount: credit.amount,

@@ -47,7 +47,7 @@ export async function findInboundCredit(sql: Sql, book: Book, id: Uuid): Promise
   return row ?? null;
 }
 
-/** Whether a payment has this many credits that are not placed yet. */
+/** Whether a payment has this many credits that are not applied yet. */
 export async function hasReceivedCredits(
   sql: Sql,
   { organisationId, environment }: Book,
@@ -62,7 +62,7 @@ export async function hasReceivedCredits(
   return rows.length === count;
 }
 
-/** Returns the ids of a payment's credits that are not placed yet, oldest first. */
+/** Returns the ids of a payment's credits that are not applied yet, oldest first. */
 export async function listReceivedCredits(
   sql: Sql,
   { organisationId, environment }: Book,

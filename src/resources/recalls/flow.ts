@@ -2,14 +2,14 @@
 import { publicId, type Uuid } from '../../ids.ts';
 import { type Book, nairaText } from '../../money.ts';
 import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
-import type { RecallInput } from '../../workflows/recall/messages.ts';
+import type { CreditInput } from '../../workflows/railWait/messages.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 
 /** The workflow id of a credit's recall. */
 export const recallFlowId = (creditId: Uuid): string => `${publicId('inboundCredit', creditId)}/recall`;
 
 export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessage {
-  const input: RecallInput = {
+  const input: CreditInput = {
     ...book,
     inboundCreditId: publicId('inboundCredit', credit.id),
     amount: credit.amount,

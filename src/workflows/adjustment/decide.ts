@@ -1,6 +1,6 @@
 // The rules of an adjustment as pure functions: which decisions are refused, with which message, and what operators do
 // about a refusal of the ledger.
-import { refuseWithoutCode } from '../operators/decide.ts';
+import { refuseMessage } from '../operators/decide.ts';
 import type { AdjustmentAction, AdjustmentDecision } from './messages.ts';
 
 /** The value of the search attribute `Attention` while an adjustment waits for its decision. */
@@ -15,12 +15,10 @@ export const ACTIONS: Readonly<Record<AdjustmentAction, string>> = {
 /** Why a decision is refused before its operator is known; null if it may be tried. */
 export function refuseDecision(isOpen: boolean, decision: Partial<AdjustmentDecision> | null): string | null {
   if (!isOpen) return 'This adjustment is decided already.';
-  if (decision === null || typeof decision !== 'object') return 'Send one object: {"action", "reason", "code"}.';
-  const { action, reason, code } = decision;
-  if (action === undefined || !Object.keys(ACTIONS).includes(action))
-    return `action must be one of ${Object.keys(ACTIONS).join(', ')}.`;
-  if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
-  return refuseWithoutCode(code);
+  const actions = Object.keys(ACTIONS);
+  return refuseMessage(decision, (action) =>
+    actions.some((one) => one === action) ? null : `action must be one of ${actions.join(', ')}.`,
+  );
 }
 
 /** Why this operator may not decide so; null if they may. Ids of operators. The requester may only reject it. */

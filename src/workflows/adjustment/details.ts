@@ -1,7 +1,7 @@
 // The current details of an adjustment in the Temporal UI. Ids, amounts and codes only; the command line shows reason
 // and evidence, which may name persons.
 import { nairaText } from '../../money.ts';
-import { CODE_TEXT } from '../operators/decide.ts';
+import { decisionForm } from '../operators/details.ts';
 import { ACTIONS } from './decide.ts';
 import type { AdjustmentInput, AdjustmentSnapshot } from './messages.ts';
 
@@ -22,16 +22,6 @@ export function describeAdjustment(
     ...postings.map(({ debit, credit, amount }) => `| ${debit} | ${credit} | ${nairaText(amount)} |`),
     ...(refusal === null ? [] : ['', `**The last approval failed.** ${refusal}`]),
     '',
-    'Send the update **decide** with one of these actions:',
-    '',
-    '| action | effect |',
-    '|---|---|',
-    ...Object.entries(ACTIONS).map(([action, effect]) => `| ${action} | ${effect} |`),
-    '',
-    '```json',
-    '{"action": "approve", "reason": "agrees with the bank\'s letter", "code": "your code"}',
-    '```',
-    '',
-    CODE_TEXT,
+    ...decisionForm('the update **decide**', ACTIONS, { action: 'approve', reason: "agrees with the bank's letter" }),
   ].join('\n');
 }

@@ -2,6 +2,7 @@
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
+import type { DecisionAnswer } from '../operators/messages.ts';
 
 export interface AdjustmentInput extends FlowScope {
   adjustmentId: string;
@@ -33,15 +34,7 @@ export interface AdjustmentDecision {
   code: string;
 }
 
-/** `refused`: by a rule or by the ledger; `message` says why, and the adjustment stays open. */
-export interface AdjustmentAnswer {
-  outcome: 'done' | 'refused';
-  message: string;
-  /** Status of the adjustment afterwards. */
-  status: string;
-}
-
-export const decide = defineUpdate<AdjustmentAnswer, [AdjustmentDecision]>('decide');
+export const decide = defineUpdate<DecisionAnswer, [AdjustmentDecision]>('decide');
 
 export interface AdjustmentActivities {
   readAdjustment: (input: AdjustmentInput) => Promise<AdjustmentSnapshot>;
@@ -49,5 +42,5 @@ export interface AdjustmentActivities {
   applyAdjustmentDecision: (
     input: AdjustmentInput,
     decision: { action: AdjustmentAction; reason: string; operator: string },
-  ) => Promise<AdjustmentAnswer>;
+  ) => Promise<DecisionAnswer>;
 }

@@ -1,6 +1,6 @@
 // The rules of parked flows as pure functions: when a flow parks, which actions an operator may send, and when an
 // action takes effect.
-import { refuseWithoutCode } from '../operators/decide.ts';
+import { refuseMessage } from '../operators/decide.ts';
 import type { OperatorScope } from '../operators/messages.ts';
 import type { AttentionCause, Resolution, ResolveAction } from './messages.ts';
 
@@ -85,12 +85,10 @@ export function refuseResolution(
   if (cause === 'rail_paused') {
     return 'The rail is paused by operations. The flow continues after `rail resume`, without a decision.';
   }
-  if (resolution === null || typeof resolution !== 'object') return 'Send one object: {"action", "reason", "code"}.';
-  const { action, reason, code } = resolution;
   const actions = Object.keys(choices);
-  if (action === undefined || !actions.includes(action)) {
-    return `action must be one of ${actions.join(', ')}: the flow is parked because of ${cause}.`;
-  }
-  if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
-  return refuseWithoutCode(code);
+  return refuseMessage(resolution, (action) =>
+    actions.some((one) => one === action)
+      ? null
+      : `action must be one of ${actions.join(', ')}: the flow is parked because of ${cause}.`,
+  );
 }

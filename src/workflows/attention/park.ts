@@ -2,11 +2,13 @@
 // while it continues with its other work or looks whether the cause is gone. Only a refused posting blocks it
 // (`postOrPark`).
 import { ActivityFailure, ApplicationFailure, HandlerUnfinishedPolicy } from '@temporalio/common';
-import { condition, log, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { condition, log, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { type Environment, nairaText } from '../../money.ts';
-import { auditEntries, CODE_TEXT, type Decided, decideApproval, proposalText } from '../operators/decide.ts';
+import { auditEntries, type Decided, decideApproval } from '../operators/decide.ts';
+import { decisionForm, proposalText } from '../operators/details.ts';
 import { identify } from '../operators/identify.ts';
 import type { AuditEntry, OperatorActivities } from '../operators/messages.ts';
+import { MONEY_ACTIVITY } from '../options.ts';
 import { showAttention } from '../state.ts';
 import { CHOICES, type Choices, needsTwo, refuseResolution, scopeOf } from './decide.ts';
 import {
@@ -37,6 +39,8 @@ export interface AttentionActivities extends OperatorActivities {
     entry: AuditEntry & { organisationId: string; environment: Environment; subject: string },
   ) => Promise<void>;
 }
+
+const { recordOperatorAction } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
 
 /** What operators have decided. */
 export interface Decision {
@@ -80,7 +84,6 @@ const unfinishedPolicy = HandlerUnfinishedPolicy.ABANDON;
  */
 export function createAttention(
   { organisationId, environment, subject }: { organisationId: string; environment: Environment; subject: string },
-  activities: AttentionActivities,
   carried: CarriedAttention | null = null,
 ): Attention {
   let cause: AttentionCause | null = carried?.cause ?? null;
@@ -97,7 +100,7 @@ export function createAttention(
     async ({ action, reason, evidence, code }): Promise<ResolveAnswer> => {
       const decision = `${action} of ${cause}`;
       const asked = cause;
-      const operator = await identify(activities, { code, scope: scopeOf(action), decision });
+      const operator = await identify({ code, scope: scopeOf(action), decision });
       if (decided !== null || cause !== asked) {
         throw ApplicationFailure.nonRetryable('Meanwhile the flow has continued. Read what it waits for now.');
       }
@@ -130,7 +133,7 @@ export function createAttention(
       const decision = batch === undefined ? `retry of ${cause}` : 'retry';
       const of = batch === undefined ? {} : { batch };
       try {
-        const operator = await identify(activities, { code, scope: scopeOf('retry'), decision, ...of });
+        const operator = await identify({ code, scope: scopeOf('retry'), decision, ...of });
         if (cause !== null && decided === null) {
           decide('retry', reason, { operator, decision, reason: `${cause}: ${reason}` }, null);
         }
@@ -156,17 +159,10 @@ export function createAttention(
         `Last response of the ${view.lastResponse.of}: ${view.lastResponse.words}.`,
         ...(proposal === null ? [] : ['', proposalText(proposal)]),
         '',
-        'Send the update **resolve** with one of these actions, or the signal **retry**:',
-        '',
-        '| action | effect |',
-        '|---|---|',
-        ...Object.entries(view.choices ?? CHOICES[cause]).map(([action, effect]) => `| ${action} | ${effect} |`),
-        '',
-        '```json',
-        '{"action": "retry", "reason": "the cause is fixed", "code": "xxxx-xxxx-xxxx"}',
-        '```',
-        '',
-        CODE_TEXT,
+        ...decisionForm('the update **resolve** (or the signal **retry**)', view.choices ?? CHOICES[cause], {
+          action: 'retry',
+          reason: 'the cause is fixed',
+        }),
       ].join('\n'),
     );
   }
@@ -202,7 +198,7 @@ export function createAttention(
     if (decision !== null) {
       const written = needsTwo(decision.action) ? [] : decision.audit; // the movement writes the others
       for (const entry of written) {
-        await activities.recordOperatorAction({ organisationId, environment, subject, ...entry });
+        await recordOperatorAction({ organisationId, environment, subject, ...entry });
       }
     }
     leave();

@@ -3,12 +3,12 @@ import { nairaText } from '../../money.ts';
 import type { decideAttention } from '../attention/decide.ts';
 import type { ParkedView } from '../attention/park.ts';
 import type { TransferState } from './decide.ts';
-import type { BankTransferInput, NotReady, TransferJourney, TransferProgress } from './messages.ts';
+import type { BankTransferInput, NotReady, TransferFlowState, TransferProgress } from './messages.ts';
 
 export const referenceOf = ({ reference, transferId }: BankTransferInput): string => reference ?? transferId;
 
-export const describeStep = (input: BankTransferInput, journey: TransferJourney): string =>
-  details(input, journey, journey.step === 'send' ? 'is being sent to the rail' : 'is being queried at the rail');
+export const describeStep = (input: BankTransferInput, flow: TransferFlowState): string =>
+  details(input, flow, flow.step === 'send' ? 'is being sent to the rail' : 'is being queried at the rail');
 
 const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
   underfunded: {
@@ -44,16 +44,16 @@ const WAITS: Record<TransferProgress['rail'], string> = {
 
 export const describeWait = (
   input: BankTransferInput,
-  journey: TransferJourney,
+  flow: TransferFlowState,
   { rail, notReady }: Pick<TransferProgress, 'rail' | 'notReady'>,
 ): string =>
   details(
     input,
-    journey,
+    flow,
     notReady === undefined ? WAITS[rail] : `is waiting: ${NOT_READY[notReady.why].words}. It is sent again by itself`,
   );
 
-function details(input: BankTransferInput, { sends }: TransferJourney, activity: string): string {
+function details(input: BankTransferInput, { sends }: TransferFlowState, activity: string): string {
   return [
     `**processing**: the transfer ${activity}.`,
     '',

@@ -15,7 +15,7 @@
 import { condition, continueAsNew, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
 import { decideAttention } from '../attention/decide.ts';
-import { type AttentionActivities, createAttention, type Decision } from '../attention/park.ts';
+import { createAttention, type Decision } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
 import { showState } from '../state.ts';
 import { decideStep, outcomeOpenMaxMs, type TransferState, type TransferStep, waitMs } from './decide.ts';
@@ -26,7 +26,7 @@ import {
   railResumed,
   type TransferActivity,
   type TransferDecisionActivity,
-  type TransferJourney,
+  type TransferFlowState,
   type TransferProgress,
   transferUpdated,
 } from './messages.ts';
@@ -38,15 +38,14 @@ export type BankTransferSteps<Input> = Record<TransferStep, TransferActivity<Inp
 export async function driveBankTransfer<Input extends BankTransferInput>(
   { continued, ...scope }: Input,
   steps: BankTransferSteps<Input>,
-  activities: AttentionActivities,
 ): Promise<TransferState> {
   const input = scope as Input;
-  const attention = createAttention({ ...input, subject: input.transferId }, activities, continued?.attention);
-  const journey = continued ?? startOfJourney(Date.now());
+  const attention = createAttention({ ...input, subject: input.transferId }, continued?.attention);
+  const flow = continued ?? initialState(Date.now());
   let signals = 0;
   setHandler(transferUpdated, () => {
     signals += 1;
-    journey.hasNews = true;
+    flow.hasNews = true;
   });
   setHandler(railResumed, () => {
     signals += 1;
@@ -56,39 +55,36 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
   for (;;) {
     if (await mustContinueAsNew(attention)) {
       // The new run begins with a step, and so acts on every signal of this one.
-      await continueAsNew({ ...input, continued: { ...journey, ...attention.carried() } });
+      await continueAsNew({ ...input, continued: { ...flow, ...attention.carried() } });
     }
     const seen = signals;
     const decision = await attention.takeDecision();
     if (decision?.action === 'dismiss') break;
-    if (decision !== null) restartLimits(journey, Date.now());
-    if (attention.carried() === null) setCurrentDetails(describeStep(input, journey));
-    const progress = await attention.postOrPark(() => takeStep(steps, input, journey.step, decision));
+    if (decision !== null) restartLimits(flow, Date.now());
+    if (attention.carried() === null) setCurrentDetails(describeStep(input, flow));
+    const progress = await attention.postOrPark(() => takeStep(steps, input, flow.step, decision));
     const { rail, notReady } = progress;
     status = progress.status;
-    noteStep(journey, progress, Date.now());
-    const limits = { ...progress.limits, outcomeUnknownMs: outcomeOpenMaxMs({ ...journey, rail }, progress.limits) };
+    noteStep(flow, progress, Date.now());
+    const limits = { ...progress.limits, outcomeUnknownMs: outcomeOpenMaxMs({ ...flow, rail }, progress.limits) };
 
-    if (status !== 'processing' && isOver(journey, progress)) {
+    if (status !== 'processing' && isOver(flow, progress)) {
       if (signals === seen && !attention.isDecided()) break;
-      journey.step = 'check'; // a bank may return a transfer that it has just confirmed
+      flow.step = 'check'; // a bank may return a transfer that it has just confirmed
       continue;
     }
     const now = Date.now();
-    const notReadyForMs = now - (journey.notReady?.since ?? now);
-    const unreachableForMs = journey.unreachableSince === null ? 0 : now - journey.unreachableSince;
-    journey.step = decideStep(journey.step, { ...journey, rail, sinceSendMs: now - journey.sentAt, ...limits });
-    if (journey.step !== 'check' && rail !== 'paused' && rail !== 'not_ready') continue;
-    const cause = decideAttention(
-      { rail, unreachableForMs, notReadyForMs, openForMs: now - journey.openSince },
-      limits,
-    );
+    const notReadyForMs = now - (flow.notReady?.since ?? now);
+    const unreachableForMs = flow.unreachableSince === null ? 0 : now - flow.unreachableSince;
+    flow.step = decideStep(flow.step, { ...flow, rail, sinceSendMs: now - flow.sentAt, ...limits });
+    if (flow.step !== 'check' && rail !== 'paused' && rail !== 'not_ready') continue;
+    const cause = decideAttention({ rail, unreachableForMs, notReadyForMs, openForMs: now - flow.openSince }, limits);
     const view = cause === null || cause === 'rail_paused' ? null : parkedView(input, cause, status, notReady);
     attention.raise(cause && { cause, view });
-    if (cause === null || cause === 'rail_paused') setCurrentDetails(describeWait(input, journey, progress));
-    const wait = { ...journey, rail, isParked: cause !== null, unreachableForMs, notReadyForMs };
+    if (cause === null || cause === 'rail_paused') setCurrentDetails(describeWait(input, flow, progress));
+    const wait = { ...flow, rail, isParked: cause !== null, unreachableForMs, notReadyForMs };
     const spread = 0.75 + Math.random() / 2;
-    const timeout = waitMs({ ...wait, notReadyLooks: journey.notReady?.looks ?? 0, ...notReady }, limits, spread);
+    const timeout = waitMs({ ...wait, notReadyLooks: flow.notReady?.looks ?? 0, ...notReady }, limits, spread);
     await condition(() => signals > seen || attention.isDecided(), timeout, {
       summary: 'until the rail is queried again',
     });
@@ -99,7 +95,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
   return status;
 }
 
-const startOfJourney = (now: number): TransferJourney => ({
+const initialState = (now: number): TransferFlowState => ({
   step: 'send',
   sends: 0,
   sentAt: now,
@@ -112,12 +108,12 @@ const startOfJourney = (now: number): TransferJourney => ({
 });
 
 /** After an operator's decision: the limits count from now. */
-function restartLimits(journey: TransferJourney, now: number): void {
-  journey.openSince = now;
-  journey.unreachableSince = null;
+function restartLimits(flow: TransferFlowState, now: number): void {
+  flow.openSince = now;
+  flow.unreachableSince = null;
   // A step that the rail was paused or not ready for has not been taken yet.
-  if (journey.pausedLooks === 0 && journey.notReady === undefined) journey.step = 'check';
-  if (journey.notReady !== undefined) journey.notReady = { since: now, looks: 0 };
+  if (flow.pausedLooks === 0 && flow.notReady === undefined) flow.step = 'check';
+  if (flow.notReady !== undefined) flow.notReady = { since: now, looks: 0 };
 }
 
 const takeStep = async <Input>(
@@ -130,33 +126,33 @@ const takeStep = async <Input>(
   return decided === null ? await steps[step](input) : await steps.decide(input, decided);
 };
 
-function noteStep(journey: TransferJourney, { rail, knowsReference }: TransferProgress, now: number): void {
-  if (knowsReference || rail === 'known' || rail === 'contradiction') journey.knowsReference = true;
-  journey.unreachableSince = rail === 'unreachable' ? (journey.unreachableSince ?? now) : null;
+function noteStep(flow: TransferFlowState, { rail, knowsReference }: TransferProgress, now: number): void {
+  if (knowsReference || rail === 'known' || rail === 'contradiction') flow.knowsReference = true;
+  flow.unreachableSince = rail === 'unreachable' ? (flow.unreachableSince ?? now) : null;
   if (rail === 'paused') {
-    journey.pausedLooks += 1;
+    flow.pausedLooks += 1;
     return;
   }
-  journey.pausedLooks = 0;
+  flow.pausedLooks = 0;
   if (rail === 'not_ready') {
-    const { since, looks } = journey.notReady ?? { since: now, looks: 0 };
-    journey.notReady = { since, looks: looks + 1 };
+    const { since, looks } = flow.notReady ?? { since: now, looks: 0 };
+    flow.notReady = { since, looks: looks + 1 };
     return;
   }
-  journey.notReady = undefined;
-  journey.checks += 1;
-  if (journey.step !== 'send') return;
-  journey.sends += 1;
-  journey.checks = 0;
-  journey.sentAt = now;
-  journey.openSince = now;
+  flow.notReady = undefined;
+  flow.checks += 1;
+  if (flow.step !== 'send') return;
+  flow.sends += 1;
+  flow.checks = 0;
+  flow.sentAt = now;
+  flow.openSince = now;
 }
 
 /**
  * Whether a transfer that has ended needs nothing more. A flow restarted after the end, by a reset for example, needs
  * no response from the rail unless a signal has arrived.
  */
-const isOver = ({ hasNews }: TransferJourney, { rail }: TransferProgress): boolean =>
+const isOver = ({ hasNews }: TransferFlowState, { rail }: TransferProgress): boolean =>
   rail === 'known' || rail === 'unknown' || ((rail === 'unreachable' || rail === 'not_ready') && !hasNews);
 
 function decisionOf({ action, reason, audit }: Decision): OperatorDecision | null {

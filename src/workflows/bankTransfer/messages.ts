@@ -18,11 +18,11 @@ export interface BankTransferInput extends FlowScope {
   /** The reference at the rail, if it is not `transferId`; only for display. */
   reference?: string;
   /** Where the run before this one was, if the flow has continued as new. */
-  continued?: TransferJourney;
+  continued?: TransferFlowState;
 }
 
 /** Where a flow is with its transfer, between two steps. Times are milliseconds since 1970. */
-export interface TransferJourney {
+export interface TransferFlowState {
   /** The next step. */
   step: TransferStep;
   sends: number;

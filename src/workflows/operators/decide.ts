@@ -24,18 +24,20 @@ export function auditEntries(action: string, decided: Decided, proposal: Decided
   return [...(proposal === null ? [] : [entry(`${action}:proposed`, proposal)]), entry(action, decided)];
 }
 
-/** What the Temporal UI shows of a proposal. */
-export function proposalText({ operator, decision, reason }: Decided): string {
-  return `**Proposed by ${operator}: ${decision}** (${reason}). It takes effect when a second operator sends the same.`;
+/**
+ * Why the message of an operator is refused before its sender is identified; null if it may be tried. `refuseAction`
+ * says why its action is refused.
+ */
+export function refuseMessage(
+  message: { action?: unknown; reason?: unknown; code?: unknown } | null,
+  refuseAction: (action: unknown) => string | null,
+): string | null {
+  if (message === null || typeof message !== 'object') return 'Send one object: {"action", "reason", "code"}.';
+  const { action, reason, code } = message;
+  const refusal = refuseAction(action);
+  if (refusal !== null) return refusal;
+  if (isBlank(reason)) return 'reason must say why, for the audit trail.';
+  return isBlank(code) ? 'code must say who decides. Make one: npm run cli -- operators code WORKFLOW_ID' : null;
 }
 
-/** What the Temporal UI shows about the code of a message. */
-export const CODE_TEXT =
-  'For the code, which says who you are, run `npm run cli -- operators code` with the id of this workflow.';
-
-/** Why a message without a code is refused; null if it has one. */
-export function refuseWithoutCode(code: unknown): string | null {
-  return typeof code === 'string' && code.trim() !== ''
-    ? null
-    : 'code must say who decides. Make one: npm run cli -- operators code WORKFLOW_ID';
-}
+const isBlank = (text: unknown): boolean => typeof text !== 'string' || text.trim() === '';

@@ -24,6 +24,17 @@ export interface OperatorCode {
 /** The operator's public id; or why the code is refused, as a message that says what to do. */
 export type Identified = { operator: string } | { refusal: string };
 
+/**
+ * The result of a decision about a resource. `proposed`: it is done when a second operator sends the same. `refused`:
+ * by a rule, the ledger or the facts; `message` says why, and the resource stays open.
+ */
+export interface DecisionAnswer {
+  outcome: 'done' | 'proposed' | 'refused';
+  message: string;
+  /** Status of the resource afterwards. */
+  status: string;
+}
+
 /** What an operator did, for the audit log. */
 export interface AuditEntry {
   /** The operator's public id. */

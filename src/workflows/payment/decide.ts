@@ -101,15 +101,15 @@ export function decidePay(payment: WalletPaymentState, payerWalletId: string, no
 }
 
 /**
- * A credit is signalled unless this many credits of its payment are not placed yet: a stream of signals would fill the
+ * A credit is signalled unless this many credits of its payment are not applied yet: a stream of signals would fill the
  * history, and would keep the flow from continuing as new. Instead the flow reads what it was not told, each time that
- * it has placed half as many and knows no more.
+ * it has applied half as many and has no more.
  */
 export const SIGNALLED_MAX = 50;
-export const READ_AFTER_PLACED = SIGNALLED_MAX / 2;
+export const READ_AFTER_APPLIED = SIGNALLED_MAX / 2;
 
 /** The state of a payment's flow. Times are milliseconds since 1970. */
-export interface PaymentAgenda {
+export interface PaymentFlowState {
   /** Whether the payment takes money. */
   isOpen: boolean;
   expiresAt: number;
@@ -120,7 +120,7 @@ export interface PaymentAgenda {
 }
 
 export type PaymentStep =
-  | { do: 'place'; inboundCreditId: string }
+  | { do: 'applyCredit'; inboundCreditId: string }
   | { do: 'expire' }
   | { do: 'closeAccount' }
   | { do: 'wait'; until: number }
@@ -130,13 +130,13 @@ export type PaymentStep =
  * The next step of a payment's flow. A fresh credit goes before the end of the window, because it may have reached the
  * bank before that. Both go before what waits for the rail, so that an unconfirmed credit delays nothing else.
  */
-export function decideNext({ isOpen, expiresAt, fresh, waits }: PaymentAgenda, now: number): PaymentStep {
+export function decideNext({ isOpen, expiresAt, fresh, waits }: PaymentFlowState, now: number): PaymentStep {
   const [inboundCreditId] = fresh;
-  if (inboundCreditId !== undefined) return { do: 'place', inboundCreditId };
+  if (inboundCreditId !== undefined) return { do: 'applyCredit', inboundCreditId };
   if (isOpen && now >= expiresAt) return { do: 'expire' };
   const due = waits.find(({ nextAt }) => now >= nextAt);
   if (due !== undefined) {
-    return due.last.what === 'account' ? { do: 'closeAccount' } : { do: 'place', inboundCreditId: due.last.id };
+    return due.last.what === 'account' ? { do: 'closeAccount' } : { do: 'applyCredit', inboundCreditId: due.last.id };
   }
   if (!isOpen && waits.length === 0) return { do: 'end' };
   return { do: 'wait', until: Math.min(...(isOpen ? [expiresAt] : []), ...waits.map(({ nextAt }) => nextAt)) };

@@ -17,7 +17,7 @@ export interface PaymentInput extends FlowScope {
   continued?: ContinuedPayment;
 }
 
-/** What a run carries over. The credits that it has not placed are read from the database. */
+/** What a run carries over. The credits that it has not applied are read from the database. */
 export interface ContinuedPayment {
   progress: Omit<PaymentProgress, 'incomplete'>;
   /** The last value of the search attribute FlowState. */
@@ -26,8 +26,8 @@ export interface ContinuedPayment {
   attention?: CarriedAttention;
 }
 
-/** Credits of a payment that are not placed yet, oldest first. */
-export interface UnplacedCredits {
+/** Credits of a payment that are not applied yet, oldest first. */
+export interface UnappliedCredits {
   inboundCreditIds: string[];
   /** There are more, after the last of these. */
   hasMore: boolean;
@@ -57,8 +57,8 @@ export interface PaymentResult {
 
 export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
 
-/** Public ids of the credits that were signalled to the flow and are not placed yet; for the sweep. */
-export const unplacedCredits = defineQuery<string[]>('unplacedCredits');
+/** Public ids of the credits that were signalled to the flow and are not applied yet; for the sweep. */
+export const unappliedCredits = defineQuery<string[]>('unappliedCredits');
 
 export const paymentSettledByWallet = defineSignal<[PaymentSettledByWallet]>('paymentSettledByWallet');
 
@@ -69,8 +69,8 @@ export interface PaymentActivities {
    * The same, after an operator's `set_aside`: if the rail still does not confirm the credit, a review case is opened.
    */
   setAsideCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
-  /** Lists a payment's credits that are not placed yet, after this one. */
-  listUnplacedCredits: (input: PaymentInput, after: string | null) => Promise<UnplacedCredits>;
+  /** Lists a payment's credits that are not applied yet, after this one. */
+  listUnappliedCredits: (input: PaymentInput, after: string | null) => Promise<UnappliedCredits>;
   /** Expires a payment whose window closed. What was received so far goes to review. */
   expirePayment: (input: PaymentInput) => Promise<PaymentProgress>;
   /** Closes the account number of a payment that has ended, if the rail did not respond when it ended. */

@@ -6,11 +6,11 @@
 //      suspense, with a review case.
 //   3. Retry a credit that the rail does not confirm, with growing delays, while everything else continues. After the
 //      limit request an operator, who may set it aside: nothing is posted, and a review case is opened.
-//   4. Settled or expired: close the account number, and end once all credits are placed. A later credit restarts the
+//   4. Settled or expired: close the account number, and end once all credits are applied. A later credit restarts the
 //      flow.
-//   5. Many credits at once are not all signalled: read those that are not placed yet. Also when the history is long,
+//   5. Many credits at once are not all signalled: read those that are not applied yet. Also when the history is long,
 //      after continuing as new. Before the payment expires Temporal holds that run back, as it did the first one,
-//      until the next signal: of a credit, or of the sweep for one that is not placed.
+//      until the next signal: of a credit, or of the sweep for one that is not applied.
 //   6. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
 //
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it. The signal `paymentSettledByWallet`
@@ -25,13 +25,13 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
-import { type AttentionActivities, createAttention } from '../attention/park.ts';
+import { createAttention } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
 import { MONEY_ACTIVITY, ONE_TRY, RAIL_ACTIVITY } from '../options.ts';
 import { inBackground } from '../priority.ts';
 import { createRailWaits } from '../railWait/waits.ts';
 import { showState } from '../state.ts';
-import { decideNext, type PaymentStep, READ_AFTER_PLACED } from './decide.ts';
+import { decideNext, type PaymentStep, READ_AFTER_APPLIED } from './decide.ts';
 import { describePayment } from './details.ts';
 import {
   creditReceived,
@@ -40,49 +40,43 @@ import {
   type PaymentProgress,
   type PaymentResult,
   paymentSettledByWallet,
-  type UnplacedCredits,
-  unplacedCredits,
+  type UnappliedCredits,
+  unappliedCredits,
 } from './messages.ts';
 
-const { listUnplacedCredits, recordOperatorAction, identifyOperator } = proxyActivities<
-  PaymentActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { listUnappliedCredits } = proxyActivities<PaymentActivities>(MONEY_ACTIVITY);
 const { applyCredit, setAsideCredit } = proxyActivities<PaymentActivities>(RAIL_ACTIVITY);
 
 export async function payment({ continued, ...input }: PaymentInput): Promise<PaymentResult> {
-  const attention = createAttention(
-    { ...input, subject: input.paymentId },
-    { recordOperatorAction, identifyOperator },
-    continued?.attention,
-  );
+  const attention = createAttention({ ...input, subject: input.paymentId }, continued?.attention);
   const rail = createRailWaits(attention, continued?.rail);
   const fresh = new Set<string>();
   const expiresAt = Date.parse(input.expiresAt);
   let progress: PaymentProgress = continued?.progress ?? { status: 'pending', amountReceived: 0 };
   let shownStatus = continued?.shownStatus ?? progress.status;
-  let placed = 0; // credits, since those that were not signalled were read
+  let applied = 0; // credits, since those that were not signalled were read
   const isOpen = (): boolean => progress.status === 'pending' || progress.status === 'partial';
   const nextStep = (): PaymentStep =>
     decideNext({ isOpen: isOpen(), expiresAt, fresh: [...fresh], waits: rail.waits() }, Date.now());
-  const unplaced = (): string[] => [...fresh, ...rail.credits()];
-  const hear = (inboundCreditId: string): void => {
+  const unapplied = (): string[] => [...fresh, ...rail.credits()];
+  const enqueueCredit = (inboundCreditId: string): void => {
     if (!rail.credits().includes(inboundCreditId)) fresh.add(inboundCreditId);
   };
-  setHandler(creditReceived, ({ inboundCreditId }) => hear(inboundCreditId));
+  setHandler(creditReceived, ({ inboundCreditId }) => enqueueCredit(inboundCreditId));
   setHandler(paymentSettledByWallet, ({ amountReceived }) => {
     progress = { status: 'settled', amountReceived };
   });
-  setHandler(unplacedCredits, unplaced);
+  setHandler(unappliedCredits, unapplied);
 
   const runStep = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
-    const id = step.do === 'place' ? step.inboundCreditId : input.paymentId;
+    const id = step.do === 'applyCredit' ? step.inboundCreditId : input.paymentId;
     progress = await attention.postOrPark(() => doStep(input, step, rail.isToBeSetAside(id)));
-    if (fresh.delete(id)) placed += 1;
+    if (fresh.delete(id)) applied += 1;
     rail.note(id, progress.incomplete);
   };
 
   setCurrentDetails(describePayment(input, progress, []));
-  if (continued !== undefined) await eachUnplacedCredit(input, hear);
+  if (continued !== undefined) await eachUnappliedCredit(input, enqueueCredit);
   for (;;) {
     if (await mustContinueAsNew(attention)) {
       if (nextStep().do === 'end') break;
@@ -90,15 +84,15 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
       const carried = { progress: { status, amountReceived }, shownStatus, rail: rail.carried() };
       await continueAsNew<typeof payment>({ ...input, continued: { ...carried, ...attention.carried() } });
     }
-    if (fresh.size === 0 && placed >= READ_AFTER_PLACED) {
-      await eachUnplacedCredit(input, hear);
-      placed = 0;
+    if (fresh.size === 0 && applied >= READ_AFTER_APPLIED) {
+      await eachUnappliedCredit(input, enqueueCredit);
+      applied = 0;
     }
-    await rail.hearOperator();
+    await rail.applyDecision();
     const step = nextStep();
     if (step.do === 'end') break;
     if (step.do === 'wait') {
-      if (!rail.askForOperator()) setCurrentDetails(describePayment(input, progress, rail.waits()));
+      if (!rail.requestOperator()) setCurrentDetails(describePayment(input, progress, rail.waits()));
       const wasOpen = isOpen();
       const isDue = (): boolean => fresh.size > 0 || isOpen() !== wasOpen || attention.isDecided();
       await condition(isDue, Math.max(1, step.until - Date.now()), {
@@ -113,16 +107,19 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Pa
       shownStatus = progress.status;
     }
   }
-  rail.askForOperator(); // nothing waits any more: withdraws a request
+  rail.requestOperator(); // nothing waits any more: withdraws a request
   setCurrentDetails(`**${progress.status}**: ${nairaText(progress.amountReceived)} received.`);
   return { status: progress.status };
 }
 
-/** Reads the credits that are not placed yet: they were signalled to the run before this one, or not at all. */
-async function eachUnplacedCredit(input: PaymentInput, hear: (inboundCreditId: string) => void): Promise<void> {
+/** Reads the credits that are not applied yet: they were signalled to the run before this one, or not at all. */
+async function eachUnappliedCredit(
+  input: PaymentInput,
+  enqueueCredit: (inboundCreditId: string) => void,
+): Promise<void> {
   for (let after: string | null = null; ; ) {
-    const { inboundCreditIds, hasMore }: UnplacedCredits = await listUnplacedCredits(input, after);
-    for (const id of inboundCreditIds) hear(id);
+    const { inboundCreditIds, hasMore }: UnappliedCredits = await listUnappliedCredits(input, after);
+    for (const id of inboundCreditIds) enqueueCredit(id);
     if (!hasMore) return;
     after = inboundCreditIds.at(-1) ?? null;
   }

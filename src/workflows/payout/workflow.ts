@@ -13,7 +13,7 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type AttentionActivities, createAttention } from '../attention/park.ts';
+import { createAttention } from '../attention/park.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { payoutItemSummary } from '../payoutItem/messages.ts';
 import { payoutItem } from '../payoutItem/workflow.ts';
@@ -21,12 +21,10 @@ import { childOptions, resultOf, runWithWindow } from './children.ts';
 import { type ItemCounts, rollUp, roundPauseMs, triesAll } from './decide.ts';
 import type { OpenItem, PayoutActivities, PayoutInput, PayoutResult } from './messages.ts';
 
-const { rollUpPayout, recordOperatorAction, identifyOperator } = proxyActivities<
-  PayoutActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { rollUpPayout } = proxyActivities<PayoutActivities>(MONEY_ACTIVITY);
 
 export async function payout(input: PayoutInput): Promise<PayoutResult> {
-  const attention = createAttention({ ...input, subject: input.payoutId }, { recordOperatorAction, identifyOperator });
+  const attention = createAttention({ ...input, subject: input.payoutId });
   /** The items that run without this parent. */
   const elsewhere = new Set(input.running);
   for (let round = 0; ; round += 1) {

@@ -4,14 +4,12 @@
 // transit.   Compensation of both moves: amount and fee go back if the item cannot be sent, fails or is returned.
 // The step that ends the item also rolls up its payout, so the flow of the payout need not be running by then.
 import { proxyActivities } from '@temporalio/workflow';
-import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
+import { RAIL_ACTIVITY } from '../options.ts';
 import type { PayoutItemActivities, PayoutItemInput, PayoutItemResult } from './messages.ts';
 
 const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent, applyPayoutItemDecision } =
   proxyActivities<PayoutItemActivities>(RAIL_ACTIVITY);
-const { recordOperatorAction, identifyOperator } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
 
 const STEPS = {
   send: sendPayoutItem,
@@ -21,6 +19,6 @@ const STEPS = {
 };
 
 export async function payoutItem(input: PayoutItemInput): Promise<PayoutItemResult> {
-  const status = await driveBankTransfer(input, STEPS, { recordOperatorAction, identifyOperator });
+  const status = await driveBankTransfer(input, STEPS);
   return { status: status === 'completed' ? 'completed' : 'failed' };
 }

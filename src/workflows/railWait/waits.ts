@@ -21,9 +21,9 @@ export interface RailWaits {
   /** Records that a step for this id has run, and what it could not do because of the rail. */
   note: (id: string, incomplete: IncompleteWork | undefined) => void;
   /** Requests an operator, or withdraws the request, by what waits now. Returns whether one is requested. */
-  askForOperator: () => boolean;
+  requestOperator: () => boolean;
   /** Applies an operator's decision, if there is one. */
-  hearOperator: () => Promise<void>;
+  applyDecision: () => Promise<void>;
   /** Whether an operator has decided to set this credit aside. */
   isToBeSetAside: (id: string) => boolean;
   /** For the next run of a flow that continues as new: an account's wait always, of the credits' as many as fit. */
@@ -44,13 +44,13 @@ export function createRailWaits(attention: Attention, carried?: CarriedRailWaits
       setAside.delete(id);
       if (incomplete !== undefined) waits.push(waitAfter(before, incomplete, Date.now()));
     },
-    askForOperator() {
+    requestOperator() {
       const request = requestOf(waits, Date.now());
       parked = request?.parked ?? [];
       attention.raise(request && { cause: request.cause, view: requestView(request) });
       return request !== null;
     },
-    async hearOperator() {
+    async applyDecision() {
       const decision = await attention.takeDecision();
       if (decision === null) return;
       const after = afterDecision(waits, { parked }, decision.action, Date.now());
@@ -63,6 +63,6 @@ export function createRailWaits(attention: Attention, carried?: CarriedRailWaits
       setAside: [...setAside].slice(0, CARRIED_MAX),
     }),
   };
-  if (carried !== undefined) rail.askForOperator(); // before a decision can arrive
+  if (carried !== undefined) rail.requestOperator(); // before a decision can arrive
   return rail;
 }

@@ -3,20 +3,19 @@
 //   1. Drive the bank transfer to its end.   Compensation of the hold: if the transfer fails or is returned, the money
 //      goes back.
 import { proxyActivities } from '@temporalio/workflow';
-import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
+import { RAIL_ACTIVITY } from '../options.ts';
 import type { RefundActivities, RefundInput, RefundResult } from './messages.ts';
 
 const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision } =
   proxyActivities<RefundActivities>(RAIL_ACTIVITY);
-const { recordOperatorAction, identifyOperator } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
 
 export async function refund(input: RefundInput): Promise<RefundResult> {
-  const status = await driveBankTransfer(
-    input,
-    { send: sendRefund, check: checkRefund, mark_unsent: markRefundUnsent, decide: applyRefundDecision },
-    { recordOperatorAction, identifyOperator },
-  );
+  const status = await driveBankTransfer(input, {
+    send: sendRefund,
+    check: checkRefund,
+    mark_unsent: markRefundUnsent,
+    decide: applyRefundDecision,
+  });
   return { status: status === 'completed' ? 'completed' : 'failed' };
 }

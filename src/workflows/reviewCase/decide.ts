@@ -2,7 +2,7 @@
 // message, and what an earlier attempt to return the money means for the next decision.
 import type { Kobo } from '../../money.ts';
 import type { RailStatus } from '../bankTransfer/decide.ts';
-import { refuseWithoutCode } from '../operators/decide.ts';
+import { refuseMessage } from '../operators/decide.ts';
 import type { ReviewAction, ReviewDecision, ReviewLimits } from './messages.ts';
 
 /** Cases that hold no money: there is nothing to credit, return or move to unclaimed. */
@@ -60,16 +60,14 @@ export function refuseDecision(
   decision: Partial<ReviewDecision> | null,
 ): string | null {
   if (!reviewed.isOpen) return 'This case is not open: it is resolved, or a decision is being carried out.';
-  if (decision === null || typeof decision !== 'object') return 'Send one object: {"action", "reason", "code"}.';
-  const { action, walletId, reason, code, evidence } = decision;
-  const refusal = refuseAction(reviewed.reason, action);
+  const refusal = refuseMessage(decision, (action) => refuseAction(reviewed.reason, action));
   if (refusal !== null) return refusal;
+  const { action, walletId, evidence } = decision ?? {};
   if (walletId !== undefined && action !== 'credit') return 'walletId is only allowed with the action credit.';
-  if (typeof reason !== 'string' || reason.trim() === '') return 'reason must say why, for the audit trail.';
   if (evidence !== undefined && typeof evidence !== 'string') return 'evidence must be a string.';
   if (action === 'close' && (evidence ?? '').trim() === '')
     return "evidence must say how the case was settled: the bank's ticket, a transaction, a statement.";
-  return refuseWithoutCode(code);
+  return null;
 }
 
 /**

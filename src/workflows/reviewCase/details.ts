@@ -1,7 +1,8 @@
 // The current details of an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own messages may
 // contain personal data, so they stay in the database, and the command line shows them.
 import { nairaText } from '../../money.ts';
-import { CODE_TEXT, type Decided, proposalText } from '../operators/decide.ts';
+import type { Decided } from '../operators/decide.ts';
+import { decisionForm, proposalText } from '../operators/details.ts';
 import { choicesOf } from './decide.ts';
 import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseSnapshot } from './messages.ts';
 
@@ -40,23 +41,17 @@ export function describeCase(
 ): string {
   const choices = choicesOf(input.reason);
   const example = choices.includes('close')
-    ? '{"action": "close", "reason": "the bank booked it back", "evidence": "ticket 1234", "code": "xxxx-xxxx-xxxx"}'
-    : '{"action": "credit", "reason": "the customer called", "code": "xxxx-xxxx-xxxx"}';
+    ? { action: 'close', reason: 'the bank booked it back', evidence: 'ticket 1234' }
+    : { action: 'credit', reason: 'the customer called' };
   return [
     ...describe(input, snapshot, paidAfterAll),
     ...(proposal === null ? [] : ['', proposalText(proposal)]),
     '',
-    `Send the update **resolveCase** with ${choices.length === 1 ? 'this action' : 'one of these actions'}:`,
-    '',
-    '| action | effect |',
-    '|---|---|',
-    ...choices.map((choice) => `| ${choice} | ${CHOICES[choice]} |`),
-    '',
-    '```json',
-    example,
-    '```',
-    '',
-    CODE_TEXT,
+    ...decisionForm(
+      'the update **resolveCase**',
+      Object.fromEntries(choices.map((choice) => [choice, CHOICES[choice]])),
+      example,
+    ),
   ].join('\n');
 }
 

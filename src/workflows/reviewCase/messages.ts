@@ -4,7 +4,7 @@ import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
 import type { Decided } from '../operators/decide.ts';
-import type { AuditEntry } from '../operators/messages.ts';
+import type { AuditEntry, DecisionAnswer } from '../operators/messages.ts';
 
 export interface ReviewCaseInput extends BankTransferInput {
   reason: string;
@@ -87,24 +87,13 @@ export interface CaseDecision extends Pick<ReviewDecision, 'action' | 'walletId'
   audit: AuditEntry[] | null;
 }
 
-/**
- * `proposed`: it is done when a second operator sends the same. `refused`: the ledger or the facts do not allow it now;
- * `message` says why, and the case stays open.
- */
-export interface ReviewAnswer {
-  outcome: 'done' | 'proposed' | 'refused';
-  message: string;
-  /** Status of the case afterwards. */
-  status: string;
-}
-
-export const resolveCase = defineUpdate<ReviewAnswer, [ReviewDecision]>('resolveCase');
+export const resolveCase = defineUpdate<DecisionAnswer, [ReviewDecision]>('resolveCase');
 
 export interface ReviewCaseActivities {
   /** Returns the state of the case, with its break if it has one. */
   readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseSnapshot>;
   /** Posts operators' decision with its audit entries; or returns why it is refused, and the case stays open. */
-  applyCaseDecision: (input: ReviewCaseInput, decision: CaseDecision) => Promise<ReviewAnswer>;
+  applyCaseDecision: (input: ReviewCaseInput, decision: CaseDecision) => Promise<DecisionAnswer>;
   sendReturn: TransferActivity<ReviewCaseInput>;
   checkReturn: TransferActivity<ReviewCaseInput>;
   markReturnUnsent: TransferActivity<ReviewCaseInput>;

@@ -11,7 +11,6 @@
 //   4. close, retry: the case ends, and no money is posted; a retry that succeeds starts the flow of the credit.
 //   5. The history is long: continue as new.
 //   6. The owner of unclaimed money appears: the flow is restarted with a decision, as above.
-import { HandlerUnfinishedPolicy } from '@temporalio/common';
 import {
   allHandlersFinished,
   condition,
@@ -22,28 +21,28 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
-import type { AttentionActivities } from '../attention/park.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { transferUpdated } from '../bankTransfer/messages.ts';
-import { auditEntries, CODE_TEXT, type Decided, decideApproval, proposalText } from '../operators/decide.ts';
+import { auditEntries, type Decided, decideApproval } from '../operators/decide.ts';
+import { CODE_TEXT, proposalText } from '../operators/details.ts';
+import { type DecisionState, handleDecisions } from '../operators/handle.ts';
 import { identify } from '../operators/identify.ts';
+import type { DecisionAnswer } from '../operators/messages.ts';
 import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
 import { showAttention, showState } from '../state.ts';
 import { approvalOf, attentionOf, refuseDecision } from './decide.ts';
 import { describeCase } from './details.ts';
 import {
-  type ReviewAnswer,
   type ReviewCaseActivities,
   type ReviewCaseInput,
   type ReviewCaseResult,
   type ReviewCaseSnapshot,
   type ReviewDecision,
+  type ReviewLimits,
   resolveCase,
 } from './messages.ts';
 
-const { readReviewCase, recordOperatorAction, identifyOperator } = proxyActivities<
-  ReviewCaseActivities & AttentionActivities
->(MONEY_ACTIVITY);
+const { readReviewCase } = proxyActivities<ReviewCaseActivities>(MONEY_ACTIVITY);
 const { applyCaseDecision, sendReturn, checkReturn, markReturnUnsent, applyReturnDecision } =
   proxyActivities<ReviewCaseActivities>(RAIL_ACTIVITY);
 
@@ -56,10 +55,7 @@ const DECIDABLE = ['open', 'unclaimed'];
 const CLAIM_PROPOSED_MS = 86_400_000;
 
 /** What the handlers change while the flow waits. */
-interface CaseState {
-  /** Null: not read yet. */
-  snapshot: ReviewCaseSnapshot | null;
-  deciding: boolean;
+interface CaseState extends DecisionState<ReviewCaseSnapshot> {
   /** A signal has arrived that was not acted on yet. */
   updated: boolean;
   /** A decision that waits for a second operator. */
@@ -72,15 +68,21 @@ export async function reviewCase({ continued, waited, ...input }: ReviewCaseInpu
   // A run that drove a transfer may have left a signal to be acted on.
   const { proposal = null, updated = continued !== undefined } = waited ?? {};
   const state: CaseState = { snapshot: null, deciding: false, updated, proposal, isShown: waited !== undefined };
-  handleDecisions(input, state);
+  handleDecisions(resolveCase, state, {
+    refuse: (decision) => {
+      const isOpen = DECIDABLE.includes(state.snapshot?.status ?? 'open');
+      return refuseDecision({ isOpen, reason: input.reason }, decision);
+    },
+    decide: (decision, { limits }) => decide(input, state, decision, limits),
+  });
   handleUpdates(state);
   // A restarted flow continues from the state in the database.
   let snapshot = await readCase(input, state);
   if (snapshot.returnsUnasked && waited === undefined) snapshot = await returnUnasked(input, state);
-  let journey = continued;
+  let transfer = continued;
   for (;;) {
     if (snapshot.status === 'open') {
-      journey = undefined;
+      transfer = undefined;
       snapshot = await untilDecided(input, state);
     }
     if (snapshot.status === 'unclaimed') {
@@ -90,14 +92,10 @@ export async function reviewCase({ continued, waited, ...input }: ReviewCaseInpu
     if (snapshot.status !== 'returning' && !(snapshot.status === 'returned_to_sender' && state.updated)) break;
     state.updated = false; // driveBankTransfer handles the signal from here on
     await driveBankTransfer(
-      { ...input, reference: snapshot.reference, ...(journey && { continued: journey }) },
+      { ...input, reference: snapshot.reference, ...(transfer && { continued: transfer }) },
       STEPS,
-      {
-        recordOperatorAction,
-        identifyOperator,
-      },
     );
-    journey = undefined;
+    transfer = undefined;
     handleUpdates(state);
     snapshot = await readCase(input, state);
   }
@@ -117,46 +115,16 @@ function handleUpdates(state: CaseState): void {
   });
 }
 
-function handleDecisions(input: ReviewCaseInput, state: CaseState): void {
-  const refuse = (decision: Parameters<typeof refuseDecision>[1]): string | null => {
-    const isOpen = DECIDABLE.includes(state.snapshot?.status ?? 'open');
-    return refuseDecision({ isOpen, reason: input.reason }, decision);
-  };
-  setHandler(
-    resolveCase,
-    async (decision) => {
-      // One at a time: after a reset, those of two operators may arrive together. A condition may become true for
-      // several.
-      while (state.snapshot === null || state.deciding) {
-        await condition(() => state.snapshot !== null && !state.deciding);
-      }
-      const refusal = refuse(decision); // again: the validator may have run before the case was read or decided
-      if (refusal !== null) return { outcome: 'refused', message: refusal, status: state.snapshot?.status ?? 'open' };
-      state.deciding = true;
-      try {
-        return await decide(input, state, decision);
-      } finally {
-        state.deciding = false;
-      }
-    },
-    {
-      validator: (decision) => {
-        const refusal = refuse(decision);
-        if (refusal !== null) throw new Error(refusal);
-      },
-      // A case that ends while a decision is being identified needs none.
-      unfinishedPolicy: HandlerUnfinishedPolicy.ABANDON,
-    },
-  );
-}
-
 /** Identifies the operator, and carries the decision out unless a second operator must send the same. */
-async function decide(input: ReviewCaseInput, state: CaseState, sent: ReviewDecision): Promise<ReviewAnswer> {
-  const { snapshot } = state;
-  if (snapshot === null) throw new Error('the case was not read');
+async function decide(
+  input: ReviewCaseInput,
+  state: CaseState,
+  sent: ReviewDecision,
+  limits: ReviewLimits,
+): Promise<DecisionAnswer> {
   const { action, walletId, reason, evidence, code } = sent;
-  const { decision, needsTwo } = approvalOf(input, sent, snapshot.limits);
-  const operator = await identify({ identifyOperator }, { code, scope: 'finance', decision });
+  const { decision, needsTwo } = approvalOf(input, sent, limits);
+  const operator = await identify({ code, scope: 'finance', decision });
   const latest = { operator, decision, reason: evidence === undefined ? reason : `${reason} (${evidence})` };
   const isProposal = decideApproval(state.proposal, latest, needsTwo) === 'proposed';
   const audit = isProposal ? null : auditEntries(`review:${action}`, latest, needsTwo ? state.proposal : null);

@@ -1,0 +1,27 @@
+// The messages that the flows of an inbound credit and of its recall share.
+import type { Kobo } from '../../money.ts';
+import type { CarriedAttention } from '../attention/park.ts';
+import type { FlowScope } from '../flows.ts';
+import type { IncompleteWork } from './decide.ts';
+import type { CarriedRailWaits } from './waits.ts';
+
+export interface CreditInput extends FlowScope {
+  inboundCreditId: string;
+  amount: Kobo;
+  /** What the run before this one waited for, if the flow has continued as new. */
+  continued?: { rail: CarriedRailWaits; attention?: CarriedAttention };
+}
+
+/** The state of the credit, or of its recall, after a step. */
+export interface CreditProgress {
+  status: string;
+  /** What could not be done because of the rail; absent if the step is complete. */
+  incomplete?: IncompleteWork;
+}
+
+export interface CreditResult {
+  status: string;
+}
+
+/** A step, as an activity: confirms with the rail, and posts. */
+export type CreditActivity = (input: CreditInput) => Promise<CreditProgress>;
