@@ -1,7 +1,7 @@
 // Every statement of a hot path names one organisation, so that a distributed Postgres can run it on that
 // organisation's node (docs/citus.md). Checked are the plans of everything the database ran for every route and every
 // step of a flow, including the statements inside ledger.post: each table is accessed by one and the same
-// organisation. Their texts keep the rules of distribution.ts.
+// organisation.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
 import { EVERY_STEP } from '../support/everyStep.ts';
@@ -10,10 +10,7 @@ import { type PlanNode, plansOf, type RunPlan, tellPlans } from '../support/quer
 import { openScenarios } from '../support/scenarioContext.ts';
 import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
-import { RULES, type Schema } from './distribution.ts';
-import { EXCEPTIONS as RULE_EXCEPTIONS } from './distributionExceptions.ts';
 import { goodRequests } from './requests.ts';
-import { readSchema } from './schema.ts';
 
 /** The slowest scenario waits for three lost sends. */
 const LIMIT_MS = 300_000;
@@ -37,7 +34,6 @@ let plans: RunPlan[];
 /** The tables with organisation_id, without those of the sandbox bank, which is an external system. */
 let scoped: Set<string>;
 let organisations: Uuid[];
-let schema: Schema;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -48,7 +44,6 @@ beforeAll(async () => {
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
   scoped = new Set(tables.map(({ name }) => name));
-  schema = await readSchema(flows.sql);
   const openContext = await openScenarios(flows);
   const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS].filter((scenario) => CHOSEN.includes(recordingOf(scenario)));
   const runScenarios = async (): Promise<void> => {
@@ -168,24 +163,13 @@ test('also a statement of no organisation, or of several, locks and changes only
   expect(plans.filter((run) => takesRows(run) && unscopedScans(run).length > 0).map(({ text }) => text)).toEqual([]);
 });
 
-test('the statements keep the rules of a distributed Postgres, as the server gets them', () => {
-  const excepted = new Set(RULE_EXCEPTIONS.map(({ problem }) => problem));
-  const problems = [...new Set(plans.map(({ text }) => text))].flatMap((text) =>
-    Object.values(RULES)
-      .flatMap((rule) => rule(text, schema))
-      .filter((problem) => !excepted.has(problem))
-      .map((problem) => `${problem}: ${text}`),
-  );
-  expect(problems).toEqual([]);
-});
-
 test('the recorded statements cover the service and the bodies of its functions', () => {
   const texts = new Set(plans.map(({ text }) => text));
   expect(texts.size).toBeGreaterThan(100);
   for (const inside of [
     'INSERT INTO ledger.postings ',
-    'WITH moved AS ( UPDATE ledger.accounts x SET balance ',
-    'INSERT INTO payments ',
+    'WITH changed AS ( UPDATE ledger.accounts x SET balance ',
+    'INSERT INTO public.payments ',
   ]) {
     expect([...texts].some((text) => text.startsWith(inside))).toBe(true);
   }
