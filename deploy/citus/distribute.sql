@@ -1,6 +1,7 @@
 -- Distributes the tables and functions of Manilla on a Citus cluster by organisation (docs/citus.md). Run on the
--- coordinator as the owner of the database after every `migrate`, while the service is stopped or before it is started: a
--- new table and a new version of a function are local until then. Can be repeated: what is distributed stays as it is.
+-- coordinator as the owner of the database after every `migrate` and functions.sql, while the service is stopped or
+-- before it is started: a new table and a new version of a function are local until then. Can be repeated: what is
+-- distributed stays as it is.
 --
 -- `test/database/citusTables.test.ts` compares the lists with the tables of the migrations.
 SET citus.enable_unsafe_triggers = on; -- as in roles.sql
@@ -102,8 +103,8 @@ BEGIN
                     '(p.environment = env) IS TRUE', 'p.environment = env');
   END LOOP;
 
-  -- Citus counts the rows that INSERT … SELECT … ON CONFLICT has read, also those that it has not written: a stale version
-  -- of a row would count as written. What RETURNING gives is right.
+  -- Citus counts the rows that INSERT … SELECT … ON CONFLICT has read, also those that it has not written: a stale
+  -- version of a row would count as written. What RETURNING gives is right.
   FOR next IN
     SELECT pg_get_functiondef(p.oid) AS definition FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
     WHERE n.nspname = 'ledger'
@@ -135,8 +136,8 @@ BEGIN
     PERFORM create_distributed_function(next.signature::regprocedure);
   END LOOP;
 
-  -- Citus asks the nodes as the reader of a view, not as its owner: accountants may read the columns that their views read,
-  -- and no others.
+  -- Citus asks the nodes as the reader of a view, not as its owner: accountants may read the columns that their views
+  -- read, and no others.
   GRANT USAGE ON SCHEMA ledger TO manilla_accountant;
   FOR next IN
     WITH RECURSIVE reads AS (
@@ -169,5 +170,6 @@ $distribute$;
 
 -- Citus creates a function on the other nodes with the right of everyone to call it, which was taken away before.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ledger FROM PUBLIC;
--- The node that receives an INSERT takes the number of the row for the node that stores it, with the rights of the service.
+-- The node that receives an INSERT takes the number of the row for the node that stores it, with the rights of the
+-- service.
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA ledger, public TO manilla_app;

@@ -7,10 +7,9 @@ import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import { journalBatchSeconds, journalBatchSize, journalMovements } from '../telemetry/metrics.ts';
 import { currentTraceparent } from '../telemetry/tracing.ts';
-import { batchColumns } from './batch.ts';
+import { buildBatch, POST, postValues } from './batch.ts';
 import type { AccountCode } from './chart.ts';
 import type { Movement, PostResult, RefusalCode } from './movement.ts';
-import { POST } from './postStatements.ts';
 
 /** Maximum movements in a batch: larger batches gain no throughput and increase latency. */
 const BATCH_MAX = 500;
@@ -146,9 +145,8 @@ export class Journal {
 
   async #statement(movements: Movement[]): Promise<PostResult[]> {
     const { book } = movements[0] as Movement;
-    const rejected = await this.#sql.unsafe<RejectedMovement[]>(POST.text, POST.values(book, batchColumns(movements)), {
-      prepare: true,
-    });
+    const values = postValues(book, buildBatch(movements));
+    const rejected = await this.#sql.unsafe<RejectedMovement[]>(POST, values, { prepare: true });
     const results: PostResult[] = movements.map(() => ({ outcome: 'posted' }));
     for (const { movement, outcome, code, accountCode, detail } of rejected) {
       results[movement - 1] =

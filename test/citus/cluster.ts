@@ -112,6 +112,7 @@ export async function prepareCluster(
   await administer(inDatabase(adminDatabaseUrl, TEMPLATE), script('roles'));
   const owner = ownerUrl(adminDatabaseUrl, TEMPLATE);
   await migrate(owner);
+  await administer(owner, script('functions'));
   await administer(owner, `SET citus.shard_count = ${SHARDS}; ${script('distribute')}`);
   await createTestOperators(owner);
   // A database with connections cannot be copied, and the maintenance daemon of Citus keeps one open.

@@ -94,8 +94,9 @@ test('what a function has written of rows that may conflict is counted by RETURN
   expect(functions.map(({ name }) => name)).toContain('write_payments');
   expect(functions.filter(({ isFound }) => !isFound)).toEqual([]);
   for (const { counted } of functions) await sql.unsafe(counted);
-  const row = { ...paymentColumns, organisation_id: randomUUID(), environment: 'test', id: randomUUID(), version: 2 };
+  const row = { ...paymentColumns, id: randomUUID(), version: 2 };
+  const organisation = randomUUID();
   const write = () =>
-    sql<{ written: number }[]>`SELECT ledger.write_payments(${JSON.stringify([row])}::text::jsonb) AS written`;
-  expect([await write(), await write()]).toMatchObject([[{ written: 1 }], [{ written: 0 }]]);
+    sql`SELECT ledger.write_payments(${organisation}, 'test', ${JSON.stringify([row])}::text::json) AS is_written`;
+  expect([await write(), await write()]).toMatchObject([[{ isWritten: true }], [{ isWritten: false }]]);
 });

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
+import { newUuid } from '../../src/ids.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { createDatabase, createEmptyDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -268,11 +269,21 @@ describe('rules for tables and functions', () => {
   test('every table that movements write is accepted by ledger.write_rows, and no other', async () => {
     const rows = await owner<{ name: string }[]>`
       SELECT substr(proname, 7) AS name FROM pg_proc
-      WHERE pronamespace = 'ledger'::regnamespace AND proname LIKE 'write\\_%' AND proname <> 'write_rows'`;
+      WHERE pronamespace = 'ledger'::regnamespace AND proname ~ '^write_' AND proname NOT IN ('write_rows', 'write_records')`;
     expect(rows.length).toBeGreaterThanOrEqual(10);
-    for (const { name } of rows)
-      expect(await owner`SELECT ledger.write_rows(${name}, '[]')`).toEqual([{ writeRows: 0 }]);
-    await expect(owner`SELECT ledger.write_rows('strays', '[]')`).rejects.toMatchObject({ code: '20000' });
+    const write = (table: string) =>
+      owner`SELECT ledger.write_rows(${newUuid()}, 'test', ${table}, '[]') AS is_written`;
+    for (const { name } of rows) expect(await write(name)).toEqual([{ isWritten: true }]);
+    await expect(write('strays')).rejects.toMatchObject({ code: '20000' });
+  });
+
+  test('every column of a table that movements write is written', async () => {
+    const columns = await owner<{ name: string }[]>`
+      SELECT p.proname || ': ' || a.attname AS name
+      FROM pg_proc p JOIN pg_attribute a ON a.attrelid = substr(p.proname, 7)::regclass
+      WHERE p.pronamespace = 'ledger'::regnamespace AND p.proname ~ '^write_' AND p.proname NOT IN ('write_rows', 'write_records')
+        AND a.attnum > 0 AND NOT a.attisdropped AND a.attidentity = '' AND p.prosrc !~ ('\\m' || a.attname || '\\M')`;
+    expect(columns.map(({ name }) => name)).toEqual(['write_audit_log: created_at']);
   });
 
   test('no function of the ledger is executable by PUBLIC', async () => {

@@ -1,17 +1,17 @@
 // The journal on a real Postgres: every movement has its own outcome, is atomic, and is posted once however often it is
 // sent, under concurrency and connection loss.
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { isOutage, violatedCheck } from '../../src/database/errors.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { type BatchColumns, batchColumns } from '../../src/ledger/batch.ts';
+import { type Batch, buildBatch, POST, postValues } from '../../src/ledger/batch.ts';
 import { verifyLedger } from '../../src/ledger/bookChecks.ts';
 import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult } from '../../src/ledger/movement.ts';
-import { POST } from '../../src/ledger/postStatements.ts';
 import { insertWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
 import { administer, adminOf, nodeOf } from '../support/stack.ts';
@@ -498,7 +498,7 @@ describe('optimistic posting of batches', () => {
     return {
       journal: new Journal(pool),
       calls: () => {
-        calls += take().filter(({ text }) => text === POST.text).length;
+        calls += take().filter(({ text }) => text.includes('FROM ledger.post(')).length;
         return calls;
       },
     };
@@ -534,8 +534,8 @@ describe('optimistic posting of batches', () => {
 });
 
 describe('batches of a faulty client', () => {
-  const send = async (columns: BatchColumns) =>
-    await books.sql.unsafe<{ movement: number; outcome: string }[]>(POST.text, POST.values(books.book, columns), {
+  const send = async (batch: Batch) =>
+    await books.sql.unsafe<{ movement: number; outcome: string }[]>(POST, postValues(books.book, batch), {
       prepare: true,
     });
 
@@ -545,12 +545,13 @@ describe('batches of a faulty client', () => {
       await newWallet(books),
       await newWallet(books),
     ];
-    const columns = batchColumns([move(books.book, payer, one, 1_000)]);
-    const wrong = batchColumns([move(books.book, payer, two, 1_000)]);
-    wrong.accounts.kinds = wrong.accounts.kinds.replaceAll('wallet', 'derived_balance');
+    const wrong = buildBatch([move(books.book, payer, two, 1_000)]);
+    wrong.platformAccounts = `{"(${payer},f)","(${two},f)"}`;
     const first = await books.onNode.reserve();
     await first`BEGIN`;
-    await first.unsafe(POST.text, POST.values(books.book, columns), { prepare: true });
+    await first.unsafe(POST, postValues(books.book, buildBatch([move(books.book, payer, one, 1_000)])), {
+      prepare: true,
+    });
     const second = send(wrong);
     await waitFor('the second to wait', async () => (await waitingBackends()).length === 1);
     await first`COMMIT`;
@@ -561,45 +562,15 @@ describe('batches of a faulty client', () => {
     ]);
   });
 
-  test.each([['{-100,101}'], ['{-99,100}'], ['{0,0}'], ['{100,-100}'], ['{-100,NULL}'], ['{-100}']])(
-    'the account changes that a batch sends are not trusted: %s for 100 kobo',
-    async (changes) => {
-      const [one, other] = [await newWallet(books, { balance: 500 }), await newWallet(books, { balance: 500 })];
-      const columns = batchColumns([move(books.book, one, other, 100)]);
-      columns.accounts.changes = changes;
-      expect(await send(columns)).toEqual([]);
-      expect([await balanceOf(books, one), await balanceOf(books, other)]).toEqual([400, 600]);
-    },
-  );
-
-  test.each([['{2,1}'], ['{0,0}'], ['{-1,1}'], ['{1,NULL}'], ['{1}']])(
-    'nor are the numbers of entries: %s for one of each',
-    async (entries) => {
-      const [one, other] = [await newWallet(books, { balance: 500 }), await newWallet(books, { balance: 500 })];
-      const columns = batchColumns([move(books.book, one, other, 100)]);
-      columns.accounts.entries = entries;
-      expect(await send(columns)).toEqual([]);
-      expect([await balanceOf(books, one), await balanceOf(books, other)]).toEqual([400, 600]);
-      expect(
-        await books.sql`
-          SELECT code, last_number FROM ledger.accounts WHERE code IN (${one}, ${other}) ORDER BY code COLLATE "C"`,
-      ).toEqual([one, other].toSorted().map((code) => ({ code, lastNumber: 2 })));
-    },
-  );
-
-  test('an account sent as stored_balance stays derived_balance if its row stores no balance, at any position', async () => {
+  test('an account sent with a stored balance keeps its derived one, at any position', async () => {
     const wallet = await newWallet(books, { balance: 110 });
     const derived: AccountCode = 'expense:wrong';
     await expectPosted(books.journal.post(move(books.book, wallet, derived, 10)));
-    const columns = batchColumns([move(books.book, wallet, derived, 40)]);
-    columns.accounts = {
-      codes: `{${derived},${wallet}}`,
-      kinds: '{stored_balance,wallet}',
-      changes: '{40,-40}',
-      entries: '{1,1}',
-    };
-    columns.postings = { ...columns.postings, debits: '{2}', credits: '{1}' };
-    expect(await send(columns)).toEqual([]);
+    const batch = buildBatch([move(books.book, wallet, derived, 40)]);
+    batch.accounts = `{${derived},${wallet}}`;
+    batch.platformAccounts = `{"(${derived},t)"}`;
+    batch.postings = '{"(1,2,1,40)"}';
+    expect(await send(batch)).toEqual([]);
     expect([await balanceOf(books, wallet), await balanceOf(books, derived)]).toEqual([60, 50]);
     const [posting] = await books.sql`
       SELECT debit_balance_after, credit_balance_after FROM ledger.postings ORDER BY id DESC LIMIT 1`;
@@ -612,11 +583,10 @@ describe('batches of a faulty client', () => {
       await newWallet(books),
       await newWallet(books),
     ];
-    const columns = batchColumns([move(books.book, payer, one, 100), move(books.book, payer, two, 200)]);
-    for (const name of ['movements', 'debits', 'credits', 'amounts'] as const) {
-      columns.postings[name] = `{${columns.postings[name].slice(1, -1).split(',').toReversed().join()}}`;
-    }
-    await expect(send(columns)).rejects.toMatchObject({ code: 'ML004' });
+    const batch = buildBatch([move(books.book, payer, one, 100), move(books.book, payer, two, 200)]);
+    const [first, second] = batch.postings.match(/"[^"]+"/g) ?? [];
+    batch.postings = `{${second},${first}}`;
+    await expect(send(batch)).rejects.toMatchObject({ code: 'ML004' });
     expect([await balanceOf(books, payer), await balanceOf(books, one), await balanceOf(books, two)]).toEqual([
       1_000, 0, 0,
     ]);
@@ -757,20 +727,18 @@ describe('concurrency', () => {
     },
   );
 
-  /** Posts as on Citus: with a plan for the values of each call, so that the order of locks must not depend on it. */
-  const asDistributed = async ({ owner }: Books): Promise<void> => {
-    await owner.unsafe(`
-      CREATE OR REPLACE FUNCTION ledger.is_distributed() RETURNS boolean LANGUAGE sql IMMUTABLE RETURN true;
-      ALTER FUNCTION ledger.post RESET plan_cache_mode;
-      ALTER FUNCTION ledger.post RESET enable_seqscan;
-      ALTER FUNCTION ledger.post RESET enable_hashjoin;
-      ALTER FUNCTION ledger.post RESET enable_mergejoin;`);
+  /** Posts as on Citus: with its functions, and a plan for the values of each call. */
+  const asOnCitus = async ({ owner }: Books): Promise<void> => {
+    await owner.unsafe(readFileSync(new URL('../../deploy/citus/functions.sql', import.meta.url), 'utf8'));
+    for (const setting of ['plan_cache_mode', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) {
+      await owner.unsafe(`ALTER FUNCTION ledger.post RESET ${setting}`);
+    }
   };
 
   test.each<[string, (of: Books) => Promise<unknown>]>([
     ['without statistics', async () => {}],
     ['analysed with one account', ({ owner }) => owner`ANALYZE ledger.accounts`],
-    ['on Citus', asDistributed],
+    ['as on Citus', asOnCitus],
   ])('accounts are locked in the order of the list, newest first, in tables %s', async (_, analyse) => {
     const fresh = await openBooks();
     try {
@@ -816,7 +784,7 @@ describe('concurrency', () => {
 
   test.each<[string, (of: Books) => Promise<unknown>]>([
     ['without statistics', async () => {}],
-    ['on Citus', asDistributed],
+    ['as on Citus', asOnCitus],
   ])(
     'two processes posting to one hot account never deadlock in tables %s',
     async (_, prepare) => {
@@ -992,8 +960,9 @@ describe('immutability of the ledger', () => {
     ],
     ['delete a transaction', 'DELETE FROM ledger.transactions'],
     ['update a payment without the journal', "UPDATE payments SET status = 'settled'"],
-    ['call ledger.write_payments', "SELECT ledger.write_payments('[]')"],
-    ['call ledger.write_rows', "SELECT ledger.write_rows('payments', '[]')"],
+    ['call ledger.write_payments', "SELECT ledger.write_payments(gen_random_uuid(), 'test', '[]')"],
+    ['call ledger.write_rows', "SELECT ledger.write_rows(gen_random_uuid(), 'test', 'payments', '[]')"],
+    ['call ledger.lock_accounts', "SELECT ledger.lock_accounts(gen_random_uuid(), 'test', '{}', ROW('{}', '{}'))"],
     ['delete from the audit log', 'DELETE FROM audit_log'],
     ['give a wallet to another customer', "UPDATE wallets SET external_reference = 'eve'"],
     ['exchange the ids of wallets', "UPDATE wallets SET id = '00000000-0000-4000-8000-000000000000'"],

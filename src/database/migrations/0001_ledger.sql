@@ -147,7 +147,8 @@ CREATE TABLE ledger.postings (
   PRIMARY KEY (organisation_id, transaction_id, id),
   CONSTRAINT two_accounts CHECK (debit_account_id <> credit_account_id)
 );
--- For seals, which read the newest postings of all books. A BRIN index: postings are appended in the order of their times.
+-- For seals, which read the newest postings of all books. A BRIN index: postings are appended in the order of their
+-- times.
 CREATE INDEX postings_by_time
   ON ledger.postings USING brin (created_at) WITH (pages_per_range = 32, autosummarize = on);
 -- The entries of an account in their order. Statements, balances as of a time and `ledger verify` read them. An
@@ -180,9 +181,9 @@ END
 $$;
 REVOKE ALL ON FUNCTION ledger.refuse_seal_change FROM PUBLIC;
 
--- Seals: every few minutes, a digest over the new postings of each book, chained to the digest before it. History that is
--- rewritten no longer has the digests of its seals, and the seals are also written outside of the database, where whoever
--- rewrites them too cannot reach.
+-- Seals: every few minutes, a digest over the new postings of each book, chained to the digest before it. History that
+-- is rewritten no longer has the digests of its seals, and the seals are also written outside of the database, where
+-- whoever rewrites them too cannot reach.
 CREATE TABLE ledger.seals (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
@@ -209,3 +210,59 @@ CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EX
 GRANT SELECT, INSERT ON organisations TO manilla_app;
 GRANT SELECT ON ledger.accounts, ledger.transactions, ledger.postings, ledger.seals TO manilla_app;
 GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;
+
+-- What ledger.post takes, and what its parts pass to each other (src/ledger/sql/post.sql). An attribute is never added
+-- to a batch_… type: a process of the release before sends none. It becomes an argument of ledger.post of its own, with
+-- a default.
+
+CREATE TYPE ledger.batch_account AS (code text, stores_balance boolean);
+COMMENT ON TYPE ledger.batch_account IS
+  'An account of the platform, which its first posting creates: with a stored balance, whose row is locked, or a derived one.';
+
+CREATE TYPE ledger.batch_transaction AS (id uuid, key text, kind text, resource text, effective_at timestamptz, rules text);
+COMMENT ON TYPE ledger.batch_transaction IS 'A row to write in ledger.transactions, and the rules under which it is posted.';
+
+CREATE TYPE ledger.batch_link AS (movement integer, resolves text, reverses text);
+COMMENT ON TYPE ledger.batch_link IS
+  'The business key of the hold that the transaction of a movement resolves, or of the transaction that it reverses.';
+
+CREATE TYPE ledger.batch_posting AS (movement integer, debit integer, credit integer, amount bigint);
+COMMENT ON TYPE ledger.batch_posting IS 'An amount, with its movement and accounts by their positions in the batch.';
+
+CREATE TYPE ledger.batch_table AS (name text, document integer);
+COMMENT ON TYPE ledger.batch_table IS 'A table of resource rows to write. A document is known by its position in the batch.';
+
+CREATE TYPE ledger.batch_event AS (movement integer, id uuid, type text, resource text, created_at timestamptz, document integer);
+COMMENT ON TYPE ledger.batch_event IS 'A row to write in events.';
+
+CREATE TYPE ledger.batch_message AS (movement integer, topic text, document integer);
+COMMENT ON TYPE ledger.batch_message IS 'A row to write in outbox.';
+
+CREATE TYPE ledger.batch_outcome AS (
+  movement integer, key text, attempt uuid, fingerprint text, status_code integer, document integer
+);
+COMMENT ON TYPE ledger.batch_outcome IS 'A row to write in idempotency_keys; the fingerprint is in base64.';
+
+CREATE TYPE ledger.rejection AS (outcome text, code text, account_code text, detail jsonb, is_repeat boolean);
+COMMENT ON TYPE ledger.rejection IS
+  'Why a movement is not posted. A repeat exists already; any other rejection is decided again in each pass.';
+
+CREATE TYPE ledger.linked AS (resolves uuid[], reverses uuid[]);
+COMMENT ON TYPE ledger.linked IS 'Ids of the transactions that those of a batch resolve and reverse, by movement.';
+
+CREATE TYPE ledger.net_changes AS (amounts bigint[], entries integer[]);
+COMMENT ON TYPE ledger.net_changes IS 'What the postings of a batch change in all, by account: its balance, and the number of its entries.';
+
+CREATE TYPE ledger.account_states AS (
+  positions integer[], ids bigint[], balances bigint[], last_numbers bigint[], balance_maxes bigint[], posting_maxes bigint[],
+  are_locked boolean
+);
+COMMENT ON TYPE ledger.account_states IS
+  'Accounts of a batch before its postings: an array a column. NULL: a derived balance, which passes every check.';
+
+CREATE TYPE ledger.decision AS (
+  debit_balances bigint[], credit_balances bigint[], debit_numbers bigint[], credit_numbers bigint[],
+  rejections ledger.rejection[], is_as_written boolean
+);
+COMMENT ON TYPE ledger.decision IS
+  'Balances and numbers of entries after each posting, by posting, and why movements are not posted, by movement.';

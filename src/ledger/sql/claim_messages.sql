@@ -90,10 +90,3 @@ COMMENT ON FUNCTION ledger.claim_messages IS
   'Leases due messages of the outbox for a relay: live ones first, with an equal share for each organisation.';
 REVOKE ALL ON FUNCTION ledger.claim_messages FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.claim_messages TO manilla_app;
-
--- Citus routes by the values of a call, which a generic plan does not have.
-DO $$
-BEGIN
-  IF EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN ALTER FUNCTION ledger.claim_messages RESET plan_cache_mode; END IF;
-END
-$$;

@@ -90,9 +90,3 @@ BEGIN
 END $$;
 REVOKE ALL ON FUNCTION ledger.first_entry_since FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.first_entry_since TO manilla_app;
--- As ledger.post.
-DO $$
-BEGIN
-  IF ledger.is_distributed() THEN ALTER FUNCTION ledger.first_entry_since RESET plan_cache_mode; END IF;
-END
-$$;

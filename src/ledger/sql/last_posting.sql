@@ -50,9 +50,3 @@ COMMENT ON FUNCTION ledger.last_posting IS
   'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none.';
 REVOKE ALL ON FUNCTION ledger.last_posting FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.last_posting TO manilla_app;
--- As ledger.post.
-DO $$
-BEGIN
-  IF ledger.is_distributed() THEN ALTER FUNCTION ledger.last_posting RESET plan_cache_mode; END IF;
-END
-$$;

@@ -1,0 +1,125 @@
+-- version 1
+-- Parts of ledger.post: decides which movements of a batch can be posted, and says why one cannot.
+
+-- Checks each posting in turn against the balances that the postings before it leave. A derived balance is NULL, which
+-- passes every check. When a posting is refused, the earlier postings of its movement are undone. A movement that
+-- exists already is left out; one that the pass before refused is decided again.
+CREATE OR REPLACE FUNCTION ledger.decide(
+  organisation uuid, accounts text[], transactions ledger.batch_transaction[], postings ledger.batch_posting[],
+  states ledger.account_states, rejections ledger.rejection[]
+) RETURNS ledger.decision LANGUAGE plpgsql AS $$
+DECLARE
+  written         CONSTANT ledger.rejection[] := rejections;
+  is_as_written   boolean;
+  -- By account.
+  balances        bigint[] := states.balances;
+  numbers         bigint[] := states.last_numbers;
+  balance_maxes   bigint[] := states.balance_maxes;
+  posting_maxes   bigint[] := states.posting_maxes;
+  -- By posting.
+  debit_balances  bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(postings)]);
+  credit_balances bigint[] := debit_balances;
+  debit_numbers   bigint[] := debit_balances;
+  credit_numbers  bigint[] := debit_balances;
+  -- The posting, and the first one of its movement.
+  position        integer := 0;
+  first           integer := 1;
+  movement        integer;
+  debit           integer;
+  credit          integer;
+  amount          bigint;
+  last_movement   integer := 0;
+  is_rejected     boolean;
+  refusal         ledger.rejection;
+  undone          ledger.batch_posting;
+BEGIN
+  IF rejections IS NOT NULL THEN
+    SELECT array_agg(CASE WHEN r.is_repeat THEN r END) INTO rejections FROM unnest(rejections) AS r;
+  END IF;
+  FOREACH movement, debit, credit, amount IN ARRAY postings LOOP
+    position := position + 1;
+    IF movement <> last_movement THEN
+      IF movement < last_movement THEN
+        RAISE EXCEPTION 'the postings of a batch must come in the order of their movements' USING ERRCODE = 'ML004';
+      END IF;
+      last_movement := movement;
+      first := position;
+      is_rejected := rejections[movement].is_repeat;
+    END IF;
+    CONTINUE WHEN is_rejected;
+    IF amount > posting_maxes[debit] OR amount > posting_maxes[credit] OR amount > balances[debit]
+       OR balances[credit] + amount > balance_maxes[credit] THEN
+      refusal := ledger.refusal(organisation, accounts, states, transactions[movement].rules, debit, credit, amount,
+                                balances[debit], balances[credit]);
+      IF refusal.outcome IS NOT NULL THEN
+        FOREACH undone IN ARRAY postings[first:position - 1] LOOP -- a movement is atomic
+          balances[undone.debit] := balances[undone.debit] + undone.amount;
+          balances[undone.credit] := balances[undone.credit] - undone.amount;
+          numbers[undone.debit] := numbers[undone.debit] - 1;
+          numbers[undone.credit] := numbers[undone.credit] - 1;
+        END LOOP;
+        is_rejected := true;
+        rejections := coalesce(rejections, array_fill(NULL::ledger.rejection, ARRAY[cardinality(transactions)]));
+        rejections[movement] := refusal;
+        CONTINUE;
+      END IF;
+    END IF;
+    balances[debit] := balances[debit] - amount;
+    balances[credit] := balances[credit] + amount;
+    numbers[debit] := numbers[debit] + 1;
+    numbers[credit] := numbers[credit] + 1;
+    debit_balances[position] := balances[debit];
+    credit_balances[position] := balances[credit];
+    debit_numbers[position] := numbers[debit];
+    credit_numbers[position] := numbers[credit];
+  END LOOP;
+  is_as_written := rejections IS NULL OR NOT EXISTS (
+    SELECT FROM generate_series(1, cardinality(transactions)) AS m WHERE (rejections[m] IS NULL) <> (written[m] IS NULL)
+  );
+  RETURN ROW(debit_balances, credit_balances, debit_numbers, credit_numbers, rejections, is_as_written);
+END
+$$;
+
+-- Why a posting is refused, in the order of precedence of the codes; NULL if the rules of its transaction allow it.
+-- Under `credit_exempt` the credited account may be frozen, unverified or over a limit, and under `exempt` the debited
+-- one too.
+CREATE OR REPLACE FUNCTION ledger.refusal(
+  organisation uuid, accounts text[], states ledger.account_states, rules text, debit integer, credit integer, amount bigint,
+  debit_balance bigint, credit_balance bigint
+) RETURNS ledger.rejection LANGUAGE plpgsql AS $$
+DECLARE
+  checks_payer CONSTANT boolean := rules <> 'exempt';
+  checks_payee CONSTANT boolean := rules = 'enforced';
+  payer_code   CONSTANT text    := accounts[debit];
+  payee_code   CONSTANT text    := accounts[credit];
+  balance_max  CONSTANT bigint  := CASE WHEN checks_payee THEN states.balance_maxes[credit] ELSE ledger.balance_max() END;
+  payer        ledger.accounts;
+  payee        ledger.accounts;
+BEGIN
+  SELECT * INTO payer FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = states.ids[debit];
+  SELECT * INTO payee FROM ledger.accounts x WHERE x.organisation_id = organisation AND x.id = states.ids[credit];
+  RETURN CASE
+    WHEN payer.id IS NULL THEN ledger.refused('WALLET_NOT_FOUND', payer_code)
+    WHEN payee.id IS NULL THEN ledger.refused('WALLET_NOT_FOUND', payee_code)
+    WHEN payer.status = 'closed' OR (checks_payer AND payer.status <> 'active') THEN ledger.refused('WALLET_' || upper(payer.status), payer_code)
+    WHEN checks_payer AND NOT payer.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payer_code)
+    WHEN checks_payer AND amount > payer.posting_max THEN ledger.over_limit('transaction', payer_code, payer.posting_max, amount)
+    WHEN payee.status = 'closed' OR (checks_payee AND payee.status <> 'active') THEN ledger.refused('WALLET_' || upper(payee.status), payee_code)
+    WHEN checks_payee AND NOT payee.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payee_code)
+    WHEN checks_payee AND amount > payee.posting_max THEN ledger.over_limit('transaction', payee_code, payee.posting_max, amount)
+    WHEN credit_balance + amount > balance_max THEN
+      ledger.over_limit('balance', payee_code, states.balance_maxes[credit], credit_balance + amount)
+    WHEN debit_balance < amount THEN ledger.refused('WALLET_INSUFFICIENT_FUNDS', payer_code, jsonb_build_object('attemptedAmount', amount))
+  END;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION ledger.refused(code text, account_code text, detail jsonb DEFAULT NULL) RETURNS ledger.rejection
+LANGUAGE sql IMMUTABLE AS $$ SELECT ROW('refused', code, account_code, detail, false)::ledger.rejection $$;
+
+CREATE OR REPLACE FUNCTION ledger.over_limit(which text, account_code text, limit_amount bigint, attempted bigint) RETURNS ledger.rejection
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT ledger.refused('WALLET_TIER1_LIMIT_EXCEEDED', account_code,
+                        jsonb_build_object('limit', which, 'limitAmount', limit_amount, 'attemptedAmount', attempted))
+$$;
+REVOKE ALL ON FUNCTION ledger.decide, ledger.refusal, ledger.refused, ledger.over_limit FROM PUBLIC;
