@@ -1,21 +1,31 @@
-// The configuration of `npm test`: native ES modules, type stripping as in Node, and one Postgres and one Temporal
-// server for all test files.
+// The configuration of `npm test`, `npm run test:slow` and `npm run test:deploy`: native ES modules, type stripping as
+// in Node, and one Postgres and one Temporal server for all test files.
 
-// `npm run test:slow`, and `npm test` when a path on its command line names them (docs/decisions/0027-slow-tests.md).
-const namesSlowTests = process.argv.slice(2).some((argument) => argument.includes('.slow'));
+const NODE_MODULES = '/node_modules/';
 const SLOW_TESTS = '\\.slow\\.test\\.ts$';
+// `npm test -- test/e2e/slowBank.slow.test.ts`
+const namesSlowTests = process.argv.slice(2).some((argument) => argument.includes('.slow'));
+
+/** What runs, by TESTS. The tests in test/citus have a configuration of their own: they need a cluster. */
+const GROUPS = {
+  usual: {
+    testMatch: ['**/*.test.ts'],
+    testPathIgnorePatterns: [
+      NODE_MODULES,
+      '<rootDir>/test/deploy/',
+      '<rootDir>/test/citus/',
+      ...(namesSlowTests ? [] : [SLOW_TESTS]),
+    ],
+  },
+  // `npm run test:slow` (docs/decisions/0027-slow-tests.md)
+  slow: { testMatch: ['**/*.slow.test.ts'] },
+  // `npm run test:deploy`: they need Go, for Helm, and packages, which they install.
+  deploy: { testMatch: ['<rootDir>/test/deploy/*.test.ts'], testTimeout: 1_200_000 },
+};
 
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
-  testMatch: ['**/*.test.ts'],
-  // `npm run test:deploy`: they need Go, for Helm, and packages. `npm run test:citus`: they need a cluster.
-  testPathIgnorePatterns: [
-    '/node_modules/',
-    '<rootDir>/test/deploy/',
-    '<rootDir>/test/citus/',
-    ...(namesSlowTests ? [] : [SLOW_TESTS]),
-  ],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/stripTypes.js' },
   testSequencer: '<rootDir>/test/support/longestFirst.ts',
@@ -30,4 +40,6 @@ export default {
   workerGracefulExitTimeout: 10_000,
   // Far longer than any test takes, to allow for a busy machine; tests that need more set their own timeout.
   testTimeout: 240_000,
+  testPathIgnorePatterns: [NODE_MODULES],
+  ...GROUPS[/** @type {keyof typeof GROUPS} */ (process.env.TESTS ?? 'usual')],
 };

@@ -1,5 +1,5 @@
 // Lock files that name the process holding them: a mutex between commands that run concurrently, where the lock of a
-// killed process is detected as stale. Plain JavaScript, because the bootstrap uses it before anything is installed.
+// killed process is detected as stale. Plain JavaScript, because the launcher uses it before anything is installed.
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

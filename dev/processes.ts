@@ -27,13 +27,16 @@ export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signa
 
 /**
  * Returns the npm process that runs this script, or undefined. npm starts scripts through a shell, which on some
- * systems remains as the parent.
+ * systems remains as the parent, and the launcher does on its first run.
  */
 export function parentNpm(): ProcessIdentity | undefined {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
-  const parent = describe(process.ppid);
-  const isShell = /^\S*sh -c /.test(parent.commandLine);
-  return identify(isShell ? parent.ppid : process.ppid);
+  let pid = process.ppid;
+  for (;;) {
+    const { commandLine, ppid } = describe(pid);
+    if (!/^\S*sh -c |\bdev\/launch\.mjs /.test(commandLine)) return identify(pid);
+    pid = ppid;
+  }
 }
 
 /** Returns the pids of the processes that this one has started and that are running. */

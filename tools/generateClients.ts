@@ -1,9 +1,9 @@
 // Writes what is made from the OpenAPI document: the generated parts of the clients, the Postman collection, llms.txt.
-// `npm run clients`; `-- --check` fails when one of them is not up to date.
+// `npm run generate -- clients`; `clients check` fails when one of them is not up to date.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { type ClientDocument, OPENAPI, readDocument } from './clients/document.ts';
 import { llmsText } from './clients/llms.ts';
 import { postmanCollection } from './clients/postman.ts';
@@ -18,7 +18,7 @@ function operationsOf({ operations }: ClientDocument): string {
     .filter(({ isIdempotent }) => isIdempotent)
     .map((each) => `  /${each.path.replaceAll('/', '\\/').replaceAll(/\{[^}]+\}/g, '[^/]+')}$/,`);
   return [
-    '// Generated from the OpenAPI document by `npm run clients`. Do not edit.',
+    '// Generated from the OpenAPI document by `npm run generate -- clients`. Do not edit.',
     '',
     '/** The paths of the POST requests that take an Idempotency-Key. */',
     'export const IDEMPOTENT_POSTS: readonly RegExp[] = [',
@@ -56,12 +56,13 @@ function typesOfTypeScript(check: boolean): void {
   npm('run', '--silent', 'types', ...(check ? ['--', '--check'] : []));
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const check = process.argv.includes('--check');
+/** Writes all of them; or fails when one is not up to date. */
+export function writeClients(check: boolean): void {
   for (const [file, content] of Object.entries(generatedFiles())) {
     const target = path.join(ROOT, file);
     if (check) {
-      if (!existsSync(target) || readFileSync(target, 'utf8') !== content) throw new Error(`${file}: npm run clients`);
+      if (!existsSync(target) || readFileSync(target, 'utf8') !== content)
+        throw new Error(`${file}: npm run generate -- clients`);
       continue;
     }
     mkdirSync(path.dirname(target), { recursive: true });

@@ -1,7 +1,7 @@
 // Writes docs/errors.md from the catalog in src/api/errors.ts, and the same page as HTML, which the API serves and
-// every error links to: `node tools/generateErrorsDoc.ts`. A test checks that both are up to date.
+// every error links to: `npm run generate -- errors`. A test checks that both are up to date.
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { marked } from 'marked';
 import { REACTIONS } from '../src/api/contract/envelope.ts';
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
@@ -102,7 +102,7 @@ export function errorsPage(): string {
     return [`## ${status} \`${type}\``, '', `${REACTIONS[status]}${repeated}`, '', parts.join('\n\n')].join('\n');
   });
   return `${[
-    '<!-- Generated from src/api/errors.ts by `node tools/generateErrorsDoc.ts`. Do not edit. -->',
+    '<!-- Generated from src/api/errors.ts by `npm run generate -- errors`. Do not edit. -->',
     '# Errors',
     [
       'All errors have the same shape. Branch on `code`, whose meaning never changes. `message` is for people and may change.',
@@ -174,7 +174,7 @@ BODY
 </html>
 `;
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+export function writeErrors(): void {
   writeFileSync(FILE, errorsPage());
   writeFileSync(HTML_FILE, errorsHtml());
   console.log(`wrote ${fileURLToPath(FILE)} and ${fileURLToPath(HTML_FILE)}`);

@@ -1,6 +1,6 @@
-// Writes generated/openapi.json from the routes: `npm run openapi`. A test checks that it is up to date.
+// Writes generated/openapi.json from the routes: `npm run generate -- openapi`. A test checks that it is up to date.
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { openApiDocument } from './openapi/document.ts';
 import { readExamples } from './openapi/examples.ts';
 
@@ -12,5 +12,3 @@ export function writeOpenApi(): void {
   writeFileSync(FILE, openApiText());
   console.log(`wrote ${fileURLToPath(FILE)}`);
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) writeOpenApi();

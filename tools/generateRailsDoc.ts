@@ -1,7 +1,7 @@
-// Writes docs/rails/capabilities.md from what the adapters declare: `node tools/generateRailsDoc.ts`. A test checks
+// Writes docs/rails/capabilities.md from what the adapters declare: `npm run generate -- rails`. A test checks
 // that it is up to date.
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { type Kobo, nairaText } from '../src/money.ts';
 import type { RailCapabilities, RailCharges } from '../src/rail/capabilities.ts';
 import { PROVIDERS } from '../src/rail/providers.ts';
@@ -74,7 +74,7 @@ export function railsPage(): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const names = PROVIDERS.map(({ name }) => `[${name}](${name}.md)`);
   return [
-    '<!-- Generated from src/rail/providers.ts by `node tools/generateRailsDoc.ts`. Do not edit. -->',
+    '<!-- Generated from src/rail/providers.ts by `npm run generate -- rails`. Do not edit. -->',
     '',
     '# What each rail can do',
     '',
@@ -87,7 +87,7 @@ export function railsPage(): string {
   ].join('\n');
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+export function writeRails(): void {
   writeFileSync(FILE, railsPage());
   console.log(`wrote ${fileURLToPath(FILE)}`);
 }

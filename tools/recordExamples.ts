@@ -1,5 +1,5 @@
-// `npm run examples`: runs the story of test/openapi/story.ts against the test stack, records its answers as the
-// examples of the OpenAPI document, and writes the document with them.
+// `npm run generate -- examples`: runs the story of test/openapi/story.ts against the test stack, records its answers
+// as the examples of the OpenAPI document, and writes the document with them.
 import { recordExamples } from '../test/openapi/story.ts';
 import { startTestFlows } from '../test/support/flows.ts';
 import globalSetup from '../test/support/globalSetup.ts';
@@ -8,15 +8,17 @@ import { SCENARIO_SETTINGS } from '../test/support/scenarios.ts';
 import { writeOpenApi } from './generateOpenApi.ts';
 import { writeExamples } from './openapi/examples.ts';
 
-await globalSetup();
-try {
-  const flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+export async function writeRecordedExamples(): Promise<void> {
+  await globalSetup();
   try {
-    writeExamples(await recordExamples(flows));
+    const flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+    try {
+      writeExamples(await recordExamples(flows));
+    } finally {
+      await flows.close();
+    }
   } finally {
-    await flows.close();
+    await globalTeardown();
   }
-} finally {
-  await globalTeardown();
+  writeOpenApi();
 }
-writeOpenApi();

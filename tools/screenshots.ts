@@ -1,7 +1,6 @@
-// `npm run screenshots`: takes the screenshots in the docs: of the Temporal UI, from a withdrawal that is parked and
-// then resolved in the browser, and of the API reference. Starts a separate stack with temporary data, so that no other
-// flows are visible; `-- --running` uses the stack of `npm start` instead, which is faster while developing this
-// script.
+// `npm run generate -- screenshots`: takes the screenshots in the docs: of the Temporal UI, from a withdrawal that is
+// parked and then resolved in the browser, of the API reference, of payment pages and of the guide. Starts a separate
+// stack with temporary data, so that no other flows are visible.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -9,10 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
-import { type Quickstart, StateFolder } from '../dev/stateFolder.ts';
-import { stateFolderPath } from '../src/cli/settings.ts';
+import type { Quickstart } from '../dev/stateFolder.ts';
 import { openBrowser, openPage, openPhone, tryReferencePage } from '../test/support/browser.ts';
 import { waitFor } from '../test/support/waitFor.ts';
 
@@ -37,12 +34,6 @@ const UNREACHABLE = '9999999008';
 interface Stack {
   quickstart: Quickstart;
   stop: () => Promise<void>;
-}
-
-function runningStack(): Stack {
-  const quickstart = new StateFolder(stateFolderPath()).quickstart();
-  if (quickstart === undefined) throw new Error('`npm start` is not running here.');
-  return { quickstart, stop: () => Promise.resolve() };
 }
 
 /** Starts the embedded stack with temporary data, which is deleted when it stops. */
@@ -251,24 +242,23 @@ async function takeCheckout(browser: Browser, quickstart: Quickstart): Promise<v
   await take(dark.page, 'checkout-dark');
 }
 
-mkdirSync(IMAGES, { recursive: true });
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { running: { type: 'boolean', default: false } },
-});
-const isWanted = (group: string): boolean => positionals.length === 0 || positionals.includes(group);
-const browser = await openBrowser();
-try {
-  const stack = options.running ? runningStack() : await startStack();
+/** Takes the pictures of these groups; of all without any. */
+export async function takeAll(groups: readonly string[]): Promise<void> {
+  mkdirSync(IMAGES, { recursive: true });
+  const isWanted = (group: string): boolean => groups.length === 0 || groups.includes(group);
+  const browser = await openBrowser();
   try {
-    const page = await openPage(browser, PAGE_LIMIT_MS);
-    if (isWanted('attention')) await takeScreenshots(page, stack.quickstart);
-    if (isWanted('reference')) await takeReference(page, stack.quickstart);
-    if (isWanted('checkout')) await takeCheckout(browser, stack.quickstart);
-    if (isWanted('guide')) await takeGuide(page, stack.quickstart);
+    const stack = await startStack();
+    try {
+      const page = await openPage(browser, PAGE_LIMIT_MS);
+      if (isWanted('attention')) await takeScreenshots(page, stack.quickstart);
+      if (isWanted('reference')) await takeReference(page, stack.quickstart);
+      if (isWanted('checkout')) await takeCheckout(browser, stack.quickstart);
+      if (isWanted('guide')) await takeGuide(page, stack.quickstart);
+    } finally {
+      await stack.stop();
+    }
   } finally {
-    await stack.stop();
+    await browser.close();
   }
-} finally {
-  await browser.close();
 }

@@ -1,5 +1,5 @@
 // The error catalog: every error code with its HTTP status and message (contract, section 7). No other place maps a
-// code to a status. `tools/generateErrorsDoc.ts` generates `docs/errors.md` from it.
+// code to a status. `npm run generate -- errors` generates `docs/errors.md` from it.
 
 export type ErrorType =
   | 'validation_error'

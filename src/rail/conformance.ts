@@ -8,7 +8,7 @@ import type { RailPromise } from './conformance/bench.ts';
 import { statementPromises } from './conformance/statement.ts';
 import { transferPromises } from './conformance/transfers.ts';
 
-export type { RailBench, RailPromise, SentCallback } from './conformance/bench.ts';
+export type { RailBench, RailPromise } from './conformance/bench.ts';
 
 /** What a rail with these capabilities promises. */
 export const railPromises = (capabilities: RailCapabilities): RailPromise[] => [

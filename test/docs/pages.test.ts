@@ -15,12 +15,12 @@ import { settingNames } from '../support/settingNames.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
-test('docs/errors.md and the page that the API serves are the output of tools/generateErrorsDoc.ts', () => {
+test('docs/errors.md and the page that the API serves are the output of `npm run generate -- errors`', () => {
   expect(read('docs/errors.md')).toBe(errorsPage());
   expect(read('generated/errors.html')).toBe(errorsHtml());
 });
 
-test('docs/rails/capabilities.md is the output of tools/generateRailsDoc.ts', () => {
+test('docs/rails/capabilities.md is the output of `npm run generate -- rails`', () => {
   expect(read('docs/rails/capabilities.md')).toBe(railsPage());
 });
 

@@ -1,6 +1,6 @@
 // The examples of the OpenAPI document are real answers: a run of the story has the same operations, codes and events
-// as the committed one, with the same fields. `npm run examples` records them again. Its events are also compared with
-// what the API returns.
+// as the committed one, with the same fields. `npm run generate -- examples` records them again. Its events are also
+// compared with what the API returns.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { EVENT_TYPES, TEST_EVENT_TYPE } from '../../src/resources/events.ts';

@@ -58,7 +58,7 @@ function literal(value: unknown): string {
   return typeof value === 'boolean' ? capitalised(String(value)) : JSON.stringify(value);
 }
 
-const HEAD = `"""Generated from the OpenAPI document by \`npm run clients\`. Do not edit."""
+const HEAD = `"""Generated from the OpenAPI document by \`npm run generate -- clients\`. Do not edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated from the OpenAPI document by `npm run clients`. Do not edit."""
+"""Generated from the OpenAPI document by `npm run generate -- clients`. Do not edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document by `npm run clients`. Do not edit.
+// Generated from the OpenAPI document by `npm run generate -- clients`. Do not edit.
 
 /** The paths of the POST requests that take an Idempotency-Key. */
 export const IDEMPOTENT_POSTS: readonly RegExp[] = [

@@ -1,11 +1,14 @@
-// The bootstrap before every npm command: when it installs, when it refuses, and that concurrent runs install once.
+// The launcher of every npm script: when it installs, when it refuses, that concurrent runs install once, and that the
+// command gets arguments and signals and gives its exit code.
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
-import { reasonNotToInstall, reasonToInstall } from '../../dev/bootstrap.mjs';
+import { describe, expect, test } from '@jest/globals';
+import { reasonNotToInstall, reasonToInstall } from '../../dev/launch.mjs';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 const DEV = fileURLToPath(new URL('../../dev', import.meta.url));
@@ -64,17 +67,17 @@ test('Node 18 with npm 9 and newer versions are accepted', () => {
   expect(reasonNotToInstall('20.0.0', undefined)).toBeUndefined();
 });
 
-/** A project whose `npm` is the given script. `run` runs the bootstrap in it and returns its exit code and output. */
-function bootstrapWith(npm: string): { folder: string; run: () => Promise<{ code: number | null; output: string }> } {
+/** A project whose `npm` is the given script. `run` runs the launcher in it and returns its exit code and output. */
+function launcherWith(npm: string): { folder: string; run: () => Promise<{ code: number | null; output: string }> } {
   const folder = project();
-  for (const file of ['bootstrap.mjs', 'lockFile.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+  for (const file of ['launch.mjs', 'lockFile.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
   mkdirSync(path.join(folder, 'bin'));
   writeFileSync(path.join(folder, 'bin/npm'), `#!/bin/sh\n${npm}`, { mode: 0o755 });
   const env = { PATH: `${path.join(folder, 'bin')}:/usr/bin:/bin` };
   return {
     folder,
     run: async () => {
-      const child = spawn(process.execPath, ['dev/bootstrap.mjs'], { cwd: folder, env });
+      const child = spawn(process.execPath, ['dev/launch.mjs'], { cwd: folder, env });
       const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
       const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join('');
       return { code: await exited, output };
@@ -89,7 +92,7 @@ const INSTALLS = `
   echo '{"packages": {"node_modules/koa": {"version": "3.3.0"}}}' > node_modules/.package-lock.json`;
 
 test('two concurrent commands on a fresh clone install once, and the second waits for the first', async () => {
-  const { folder, run } = bootstrapWith(INSTALLS);
+  const { folder, run } = launcherWith(INSTALLS);
   const both = await Promise.all([run(), run()]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.map(({ output }) => output).join('')).toContain('waiting for it');
@@ -97,7 +100,7 @@ test('two concurrent commands on a fresh clone install once, and the second wait
 });
 
 test('a failed install fails the command and reports what to check', async () => {
-  const { code, output } = await bootstrapWith('echo "npm error network" >&2; exit 7').run();
+  const { code, output } = await launcherWith('echo "npm error network" >&2; exit 7').run();
   expect(code).toBe(1);
   expect(output).toContain('npm error network');
   expect(output).toContain('Cannot install the dependencies: npm ci exited with code 7');
@@ -106,7 +109,40 @@ test('a failed install fails the command and reports what to check', async () =>
 
 test('disabled install scripts, which leave Node 24 out, are reported with what to run', async () => {
   const npm = INSTALLS.replace(/&& touch .*/, '');
-  const { code, output } = await bootstrapWith(npm).run();
+  const { code, output } = await launcherWith(npm).run();
   expect(code).toBe(1);
   expect(output).toContain('npm rebuild node');
+});
+
+describe.each([
+  ['in place of the launcher', []],
+  ['as a child of an older Node', ['--import', 'data:text/javascript,process.execve=undefined']],
+])('a command that runs %s', (_case, flags) => {
+  function launch(script: string): ReturnType<typeof spawn> & { stdout: Readable } {
+    const folder = project(locked);
+    for (const file of ['launch.mjs', 'lockFile.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+    rmSync(path.join(folder, 'node_modules/node/bin/node'));
+    symlinkSync(process.execPath, path.join(folder, 'node_modules/node/bin/node'));
+    writeFileSync(path.join(folder, 'command.mjs'), script);
+    const args = [...flags, 'dev/launch.mjs', 'command.mjs', '--seed', '7 8'];
+    return spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  }
+  const exitOf = (child: ReturnType<typeof spawn>): Promise<number | null> =>
+    new Promise((resolve) => child.once('exit', resolve));
+
+  test('gets its arguments and gives its exit code', async () => {
+    const child = launch('console.log(process.argv.slice(2).join()); process.exitCode = 3;');
+    const [output, code] = await Promise.all([text(child.stdout), exitOf(child)]);
+    expect([output, code]).toEqual(['--seed,7 8\n', 3]);
+  });
+
+  test('gets a SIGTERM, and ends in its own way', async () => {
+    const child = launch(
+      `process.on('SIGTERM', () => process.exit(4)); console.log('ready'); setInterval(() => {}, 1e6);`,
+    );
+    const ended = exitOf(child);
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    expect(await ended).toBe(4);
+  });
 });

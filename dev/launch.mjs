@@ -1,6 +1,6 @@
-// Runs before every npm command, on the Node version of the machine (18 or newer). Runs `npm ci` when the dependencies,
-// which include Node 24, are missing or differ from package-lock.json. Plain JavaScript, because it runs before
-// anything is installed.
+// The launcher of every npm script: `node dev/launch.mjs dev/start.ts`. It installs the dependencies, which include
+// Node 24, when they are missing or differ from package-lock.json, and then runs the arguments with that Node. Plain
+// JavaScript for the Node of the machine (18 or newer), because it runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -97,8 +97,11 @@ function install(root) {
   });
 }
 
-/** @param {string} root */
-async function main(root) {
+/**
+ * Runs `npm ci` if it would change anything. Throws when that fails.
+ * @param {string} root
+ */
+async function ensureInstalled(root) {
   if (reasonToInstall(root) === undefined) return;
   const refusal = reasonNotToInstall(process.versions.node, process.env.npm_config_user_agent);
   if (refusal) throw new Error(refusal);
@@ -127,10 +130,40 @@ async function main(root) {
   }
 }
 
+/** What Jest runs with: native ES modules, and a larger young generation, which its many modules fill. */
+const JEST = [
+  '--max-semi-space-size=64',
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  'node_modules/jest/bin/jest.js',
+];
+
+/**
+ * Runs Node 24 with the arguments, in place of this process where its Node can do that, so that signals, exit code and
+ * parent are those of the command. An older Node, which has just installed Node 24, runs it as a child.
+ * @param {string} root
+ * @param {string[]} words `jest` as the first stands for JEST
+ */
+function run(root, [first = '', ...rest]) {
+  const node = path.join(root, 'node_modules', 'node', 'bin', 'node');
+  const args = [...(first === 'jest' ? JEST : [first]), ...rest];
+  if (typeof process.execve === 'function') process.execve(node, [node, ...args], process.env);
+  const child = spawn(node, args, { stdio: 'inherit' });
+  // Ctrl-C reaches both; a signal that is sent to this process only has to be passed on.
+  process.on('SIGINT', () => {});
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGHUP'])) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 128 + constants.signals[signal]));
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  main(fileURLToPath(new URL('..', import.meta.url))).catch((error) => {
-    console.error(`Cannot install the dependencies: ${error.message}`);
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const words = process.argv.slice(2);
+  try {
+    await ensureInstalled(root);
+    if (words.length > 0) run(root, words);
+  } catch (error) {
+    console.error(`Cannot install the dependencies: ${/** @type {Error} */ (error).message}`);
     console.error('Check that the package registry is reachable (npm ping), then run the same command again.');
     process.exitCode = 1;
-  });
+  }
 }
