@@ -95,31 +95,17 @@ function machineLines(records: readonly StageRecord[]): string[] {
   });
 }
 
-/** The goals of a stage and its plots; a table of the figures where no plot shows them. */
+/** The goals of a stage and its plots. */
 function section(record: StageRecord): string[] {
   const lines = [`## ${record.stage}`, '', ...wrapped(record.title), ''];
   if (record.quick) lines.push('**Measured with `--quick`: these figures are not for comparing.**', '');
   if (record.cannotRun !== undefined) return [...lines, ...wrapped(`Did not run: ${record.cannotRun}`), ''];
-  if (record.plots.length === 0) lines.push(...figures(record.measured), '');
   if (record.goals.length > 0) {
     lines.push(...table(['goal', 'wanted', 'reached'], record.goals.map(goalRow)), '');
   }
   for (const plot of record.plots) lines.push(`![${plot}](${plot})`, '');
   for (const file of record.files) lines.push(`[${file}](${file})`, '');
   return lines;
-}
-
-/** A row for each series. A unit that all of them share is in the head. */
-function figures(measured: readonly Measured[]): string[] {
-  const units = new Set(measured.map(({ unit }) => unit));
-  const head = ['', ...(units.size === 1 ? [`median ${[...units][0]}`] : ['median', 'unit']), 'range'];
-  const rows = measured.map((one) => [
-    one.name,
-    formatted(one.median),
-    ...(units.size === 1 ? [] : [one.unit]),
-    `${formatted(one.min)}–${formatted(one.max)}`,
-  ]);
-  return table(head, rows);
 }
 
 function goalRow({ text, atLeast, atMost, got, met }: Goal & { met: boolean }): string[] {
