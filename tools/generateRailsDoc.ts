@@ -37,7 +37,6 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
   ['Credits can be listed', ({ credits }) => yesNo(credits.listable)],
   ["The payer's account number", ({ credits }) => credits.senderAccount],
   ['Collected money can be paid out', ({ credits }) => (credits.settles === 'later' ? 'once settled' : 'at once')],
-  ['A repeated reference is', ({ transfers }) => transfers.repeats],
   [
     'A reference that it does not know was never received',
     ({ transfers: { unknownIsFinalAfterMs: ms } }) => (ms === null ? 'never certain' : `after ${duration(ms / 1_000)}`),

@@ -36,14 +36,8 @@ export const DEFECTS = [
   'rounds',
   /** Narrations have 30 characters at most. */
   'short_narrations',
-  /** Longer narrations are cut without a word. */
-  'cuts_narrations',
   /** The charge of a transfer is not told. */
   'no_charges',
-  /** A repeated reference is answered with its transfer. */
-  'replays',
-  /** A token lives a minute. */
-  'short_tokens',
   /** The statement has no transfers. */
   'empty_statement',
   /** Each transfer is on the statement twice. */

@@ -70,8 +70,7 @@ const kobo = (text: string): bigint => {
 
 const number = (query: URLSearchParams, name: string): number => Number(query.get(name));
 
-const login: Handler = (fake) =>
-  ok({ accessToken: fake.newToken(), expiresIn: fake.defects.has('short_tokens') ? 60 : 3600 });
+const login: Handler = (fake) => ok({ accessToken: fake.newToken(), expiresIn: 3600 });
 
 const anHourLater = (time: string): string =>
   new Date(Date.parse(`${time.replace(' ', 'T')}Z`) + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
@@ -172,7 +171,6 @@ const send: Handler = (fake, { body, text }) => {
   if (known !== undefined) {
     known.timesSent += 1;
     if (fake.defects.has('pays_again')) fake.book.enter(known);
-    if (fake.defects.has('replays')) return ok(sendView(known));
     return no('D05', 'Supplied reference already exists!', 422);
   }
   if (!fake.listed) return no('D06', 'Unauthorized request', 403);
@@ -191,7 +189,7 @@ const send: Handler = (fake, { body, text }) => {
     transactionReference: fake.book.newReference('MFDS'),
     amount: fake.defects.has('rounds') ? (amount / 100n) * 100n : amount,
     fee,
-    narration: (body.narration ?? '').slice(0, fake.defects.has('cuts_narrations') ? 30 : 100),
+    narration: (body.narration ?? '').slice(0, 100),
     accountNumber,
     accountName: body.destinationAccountName ?? '',
     bankCode: body.destinationBankCode ?? '',

@@ -2,11 +2,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { newUuid } from '../ids.ts';
-import { type CheckOptions, createBench, MONEY_MAX } from '../rail/check/bench.ts';
-import type { CheckResult } from '../rail/check/check.ts';
-import { CHECKS } from '../rail/check/checks.ts';
-import type { CheckReport } from '../rail/check/report.ts';
-import { runChecks } from '../rail/check/run.ts';
+import { type Kobo, nairaText } from '../money.ts';
+import type { VirtualAccount } from '../rail/port.ts';
+import { createContractHarness, type HarnessOptions, MONEY_MAX } from '../rail/promises/harness.ts';
+import type { PromiseResult } from '../rail/promises/promise.ts';
+import { CHECKS } from '../rail/promises/promises.ts';
+import type { CheckReport } from '../rail/promises/report.ts';
+import { runPromises } from '../rail/promises/run.ts';
 import type { Credentials, RailContract, RailProvider } from '../rail/provider.ts';
 import { PROVIDERS } from '../rail/providers.ts';
 import { insertRailCheck } from '../resources/railChecks.ts';
@@ -110,22 +112,25 @@ async function check(provider: RailProvider, contract: RailContract, options: Op
   const { to, bank, yesMoveMoney, credit, listen, json } = options;
   const bvn = options.bvn === true ? await readBvn() : null;
   const listener: CallbackListener | null = listen === undefined ? null : await listenForCallbacks(listen);
-  const checkOptions: CheckOptions = {
+  const harnessOptions: HarnessOptions = {
     movesMoney: yesMoveMoney === true,
     to: to === undefined || bank === undefined ? null : { accountNumber: to, bankCode: bank },
     bvn,
-    creditWaitMs: credit === undefined ? null : credit * 1_000,
+    payer: credit === undefined ? null : { waitMs: credit * 1_000, ask: askToPay },
     callbacks: listener?.callbacks ?? null,
-    tell: (line) => process.stderr.write(`${line}\n`),
   };
-  const bench = createBench(provider, contract, checkOptions);
+  const harness = createContractHarness(provider, contract, harnessOptions);
   try {
-    return await runChecks(CHECKS, bench, (result) => {
+    return await runPromises(CHECKS, harness, (result) => {
       if (json !== true) printResult(result);
     });
   } finally {
-    await Promise.all([bench.close(), listener?.close()]);
+    await Promise.all([harness.close(), listener?.close()]);
   }
+}
+
+function askToPay(amount: Kobo, { accountNumber, bankName }: VirtualAccount): void {
+  process.stderr.write(`Pay ${nairaText(amount)} to ${accountNumber}, ${bankName}.\n`);
 }
 
 /** What the run says of the contract. */
@@ -138,7 +143,7 @@ function meaningOf({ passed, untried, summary }: CheckReport): string {
 
 const NAME_WIDTH = 22;
 
-function printResult({ id, verdict, found, todo }: CheckResult): void {
+function printResult({ id, verdict, found, todo }: PromiseResult): void {
   printLine(`${verdict}  ${id.padEnd(NAME_WIDTH)}${found}`);
   if (todo !== null) printLine(`      ${''.padEnd(NAME_WIDTH)}${todo}`);
 }

@@ -21,8 +21,6 @@ export interface RailCapabilities {
     settles: 'at_once' | 'later';
   };
   transfers: {
-    /** Its response to a reference that it knows: an error, or the transfer. */
-    repeats: 'refused' | 'replayed';
     /**
      * A reference that the rail does not know this long after it was sent was never received, and may be sent again.
      * Null: its silence is never final.

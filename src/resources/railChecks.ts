@@ -1,7 +1,7 @@
 // Reports of `rail check`, each with its audit log entry in the same statement.
 import type { Sql } from '../database/pool.ts';
 import { newUuid } from '../ids.ts';
-import type { CheckReport } from '../rail/check/report.ts';
+import type { CheckReport } from '../rail/promises/report.ts';
 import { type AuditNote, audited } from './railAudit.ts';
 import type { StoredContract } from './railContracts.ts';
 

@@ -1,37 +1,34 @@
-// `rail check`, over the stand-ins: a provider as documented passes every check, and for each check there is a provider
-// that does otherwise, which the check finds.
+// `rail check`, over the fake of Monnify: a provider as documented passes every check, and for each check there is a
+// provider that does otherwise, which the check finds.
 import { describe, expect, test } from '@jest/globals';
 import type { Defect } from '../../dev/monnify/defects.ts';
 import { UNKNOWN_ACCOUNT } from '../../dev/monnify/destinations.ts';
 import type { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { FAKE_CREDENTIALS } from '../../dev/monnify/fakeCredentials.ts';
-import { NombaFake } from '../../dev/nomba/fake.ts';
 import { newUuid } from '../../src/ids.ts';
-import { type CheckOptions, createBench, MONEY_MAX } from '../../src/rail/check/bench.ts';
-import type { Verdict } from '../../src/rail/check/check.ts';
-import { CHECKS } from '../../src/rail/check/checks.ts';
-import type { CheckReport } from '../../src/rail/check/report.ts';
-import { runChecks } from '../../src/rail/check/run.ts';
 import { monnify } from '../../src/rail/monnify/provider.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
-import { nomba } from '../../src/rail/nomba/provider.ts';
-import { createNombaRail } from '../../src/rail/nomba/rail.ts';
+import type { VirtualAccount } from '../../src/rail/port.ts';
+import { createContractHarness, type HarnessOptions, MONEY_MAX } from '../../src/rail/promises/harness.ts';
+import { isOptional, type Verdict } from '../../src/rail/promises/promise.ts';
+import { CHECKS } from '../../src/rail/promises/promises.ts';
+import type { CheckReport } from '../../src/rail/promises/report.ts';
+import { runPromises } from '../../src/rail/promises/run.ts';
 import type { RailProvider } from '../../src/rail/provider.ts';
 import { BVN, ORGANISATION, startBench } from './monnify/bench.ts';
 
 const TO = { accountNumber: '1234567890', bankCode: '058' };
-const ALL: CheckOptions = {
+const ALL: HarnessOptions = {
   movesMoney: true,
   to: TO,
   bvn: BVN,
-  creditWaitMs: 60_000,
+  payer: { waitMs: 60_000, ask: () => {} },
   callbacks: () => [],
-  tell: () => {},
 };
 
 interface Change {
   defects?: Defect[];
-  options?: Partial<CheckOptions>;
+  options?: Partial<HarnessOptions>;
   prepare?: (fake: MonnifyFake) => void;
   sandbox?: boolean;
   /** Whether the rail tells its balance. */
@@ -58,9 +55,8 @@ async function run(change: Change = {}) {
     },
   };
   const payments: Promise<unknown>[] = [];
-  const tell = (line: string): void => {
-    const [, naira = '', kobo = '', accountNumber = ''] = /NGN (\d+)\.(\d\d) to (\d{10})/.exec(line) ?? [];
-    if (pays) payments.push(fake.pay(accountNumber, BigInt(naira + kobo)));
+  const ask = (amount: number, { accountNumber }: VirtualAccount): void => {
+    if (pays) payments.push(fake.pay(accountNumber, BigInt(amount)));
   };
   const contract = {
     id: newUuid(),
@@ -72,18 +68,18 @@ async function run(change: Change = {}) {
     pass(ms);
     await Promise.all([...fake.book.transfers.keys()].map((reference) => fake.advance(reference)));
   };
-  const own: CheckOptions = { ...ALL, callbacks: () => fake.events, tell, ...options };
-  const bench = createBench(provider, contract, own, { now, pause });
+  const own: HarnessOptions = { ...ALL, callbacks: () => fake.events, payer: { waitMs: 60_000, ask }, ...options };
+  const harness = createContractHarness(provider, contract, own, { now, pause });
   const told: string[] = [];
-  const report = await runChecks(CHECKS, bench, ({ id, verdict }) => told.push(`${id} ${verdict}`));
-  await Promise.all([bench.close(), ...payments]);
+  const report = await runPromises(CHECKS, harness, ({ id, verdict }) => told.push(`${id} ${verdict}`));
+  await Promise.all([harness.close(), ...payments]);
   await monnifyBench.close();
   const sent = [...fake.book.transfers.values()].reduce((sum, { amount }) => sum + amount, 0n);
   return { report, told, fake, sent };
 }
 
 const isRequired = (untried: string[]): boolean =>
-  CHECKS.some(({ id, optional }) => optional !== true && untried.includes(id));
+  CHECKS.some((promise) => !isOptional(promise) && untried.includes(promise.id));
 
 const resultOf = ({ checks }: CheckReport, id: string) => checks.find((one) => one.id === id);
 const verdictsOf = ({ checks }: CheckReport): Record<string, Verdict> =>
@@ -99,14 +95,6 @@ test('a provider as documented passes every check, at less than 200 naira', asyn
   expect(told).toEqual(report.checks.map(({ id, verdict }) => `${id} ${verdict}`));
   expect(Number(sent)).toBeLessThanOrEqual(MONEY_MAX);
   expect([...fake.book.transfers.values()].filter(({ timesPaid }) => timesPaid > 1)).toEqual([]);
-});
-
-test('the report says how long a token lives, how a repetition ended, and what came back of a narration', async () => {
-  const { report } = await run();
-  const found = (id: string): string | undefined => resultOf(report, id)?.found;
-  expect(found('auth.refresh')).toMatch(/; a token lives 60 minutes$/);
-  expect(found('transfer.repeat')).toMatch(/^the repetition was refused; after two sends NGN 50\.00 left the balance$/);
-  expect(found('transfer.narration')).toMatch(/ was paid; it came back as it was sent, of 89 characters$/);
 });
 
 test('the report has every exchange, and neither secrets nor personal data', async () => {
@@ -241,27 +229,6 @@ const CASES: Case[] = [
     defects: ['pays_again', 'no_charges'],
     found: /paid twice/,
   },
-  {
-    id: 'transfer.repeat',
-    how: 'replays where it should refuse',
-    verdict: 'WARN',
-    defects: ['replays'],
-    found: /the repetition was replayed.*declares "refused"/,
-  },
-  {
-    id: 'auth.refresh',
-    how: 'gives tokens for a minute',
-    verdict: 'WARN',
-    defects: ['short_tokens'],
-    found: /a token lives 60 s/,
-  },
-  {
-    id: 'transfer.narration',
-    how: 'cuts narrations without a word',
-    verdict: 'WARN',
-    defects: ['cuts_narrations'],
-    found: /came back as "Cafe rent for 12 muller sohne", of 30/,
-  },
   { id: 'transfer.unknown', how: 'invents statuses', defects: ['invents_transfers'], found: /has a status/ },
   {
     id: 'transfer.unknown',
@@ -310,7 +277,7 @@ describe('finds a provider that', () => {
 describe('without', () => {
   test('leave to move money, no transfer is sent, and each check says how to allow it', async () => {
     const { report, fake } = await run({
-      options: { movesMoney: false, creditWaitMs: null, bvn: null, callbacks: null },
+      options: { movesMoney: false, payer: null, bvn: null, callbacks: null },
     });
     expect(fake.book.transfers.size).toBe(0);
     expect(verdictsOf(report)).toMatchObject({
@@ -323,7 +290,7 @@ describe('without', () => {
     const skipped = report.checks.filter(({ verdict }) => verdict === 'SKIP').map(({ id }) => id);
     expect(report.untried).toEqual(skipped);
     expect(skipped).toContain('transfer.ok');
-    expect(CHECKS.filter(({ optional }) => optional).map(({ id }) => id)).toEqual(skipped);
+    expect(CHECKS.filter(isOptional).map(({ id }) => id)).toEqual(skipped);
   });
 
   test('an account of ours, name enquiry is not tried, and the run does not pass although nothing failed', async () => {
@@ -356,7 +323,7 @@ test('a run never sends more than its limit, whatever its checks do', async () =
     environment: 'live' as const,
     credentials: fake.credentials,
   };
-  const bench = createBench(monnify, contract, ALL, { now, pause: () => Promise.resolve() });
+  const harness = createContractHarness(monnify, contract, ALL, { now, pause: () => Promise.resolve() });
   const instruction = (reference: string, amount: number) => ({
     ...TO,
     organisationId: ORGANISATION,
@@ -365,47 +332,16 @@ test('a run never sends more than its limit, whatever its checks do', async () =
     accountName: null,
     narration: null,
   });
-  await bench.send(instruction('one', MONEY_MAX - 1));
-  await bench.send(instruction('one', MONEY_MAX - 1));
-  await expect(bench.send(instruction('two', 2))).rejects.toThrow(/too much money/);
+  await harness.send(instruction('one', MONEY_MAX - 1));
+  await harness.send(instruction('one', MONEY_MAX - 1));
+  await expect(harness.send(instruction('two', 2))).rejects.toThrow(/too much money/);
   expect(fake.book.transfers.size).toBe(1);
-  const poor = createBench(monnify, contract, { ...ALL, movesMoney: false }, { now, pause: () => Promise.resolve() });
+  const poor = createContractHarness(
+    monnify,
+    contract,
+    { ...ALL, movesMoney: false },
+    { now, pause: () => Promise.resolve() },
+  );
   await expect(poor.send(instruction('three', 1))).rejects.toThrow(/too much money/);
-  await Promise.all([bench.close(), poor.close(), rail.close(), close()]);
-});
-
-test('Nomba over its stand-in passes what its port can do', async () => {
-  const fake = await new NombaFake().start();
-  let at = Date.now();
-  const now = (): Date => new Date(at);
-  const provider: RailProvider = {
-    ...nomba,
-    open: ({ credentials }) => createNombaRail(credentials as typeof fake.credentials, now),
-  };
-  const contract = {
-    id: newUuid(),
-    organisationId: newUuid(),
-    environment: 'live' as const,
-    credentials: fake.credentials,
-  };
-  const pause = (ms: number): Promise<void> => {
-    at += ms;
-    for (const { status, merchantTxRef } of fake.rows)
-      if (status === 'PENDING_BILLING' && merchantTxRef !== null) fake.end(merchantTxRef, 'SUCCESS');
-    return Promise.resolve();
-  };
-  const tell = (line: string): void => {
-    const [, naira = '', kobo = '', accountNumber = ''] = /NGN (\d+)\.(\d\d) to (\d{10})/.exec(line) ?? [];
-    fake.pay(accountNumber, BigInt(naira + kobo));
-  };
-  const bench = createBench(provider, contract, { ...ALL, callbacks: () => fake.events, tell }, { now, pause });
-  const report = await runChecks(CHECKS, bench);
-  await bench.close();
-  await fake.close();
-  expect(fake.complaints).toEqual([]);
-  expect(report.checks.filter(({ verdict }) => verdict === 'FAIL')).toEqual([]);
-  expect(verdictsOf(report)).toMatchObject({ 'credit.simulated': 'PASS', 'transfer.ok': 'PASS', statement: 'PASS' });
-  expect(resultOf(report, 'auth.refresh')?.found).toMatch(/; a token lives 30 minutes$/);
-  expect(resultOf(report, 'transfer.repeat')?.found).toMatch(/^the repetition was replayed; /);
-  expect(resultOf(report, 'transfer.narration')?.found).toMatch(/ was paid; what came back of it is not told$/);
+  await Promise.all([harness.close(), poor.close(), rail.close(), close()]);
 });

@@ -1,20 +1,31 @@
 // The sandbox bank keeps every promise of the rail port.
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import { type Keyring, parseKeyring } from '../../src/keyring.ts';
-import { type RailBench, railPromises } from '../../src/rail/conformance.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
+import { createHarness, type ProviderControl, type RailHarness } from '../../src/rail/promises/harness.ts';
+import { PROMISES } from '../../src/rail/promises/promises.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import type { Behaviour } from '../../src/rail/sandbox/destinations.ts';
 import { newSessionId } from '../../src/rail/sandbox/transfers.ts';
-import { CAPABILITIES, KEYRING, newReference, startSandbox, type TestSandbox } from './sandbox.ts';
+import { findBroken, optionsOf } from './promises.ts';
+import { KEYRING, startSandbox, type TestSandbox } from './sandbox.ts';
 
 let sandbox: TestSandbox;
-let bench: RailBench;
+let harness: RailHarness;
 
 beforeAll(async () => {
   sandbox = await startSandbox();
-  bench = benchOf(sandbox);
+  const { rail, organisationId, sent } = sandbox;
+  const control = controlOf(sandbox);
+  const clock = { now: () => new Date(), pause: (ms: number) => delay(Math.min(ms, 20)) };
+  harness = createHarness(
+    { rail, organisationId, contract: null, isLive: false },
+    await optionsOf(control, () => sent),
+    clock,
+    control,
+  );
 });
 
 afterAll(async () => {
@@ -26,15 +37,11 @@ const LOSSES = { request: 'timeout_lost', response: 'timeout_delivered' } as con
 
 const OTHER_KEYRING: Keyring = parseKeyring(`other:${Buffer.alloc(32, 2).toString('base64url')}`);
 
-function benchOf({ bank, rail, organisationId, sent }: TestSandbox): RailBench {
+function controlOf({ bank, rail, organisationId }: TestSandbox): ProviderControl {
   let lastAccount = 2_000_000_000;
   const set = (accountNumber: string, behaviour: Behaviour) =>
     bank.transfers.setDestination({ organisationId, accountNumber, bankCode: null }, { name: null, behaviour });
   return {
-    rail,
-    organisationId,
-    now: () => new Date(),
-    newReference,
     newDestination: async () => {
       lastAccount += 1;
       await set(String(lastAccount), 'hold');
@@ -47,7 +54,6 @@ function benchOf({ bank, rail, organisationId, sent }: TestSandbox): RailBench {
       await bank.receiveCredit({ organisationId, sessionId, accountNumber, amount, ...sender });
       return sessionId;
     },
-    callbacks: () => sent,
     namesContract: true,
     callbackOfAnother: (secret, { reference, accountNumber }) => {
       const body = JSON.stringify({
@@ -91,6 +97,6 @@ function benchOf({ bank, rail, organisationId, sent }: TestSandbox): RailBench {
   };
 }
 
-test.each(railPromises(CAPABILITIES).map(({ title, check }) => [title, check] as const))('%s', async (_, check) => {
-  await expect(check(bench)).resolves.toBeUndefined();
+test.each(PROMISES.map((promise) => [promise.id, promise] as const))('%s', async (_, promise) => {
+  expect(await findBroken(promise, harness)).toBeNull();
 });

@@ -23,7 +23,6 @@ export const CAPABILITIES: RailCapabilities = {
   permanent: { needs: ['bvn_or_nin', 'name', 'email'] },
   credits: { listable: true, senderAccount: 'full', settles: 'later' },
   transfers: {
-    repeats: 'refused',
     unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
     sameRecipientGapMs: DUPLICATE_GUARD_MS,
     sessionId: 'callback',

@@ -14,7 +14,6 @@ export const CAPABILITIES: RailCapabilities = {
   permanent: { needs: ['name'] },
   credits: { listable: true, senderAccount: 'full', settles: 'at_once' },
   transfers: {
-    repeats: 'replayed',
     // How long a transfer may stay invisible is not documented as an end.
     unknownIsFinalAfterMs: null,
     sameRecipientGapMs: 0,

@@ -17,7 +17,6 @@ export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => 
   permanent: { needs: [] },
   credits: { listable: true, senderAccount: 'full', settles: 'at_once' },
   transfers: {
-    repeats: 'replayed',
     unknownIsFinalAfterMs: limits.unknownIsFinalAfterMs,
     sameRecipientGapMs: 0,
     sessionId: 'answer',

@@ -5,22 +5,37 @@ import { collectionEvent, signEvent } from '../../../dev/monnify/events.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/monnify/fakeCredentials.ts';
 import { newUuid, publicId } from '../../../src/ids.ts';
 import { AMOUNT_MAX } from '../../../src/money.ts';
-import { type RailBench, railPromises } from '../../../src/rail/conformance.ts';
 import { DUPLICATE_GUARD_MS } from '../../../src/rail/monnify/outcomes.ts';
-import { CAPABILITIES } from '../../../src/rail/monnify/rail.ts';
+import { monnify as provider } from '../../../src/rail/monnify/provider.ts';
+import { createMonnifyRail } from '../../../src/rail/monnify/rail.ts';
+import { createContractHarness, type ProviderControl, type RailHarness } from '../../../src/rail/promises/harness.ts';
+import { PROMISES } from '../../../src/rail/promises/promises.ts';
+import type { Credentials } from '../../../src/rail/provider.ts';
+import { findBroken, optionsOf } from '../promises.ts';
 import { type Bench, BVN, instruct, ORGANISATION, startBench } from './bench.ts';
 
 let monnify: Bench;
-let bench: RailBench;
+let harness: RailHarness & { close: () => Promise<void> };
 
 beforeAll(async () => {
   // Enough for the largest amounts, and few enough kobo for a balance that can be read.
   monnify = await startBench({ balance: 10n * BigInt(AMOUNT_MAX) });
-  bench = benchOf(monnify);
+  const { fake, now, pass } = monnify;
+  const control = controlOf(monnify);
+  const open = (credentials: Credentials) => createMonnifyRail(credentials as typeof fake.credentials, now);
+  const contract = { id: newUuid(), organisationId: ORGANISATION, environment: 'live' as const };
+  const pause = async (ms: number): Promise<void> => pass(ms);
+  harness = createContractHarness(
+    { ...provider, open: ({ credentials }) => open(credentials) },
+    { ...contract, credentials: fake.credentials },
+    await optionsOf(control, () => fake.events, BVN),
+    { now, pause },
+    control,
+  );
 });
 
 afterAll(async () => {
-  await monnify.close();
+  await Promise.all([harness.close(), monnify.close()]);
 });
 
 const SEND = 'POST /api/v2/disbursements/single';
@@ -31,18 +46,13 @@ const ENDINGS = {
   return: ['REVERSED'],
 } as const;
 
-const benchOf = ({ rail, fake, now, pass }: Bench): RailBench => ({
-  rail,
-  organisationId: ORGANISATION,
-  now,
-  newReference: () => publicId('withdrawal', newUuid()),
+const controlOf = ({ rail, fake, now, pass }: Bench): ProviderControl => ({
   newDestination: () => Promise.resolve({ accountNumber: instruct().accountNumber, bankCode: '058' }),
   noDestination: { accountNumber: UNKNOWN_ACCOUNT, bankCode: '058' },
   payIn: async (accountNumber, amount) => {
     const paid = await fake.pay(accountNumber, BigInt(amount));
     return typeof paid === 'string' ? null : paid.transactionReference;
   },
-  callbacks: () => fake.events,
   namesContract: false,
   callbackOfAnother: async (secret, { reference, accountNumber }) => {
     const credit = await fake.collect({
@@ -107,7 +117,7 @@ const benchOf = ({ rail, fake, now, pass }: Bench): RailBench => ({
   secrets: [FAKE_CREDENTIALS.secretKey, FAKE_CREDENTIALS.apiKey, 'eyJhbGciOiJSUzI1NiIs', BVN],
 });
 
-test.each(railPromises(CAPABILITIES).map(({ title, check }) => [title, check] as const))('%s', async (_, check) => {
-  await check(bench);
+test.each(PROMISES.map((promise) => [promise.id, promise] as const))('%s', async (_, promise) => {
+  expect(await findBroken(promise, harness)).toBeNull();
   expect(monnify.fake.complaints).toEqual([]);
 });

@@ -4,37 +4,36 @@ import { signedEvent } from '../../../dev/nomba/events.ts';
 import { NombaFake } from '../../../dev/nomba/fake.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
 import type { Row } from '../../../dev/nomba/views.ts';
-import { newUuid, publicId } from '../../../src/ids.ts';
+import { newUuid } from '../../../src/ids.ts';
 import { AMOUNT_MAX } from '../../../src/money.ts';
-import { type RailBench, railPromises } from '../../../src/rail/conformance.ts';
-import { CAPABILITIES, createNombaRail } from '../../../src/rail/nomba/rail.ts';
-import type { ContractRail } from '../../../src/rail/provider.ts';
+import { nomba } from '../../../src/rail/nomba/provider.ts';
+import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
+import { createContractHarness, type ProviderControl, type RailHarness } from '../../../src/rail/promises/harness.ts';
+import { PROMISES } from '../../../src/rail/promises/promises.ts';
+import type { Credentials } from '../../../src/rail/provider.ts';
+import { findBroken, optionsOf } from '../promises.ts';
 import { SIGNED_FIELDS } from './documented.ts';
 
 const SEND = 'POST /v2/transfers/bank';
 
 let fake: NombaFake;
-let rail: ContractRail;
-let bench: RailBench;
+let harness: RailHarness & { close: () => Promise<void> };
 
 beforeAll(async () => {
-  const now = (): Date => new Date('2026-11-22T09:30:00Z');
+  let at = Date.parse('2026-11-22T09:30:00Z');
+  const now = (): Date => new Date(at);
   // Enough for the largest amounts, and few enough kobo for a balance that can be read.
   fake = await new NombaFake(now, 10n * BigInt(AMOUNT_MAX)).start();
-  rail = createNombaRail(fake.credentials, now);
+  const open = (credentials: Credentials) => createNombaRail(credentials as typeof fake.credentials, now);
+  const rail = open(fake.credentials);
   let lastAccount = 1_300_000_000;
-  bench = {
-    rail,
-    organisationId: newUuid(),
-    now,
-    newReference: () => publicId('withdrawal', newUuid()),
+  const control: ProviderControl = {
     newDestination: () => {
       lastAccount += 1;
       return Promise.resolve({ accountNumber: String(lastAccount), bankCode: '058' });
     },
     noDestination: { accountNumber: '8000000006', bankCode: '058' },
     payIn: (accountNumber, amount) => Promise.resolve(fake.pay(accountNumber, BigInt(amount))),
-    callbacks: () => fake.events,
     signedFields: SIGNED_FIELDS,
     namesContract: false,
     callbackOfAnother: (secret, { reference, accountNumber }) => {
@@ -94,14 +93,24 @@ beforeAll(async () => {
     timesPaid: (reference) => Promise.resolve(fake.transferOf(reference)?.timesPaid ?? 0),
     secrets: [FAKE_CREDENTIALS.clientSecret, FAKE_CREDENTIALS.signatureKey, 'eyJhbGciOiJIUzI1NiIs'],
   };
+  const pause = async (ms: number): Promise<void> => {
+    at += ms;
+  };
+  harness = createContractHarness(
+    { ...nomba, open: ({ credentials }) => open(credentials) },
+    { id: newUuid(), organisationId: newUuid(), environment: 'live', credentials: fake.credentials },
+    await optionsOf(control, () => fake.events),
+    { now, pause },
+    control,
+  );
 });
 
 afterAll(async () => {
-  await rail.close();
+  await harness.close();
   await fake.close();
 });
 
-test.each(railPromises(CAPABILITIES).map(({ title, check }) => [title, check] as const))('%s', async (_, check) => {
-  await check(bench);
+test.each(PROMISES.map((promise) => [promise.id, promise] as const))('%s', async (_, promise) => {
+  expect(await findBroken(promise, harness)).toBeNull();
   expect(fake.complaints).toEqual([]);
 });

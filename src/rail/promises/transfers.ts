@@ -1,14 +1,10 @@
-// Checks of transfers. They move money, of which together no more than 200 naira, to an account of the operator's own.
-
-import type { Kobo } from '../../money.ts';
-import { nairaText } from '../../money.ts';
+// Promises about transfers that a real provider can be tried with. They move money, of which together no more than 200
+// naira, to an account of the operator's own.
+import { type Kobo, nairaText } from '../../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
-import { narrationOf, safeWords } from '../texts.ts';
-import type { CheckBench, FirstSend } from './bench.ts';
-import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
-import { NO_DESTINATION } from './reading.ts';
-import { narrationReturned, repetitionOf } from './unmappedFields.ts';
+import type { FirstSend, RailHarness } from './harness.ts';
+import { type Finding, fail, pass, type RailPromise, skip, warn } from './promise.ts';
 
 /** Different, so that the guard of a provider against duplicates does not take one for another. */
 const AMOUNTS = { ok: 4_000, kobo: 4_037, narration: 4_100, twin: 3_900 };
@@ -20,8 +16,8 @@ const POLL_EVERY_MS = 1_000;
 const ENDS_WITHIN_MS = 600_000;
 const BALANCE_DUE_AFTER_MS = 2_000;
 
-function instruct(bench: CheckBench, amount: Kobo, narration = 'Rail check'): TransferInstruction {
-  const { rail, organisationId, newReference, to } = bench;
+function instruct(harness: RailHarness, amount: Kobo, narration = 'Rail check'): TransferInstruction {
+  const { rail, organisationId, newReference, to } = harness;
   if (to === null) throw new Error('a transfer needs an account');
   const { minAmount } = rail.capabilities.transfers;
   return {
@@ -34,24 +30,15 @@ function instruct(bench: CheckBench, amount: Kobo, narration = 'Rail check'): Tr
   };
 }
 
-/** Why no transfer is tried; null: one is. */
-function reasonToSkip({ to, movesMoney, isLive }: CheckBench): Finding | null {
-  if (to === null) return NO_DESTINATION;
-  if (movesMoney) return null;
-  return skip(
-    'no money was to be moved',
-    isLive ? 'Allow it: --live --yes-move-money.' : 'Allow it: --yes-move-money.',
-  );
-}
-
 /** Reads the status until the transfer has ended, or waits for an approval, or time is up. */
 async function follow(
-  { rail, organisationId, now, pause, limit, facts }: CheckBench,
+  { rail, organisationId, now, pause, limit, facts, control }: RailHarness,
   instruction: TransferInstruction,
   onStatus: (report: TransferReport) => void = () => {},
 ): Promise<TransferReport | null> {
   const { reference } = instruction;
   const endsAt = now().getTime() + ENDS_WITHIN_MS;
+  let isEnded = control === null;
   for (let last: TransferReport | null = null; ; ) {
     const report = await rail.transferStatus({ organisationId, reference }, limit());
     if (report !== null) onStatus(report);
@@ -59,6 +46,8 @@ async function follow(
     if (last?.status === 'completed') facts.paid.push(instruction);
     const isOver = last !== null && (last.status !== 'processing' || last.awaitsApproval === true);
     if (isOver || now().getTime() >= endsAt) return last;
+    if (!isEnded) await control?.end(reference, 'complete');
+    isEnded = true;
     await pause(POLL_EVERY_MS);
   }
 }
@@ -78,22 +67,18 @@ function endOf(last: TransferReport | null): Finding | null {
   );
 }
 
-async function ok(bench: CheckBench): Promise<Finding> {
-  const skipped = reasonToSkip(bench);
-  if (skipped !== null) return skipped;
-  const { rail, organisationId, now, limit, facts, exchanges } = bench;
-  const instruction = instruct(bench, AMOUNTS.ok);
+async function ok(harness: RailHarness): Promise<Finding> {
+  const { rail, organisationId, now, limit, facts } = harness;
+  const instruction = instruct(harness, AMOUNTS.ok);
   const balanceBefore = rail.capabilities.transfers.balance ? await rail.balance({ organisationId }, limit()) : null;
   const sentAt = now().getTime();
-  const start = exchanges.length;
-  const sent = await bench.send(instruction).catch((error: unknown) => error as Error);
-  const made = exchanges.slice(start);
-  const first: FirstSend = { instruction, balanceBefore, exchanges: made, sent, last: null, visibleAfterMs: null };
+  const sent = await harness.send(instruction).catch((error: unknown) => error as Error);
+  const first: FirstSend = { instruction, balanceBefore, sent, last: null, visibleAfterMs: null };
   facts.firstSend = first;
   // Without a legible response it may have been sent: its status tells.
   if (sent instanceof Error && !(sent instanceof RailUnavailableError)) throw sent;
   const words: string[] = sent instanceof Error ? [] : [sent.status];
-  first.last = await follow(bench, instruction, ({ status }) => {
+  first.last = await follow(harness, instruction, ({ status }) => {
     first.visibleAfterMs ??= now().getTime() - sentAt;
     if (words.at(-1) !== status) words.push(status);
   });
@@ -111,7 +96,7 @@ async function ok(bench: CheckBench): Promise<Finding> {
 
 const NOT_SENT = skip('no transfer was sent', 'See transfer.ok.');
 
-async function otp({ facts: { firstSend } }: CheckBench): Promise<Finding> {
+async function otp({ facts: { firstSend } }: RailHarness): Promise<Finding> {
   const { sent, last } = firstSend ?? {};
   const report = last ?? (sent instanceof Error ? null : sent);
   if (report === null || report === undefined) return await Promise.resolve(NOT_SENT);
@@ -123,7 +108,7 @@ async function otp({ facts: { firstSend } }: CheckBench): Promise<Finding> {
     : pass('transfers need no approval');
 }
 
-async function ip({ facts: { firstSend } }: CheckBench): Promise<Finding> {
+async function ip({ facts: { firstSend } }: RailHarness): Promise<Finding> {
   if (firstSend === null) return await Promise.resolve(NOT_SENT);
   const { sent } = firstSend;
   if (!(sent instanceof RailNotReadyError)) return pass('transfers are accepted from this machine');
@@ -134,29 +119,21 @@ async function ip({ facts: { firstSend } }: CheckBench): Promise<Finding> {
   );
 }
 
-async function repeat(bench: CheckBench): Promise<Finding> {
-  const { rail, organisationId, limit, pause, facts, exchanges } = bench;
+async function repeat(harness: RailHarness): Promise<Finding> {
+  const { rail, organisationId, limit, pause, facts } = harness;
   if (facts.firstSend === null) return NOT_SENT;
   const { instruction, balanceBefore, last } = facts.firstSend;
-  const start = exchanges.length;
-  await bench.send(instruction);
-  const repetition = repetitionOf(facts.firstSend.exchanges, exchanges.slice(start));
-  const how = repetition === null ? 'the repetition was answered' : `the repetition was ${repetition}`;
+  await harness.send(instruction);
   await pause(BALANCE_DUE_AFTER_MS);
   const after = await rail.balance({ organisationId }, limit());
-  const payments =
-    balanceBefore === null || after === null
-      ? pass(`${how}; the statement tells whether it was paid once`)
-      : paidOnce(how, balanceBefore.available - after.available, instruction.amount, last?.charge ?? null);
-  const { repeats } = rail.capabilities.transfers;
-  if (payments.verdict === 'PASS' && repetition !== null && repetition !== repeats)
-    return warn(`${how}, where the adapter declares "${repeats}"`, 'Report this with the stored exchanges.');
-  return payments;
+  if (balanceBefore === null || after === null)
+    return pass('the repetition was answered; the statement tells whether it was paid once');
+  return paidOnce(balanceBefore.available - after.available, instruction.amount, last?.charge ?? null);
 }
 
 /** What left the balance after two sends of one reference. A charge that is not told is less than the amount. */
-function paidOnce(how: string, moved: Kobo, amount: Kobo, charge: Kobo | null): Finding {
-  const text = `${how}; after two sends ${nairaText(moved)} left the balance`;
+function paidOnce(moved: Kobo, amount: Kobo, charge: Kobo | null): Finding {
+  const text = `after two sends ${nairaText(moved)} left the balance`;
   if (moved === amount + (charge ?? 0)) return pass(text);
   if (moved >= 2 * amount)
     return fail(
@@ -171,7 +148,7 @@ function paidOnce(how: string, moved: Kobo, amount: Kobo, charge: Kobo | null): 
       );
 }
 
-async function unknown({ rail, organisationId, newReference, limit, facts }: CheckBench): Promise<Finding> {
+async function unknown({ rail, organisationId, newReference, limit, facts }: RailHarness): Promise<Finding> {
   const report = await rail.transferStatus({ organisationId, reference: newReference() }, limit());
   if (report !== null)
     return fail('a reference that was never sent has a status', 'Report this with the stored exchanges.');
@@ -190,14 +167,14 @@ async function unknown({ rail, organisationId, newReference, limit, facts }: Che
 
 /** Sends a transfer that only differs in what is checked. */
 async function sendLike(
-  bench: CheckBench,
+  harness: RailHarness,
   amount: Kobo,
   narration: string | undefined,
   what: string,
 ): Promise<Finding> {
-  const instruction = instruct(bench, amount, narration);
-  await bench.send(instruction);
-  const last = await follow(bench, instruction);
+  const instruction = instruct(harness, amount, narration);
+  await harness.send(instruction);
+  const last = await follow(harness, instruction);
   const end = endOf(last);
   if (end !== null) return end;
   return last?.amount === instruction.amount
@@ -205,32 +182,16 @@ async function sendLike(
     : warn(`${what} was paid, and its amount is not told`, 'The statement tells it.');
 }
 
-/** A narration is for people, so another one is no fault; but its writers should know. */
-async function narration(bench: CheckBench): Promise<Finding> {
-  const start = bench.exchanges.length;
-  const what = 'a narration of 100 characters with quotes and accents';
-  const finding = await sendLike(bench, AMOUNTS.narration, NARRATION, what);
-  if (finding.verdict !== 'PASS') return finding;
-  const returned = narrationReturned(bench.exchanges.slice(start));
-  if (returned === null) return pass(`${finding.found}; what came back of it is not told`);
-  if (returned === narrationOf(NARRATION, ''))
-    return pass(`${finding.found}; it came back as it was sent, of ${returned.length} characters`);
-  return warn(
-    `${finding.found}; it came back as "${safeWords(returned)}", of ${returned.length} characters`,
-    'Tell those who write narrations what is left of them.',
-  );
-}
-
-async function twin(bench: CheckBench): Promise<Finding> {
-  const { rail, pause } = bench;
-  const [first, second] = [instruct(bench, AMOUNTS.twin), instruct(bench, AMOUNTS.twin)];
+async function twin(harness: RailHarness): Promise<Finding> {
+  const { rail, pause } = harness;
+  const [first, second] = [instruct(harness, AMOUNTS.twin), instruct(harness, AMOUNTS.twin)];
   const gapMs = rail.capabilities.transfers.sameRecipientGapMs;
-  await bench.send(first);
+  await harness.send(first);
   await pause(1_000);
-  const sent = await bench.send(second).catch((error: unknown) => error as Error);
-  await follow(bench, first);
+  const sent = await harness.send(second).catch((error: unknown) => error as Error);
+  await follow(harness, first);
   if (!(sent instanceof Error)) {
-    await follow(bench, second);
+    await follow(harness, second);
     return gapMs === 0
       ? pass('two equal transfers to one account were accepted')
       : warn('two equal transfers to one account were accepted, where a guard is expected', 'Nothing: it may be off.');
@@ -249,23 +210,24 @@ async function twin(bench: CheckBench): Promise<Finding> {
   throw sent;
 }
 
-export const transferChecks: readonly RailCheck[] = [
-  { id: 'transfer.ok', after: ['resolve.ok', 'balance'], optional: true, run: ok },
-  { id: 'transfer.otp', after: ['resolve.ok'], optional: true, run: otp },
-  { id: 'transfer.ip', after: ['resolve.ok'], optional: true, run: ip },
-  { id: 'transfer.repeat', after: ['transfer.ok'], optional: true, run: repeat },
-  { id: 'transfer.unknown', after: ['auth.login'], run: unknown },
+export const transferPromises: readonly RailPromise[] = [
+  { id: 'transfer.ok', needs: ['account', 'money'], after: ['resolve.ok', 'balance'], run: ok },
+  { id: 'transfer.otp', needs: ['account', 'money'], after: ['resolve.ok'], run: otp },
+  { id: 'transfer.ip', needs: ['account', 'money'], after: ['resolve.ok'], run: ip },
+  { id: 'transfer.repeat', needs: ['account', 'money'], after: ['transfer.ok'], run: repeat },
+  { id: 'transfer.unknown', needs: [], after: ['auth.login'], run: unknown },
   {
     id: 'transfer.kobo',
+    needs: ['account', 'money'],
     after: ['transfer.ok'],
-    optional: true,
-    run: (bench) => sendLike(bench, AMOUNTS.kobo, undefined, 'an amount with kobo'),
+    run: (harness) => sendLike(harness, AMOUNTS.kobo, undefined, 'an amount with kobo'),
   },
   {
     id: 'transfer.narration',
+    needs: ['account', 'money'],
     after: ['transfer.ok'],
-    optional: true,
-    run: narration,
+    run: (harness) =>
+      sendLike(harness, AMOUNTS.narration, NARRATION, 'a narration of 100 characters with quotes and accents'),
   },
-  { id: 'transfer.twin', after: ['transfer.ok'], optional: true, run: twin },
+  { id: 'transfer.twin', needs: ['account', 'money'], after: ['transfer.ok'], run: twin },
 ];

@@ -1,8 +1,8 @@
 // The report of a run, as it is stored: what each check found, and each exchange with the provider without the values.
 import type { Exchange } from '../exchanges.ts';
 import { safeWords } from '../texts.ts';
-import type { CheckBench } from './bench.ts';
-import { type CheckResult, VERDICTS, type Verdict } from './check.ts';
+import type { RailHarness } from './harness.ts';
+import { type PromiseResult, VERDICTS, type Verdict } from './promise.ts';
 import { shapeOf } from './shape.ts';
 
 /** More exchanges than these are left out: a run makes some two hundred. */
@@ -19,23 +19,22 @@ export interface CheckReport {
   /** The checks that were not tried, although the rail offers what they try: what a pass does not prove. */
   untried: string[];
   summary: Record<Verdict, number>;
-  checks: CheckResult[];
+  checks: PromiseResult[];
   exchanges: (Pick<Exchange, 'method' | 'route' | 'status' | 'ms'> & { check: string; shape: unknown })[];
 }
 
 export function reportOf(
-  bench: Pick<CheckBench, 'provider' | 'isLive' | 'startedAt' | 'now' | 'exchanges'>,
-  results: readonly CheckResult[],
+  { contract, isLive, startedAt, now, exchanges }: RailHarness,
+  results: readonly PromiseResult[],
   exchanged: readonly { check: string; from: number }[],
   required: readonly string[],
 ): CheckReport {
-  const { provider, isLive, startedAt, now, exchanges } = bench;
   const countOf = (verdict: Verdict): number => results.filter((one) => one.verdict === verdict).length;
   const untried = results.filter(({ verdict, todo }) => verdict === 'SKIP' && todo !== null).map(({ id }) => id);
   const counts = VERDICTS.map((verdict) => [verdict, countOf(verdict)] as const);
   return {
-    provider: provider.name,
-    adapterVersion: provider.version,
+    provider: contract?.provider.name ?? '',
+    adapterVersion: contract?.provider.version ?? '',
     isLive,
     startedAt: startedAt.toISOString(),
     endedAt: now().toISOString(),
@@ -55,12 +54,9 @@ export function reportOf(
 }
 
 /** Adapters leave secrets out of what they throw; this is the second lock. */
-export function withoutSecrets(
-  { provider, credentials }: Pick<CheckBench, 'provider' | 'credentials'>,
-  text: string,
-): string {
-  const secrets = Object.entries(provider.credentials.shape).flatMap(
-    ([name, field]) => (field.meta()?.secret === false ? [] : credentials[name] || []), // one that is optional may be empty
+export function withoutSecrets({ contract }: RailHarness, text: string): string {
+  const secrets = Object.entries(contract?.provider.credentials.shape ?? {}).flatMap(
+    ([name, field]) => (field.meta()?.secret === false ? [] : contract?.credentials[name] || []), // an optional one may be empty
   );
   return secrets.reduce((words, secret) => words.replaceAll(secret, '***'), safeWords(text) ?? '');
 }

@@ -1,8 +1,8 @@
-// Checks that only read: clock, banks, name enquiry, balance, and the limit of calls.
+// Promises that are only read: clock, banks, name enquiry, balance, and the limit of calls.
 import { nairaText } from '../../money.ts';
 import { RailNotReadyError } from '../errors.ts';
-import { type CheckBench, MONEY_MAX } from './bench.ts';
-import { type Finding, fail, pass, type RailCheck, skip, warn } from './check.ts';
+import { MONEY_MAX, type RailHarness } from './harness.ts';
+import { type Finding, fail, pass, type RailPromise, warn } from './promise.ts';
 
 const CLOCKS_MAX_MS = 30_000;
 const BANKS_MIN = 20;
@@ -13,9 +13,7 @@ const NO_ACCOUNT = '0000000000';
 const NO_BANK = '998';
 const BURST = 20;
 
-export const NO_DESTINATION = skip('no account was named', 'Name one of your own: --to NUMBER --bank CODE.');
-
-async function clock({ exchanges }: CheckBench): Promise<Finding> {
+async function clock({ exchanges }: RailHarness): Promise<Finding> {
   const told = exchanges.filter(({ date }) => date !== null).at(-1);
   if (told?.date === undefined || told.date === null)
     return warn('no response told the time', 'Keep the clocks of your machines synchronised (NTP).');
@@ -28,7 +26,7 @@ async function clock({ exchanges }: CheckBench): Promise<Finding> {
   );
 }
 
-async function banks({ rail }: CheckBench): Promise<Finding> {
+async function banks({ rail }: RailHarness): Promise<Finding> {
   const list = await rail.banks();
   const codes = list.map(({ code }) => code);
   const nipCodes = list.flatMap(({ nipCode }) => nipCode ?? []);
@@ -44,9 +42,8 @@ async function banks({ rail }: CheckBench): Promise<Finding> {
   return pass(`${list.length} banks, ${nipCodes.length} of them with a NIP code`);
 }
 
-async function resolveOk({ rail, organisationId, to, limit }: CheckBench): Promise<Finding> {
-  if (to === null) return NO_DESTINATION;
-  const found = await rail.resolveAccount({ organisationId, ...to }, limit());
+async function resolveOk({ rail, organisationId, to, limit }: RailHarness): Promise<Finding> {
+  const found = to && (await rail.resolveAccount({ organisationId, ...to }, limit()));
   return found === null
     ? fail('name enquiry finds no such account', 'Correct --to and --bank.')
     : pass('the account has a holder');
@@ -54,12 +51,12 @@ async function resolveOk({ rail, organisationId, to, limit }: CheckBench): Promi
 
 /** Where the enquiry must find nothing. */
 async function resolveNothing(
-  bench: CheckBench,
+  harness: RailHarness,
   what: string,
   accountNumber: string,
   bankCode: string,
 ): Promise<Finding> {
-  const { rail, organisationId, isLive, limit } = bench;
+  const { rail, organisationId, isLive, limit } = harness;
   const found = await rail.resolveAccount({ organisationId, accountNumber, bankCode }, limit());
   if (found === null) return pass(`${what} is reported as one that does not exist`);
   const text = `${what} has a holder`;
@@ -68,18 +65,18 @@ async function resolveNothing(
     : warn(text, 'Expect this of a sandbox only.');
 }
 
-const resolveUnknown = async (bench: CheckBench): Promise<Finding> =>
+const resolveUnknown = async (harness: RailHarness): Promise<Finding> =>
   resolveNothing(
-    bench,
+    harness,
     'an account number that no bank issues',
-    NO_ACCOUNT,
-    bench.to?.bankCode ?? LARGE_BANKS[0] ?? '',
+    harness.control?.noDestination.accountNumber ?? NO_ACCOUNT,
+    harness.control?.noDestination.bankCode ?? harness.to?.bankCode ?? LARGE_BANKS[0] ?? '',
   );
 
-const resolveUnknownBank = async (bench: CheckBench): Promise<Finding> =>
-  resolveNothing(bench, 'an account at an unknown bank', bench.to?.accountNumber ?? NO_ACCOUNT, NO_BANK);
+const resolveUnknownBank = async (harness: RailHarness): Promise<Finding> =>
+  resolveNothing(harness, 'an account at an unknown bank', harness.to?.accountNumber ?? NO_ACCOUNT, NO_BANK);
 
-async function balance({ rail, organisationId, movesMoney, limit }: CheckBench): Promise<Finding> {
+async function balance({ rail, organisationId, movesMoney, limit }: RailHarness): Promise<Finding> {
   if (!rail.capabilities.transfers.balance)
     return warn('the rail does not tell its balance', 'Watch it at the provider: transfers wait when it is too low.');
   const told = await rail.balance({ organisationId }, limit());
@@ -90,8 +87,8 @@ async function balance({ rail, organisationId, movesMoney, limit }: CheckBench):
 }
 
 /** What the rail does with a burst. A call that is rate limited waits, so this fails on unclear responses only. */
-async function limits({ rail, organisationId, to, limit }: CheckBench): Promise<Finding> {
-  if (to === null) return NO_DESTINATION;
+async function limits({ rail, organisationId, to, limit }: RailHarness): Promise<Finding> {
+  if (to === null) return fail('no account was named', 'Name one.');
   const calls = Array.from({ length: BURST }, () => rail.resolveAccount({ organisationId, ...to }, limit()));
   const ends = await Promise.allSettled(calls);
   const errors = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));
@@ -109,14 +106,16 @@ async function limits({ rail, organisationId, to, limit }: CheckBench): Promise<
       );
 }
 
-export const readingChecks: readonly RailCheck[] = [
-  { id: 'clock', after: ['auth.login'], run: clock },
-  { id: 'banks', after: ['auth.login'], run: banks },
-  { id: 'resolve.ok', after: ['auth.login'], run: resolveOk },
-  { id: 'resolve.unknown', after: ['auth.login'], run: resolveUnknown },
-  { id: 'resolve.unknown_bank', after: ['auth.login'], run: resolveUnknownBank },
-  { id: 'balance', after: ['auth.login'], run: balance },
+export const readingPromises: readonly RailPromise[] = [
+  { id: 'clock', needs: ['contract'], after: ['auth.login'], run: clock },
+  { id: 'banks', needs: [], after: ['auth.login'], run: banks },
+  { id: 'resolve.ok', needs: ['account'], after: ['auth.login'], run: resolveOk },
+  { id: 'resolve.unknown', needs: [], after: ['auth.login'], run: resolveUnknown },
+  { id: 'resolve.unknown_bank', needs: [], after: ['auth.login'], run: resolveUnknownBank },
+  { id: 'balance', needs: [], after: ['auth.login'], run: balance },
 ];
 
 /** Last, because it may use up the calls of the minute. */
-export const limitChecks: readonly RailCheck[] = [{ id: 'limits', after: ['resolve.ok'], run: limits }];
+export const limitPromises: readonly RailPromise[] = [
+  { id: 'limits', needs: ['account'], after: ['resolve.ok'], run: limits },
+];

@@ -1,0 +1,61 @@
+// Promises about credentials and tokens.
+import { RailNotReadyError } from '../errors.ts';
+import type { Credentials } from '../provider.ts';
+import type { HarnessContract, RailHarness } from './harness.ts';
+import { type Finding, fail, notOffered, pass, type RailPromise } from './promise.ts';
+
+/** The credentials with another secret; null: the adapter does not declare which field proves who we are. */
+function withWrongSecret({ provider, credentials }: HarnessContract): Credentials | null {
+  const [name] = Object.entries(provider.credentials.shape).find(([, field]) => field.meta()?.proves === true) ?? [];
+  const secret = credentials[name ?? ''];
+  if (name === undefined || secret === undefined) return null;
+  return { ...credentials, [name]: secret.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x')) };
+}
+
+async function login({ rail }: RailHarness): Promise<Finding> {
+  await rail.banks();
+  return pass('the credentials are accepted');
+}
+
+async function wrongSecret({ contract }: RailHarness): Promise<Finding> {
+  const wrong = contract && withWrongSecret(contract);
+  if (wrong === null) return notOffered('the adapter does not tell which field is the secret');
+  const outcome = await contract
+    ?.openRail(wrong)
+    .banks()
+    .then(
+      () => null,
+      (error: unknown) => error,
+    );
+  if (outcome instanceof RailNotReadyError && outcome.why === 'unauthorised')
+    return pass('a wrong secret is distinguished from an outage');
+  if (outcome === null)
+    return fail(
+      'a wrong secret is accepted',
+      'Ask the provider: anybody who knows the rest of the credentials can use them.',
+    );
+  return fail(
+    'a wrong secret looks like an outage',
+    'Report this with the stored exchanges: flows would wait for the provider instead of asking for new credentials.',
+  );
+}
+
+/** Each process of the service has a token of its own. */
+async function refresh(harness: RailHarness): Promise<Finding> {
+  const { rail, contract, organisationId, newReference, exchanges, limit } = harness;
+  await contract?.openRail().banks();
+  const before = exchanges.length;
+  await rail.transferStatus({ organisationId, reference: newReference() }, limit());
+  return exchanges.slice(before).some(({ status }) => status === 401)
+    ? fail(
+        'a second login ended the token of the first',
+        'Report this with the stored exchanges: processes would end the tokens of each other.',
+      )
+    : pass('two tokens are valid at the same time, as two processes need');
+}
+
+export const authPromises: readonly RailPromise[] = [
+  { id: 'auth.login', needs: [], after: [], run: login },
+  { id: 'auth.wrong_secret', needs: ['contract'], after: ['auth.login'], run: wrongSecret },
+  { id: 'auth.refresh', needs: ['contract'], after: ['auth.login'], run: refresh },
+];

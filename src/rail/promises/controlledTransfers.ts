@@ -1,0 +1,142 @@
+// Promises about transfers that a fake puts to the test: a reference is paid at most once, whatever is lost, and a
+// status is never guessed.
+import assert from 'node:assert/strict';
+import { AMOUNT_MAX } from '../../money.ts';
+import type { NotReadyCause } from '../errors.ts';
+import type { TransferInstruction, TransferReport } from '../port.ts';
+import { type ControlledHarness, fails, failsFor, statusOf, underControl, until, untilStatus } from './control.ts';
+import type { RailPromise } from './promise.ts';
+import { instruct } from './requests.ts';
+
+/** What a report tells of the transfer is what the instruction says. */
+function assertAbout(report: TransferReport, instruction: TransferInstruction): void {
+  assert.equal(report.reference, instruction.reference);
+  if (report.amount !== null) assert.equal(report.amount, instruction.amount);
+  if (report.accountNumber !== null) assert.equal(report.accountNumber, instruction.accountNumber);
+  if (report.bankCode !== null) assert.equal(report.bankCode, instruction.bankCode);
+}
+
+async function send({ rail }: ControlledHarness, instruction: TransferInstruction): Promise<TransferReport> {
+  const report = await rail.sendTransfer(instruction);
+  assertAbout(report, instruction);
+  return report;
+}
+
+/** The receiving bank takes the transfer, and it was paid once. */
+async function assertPaidOnce(harness: ControlledHarness, instruction: TransferInstruction): Promise<void> {
+  await harness.control.end(instruction.reference, 'complete');
+  assertAbout(await untilStatus(harness, instruction.reference, 'completed'), instruction);
+  assert.equal(await harness.control.timesPaid(instruction.reference), 1);
+}
+
+async function assertNotSent(harness: ControlledHarness, { reference }: TransferInstruction): Promise<void> {
+  assert.equal(await statusOf(harness, reference), null);
+  assert.equal(await harness.control.timesPaid(reference), 0);
+}
+
+const lost = (what: 'request' | 'response'): RailPromise =>
+  underControl(
+    `transfer.lost_${what}`,
+    `a send whose ${what} was lost is unknown, and is paid once when it is sent again`,
+    async (harness) => {
+      const instruction = await instruct(harness);
+      await fails(harness, 'RailUnavailableError', harness.control.sendLosing(what, instruction));
+      const known = await statusOf(harness, instruction.reference);
+      if (what === 'request') assert.equal(known, null);
+      else assert.ok(known !== null, 'the rail knows a transfer that it accepted');
+      // Elsewhere, if it is unknown: the loss may belong to the account.
+      const again = known === null ? { ...instruction, ...(await harness.control.newDestination()) } : instruction;
+      await send(harness, again);
+      await assertPaidOnce(harness, again);
+    },
+  );
+
+export const controlledTransferPromises: readonly RailPromise[] = [
+  underControl(
+    'transfer.repeated',
+    'sending a reference again makes no second transfer, while it is in progress and after it was paid',
+    async (harness) => {
+      const instruction = await instruct(harness);
+      for (let time = 0; time < 3; time += 1) await send(harness, instruction);
+      await assertPaidOnce(harness, instruction);
+      assert.equal((await send(harness, instruction)).status, 'completed');
+      assert.equal(await harness.control.timesPaid(instruction.reference), 1);
+    },
+  ),
+  underControl('transfer.at_once', 'five sends of one reference at the same time are one transfer', async (harness) => {
+    const instruction = await instruct(harness);
+    const sends = Array.from({ length: 5 }, () => harness.rail.sendTransfer(instruction));
+    assert.ok((await Promise.allSettled(sends)).some(({ status }) => status === 'fulfilled'));
+    await assertPaidOnce(harness, instruction);
+  }),
+  lost('request'),
+  lost('response'),
+  underControl(
+    'transfer.not_ready',
+    'a send that the rail is not ready for has no effect, and the same reference is paid once when it is',
+    async (harness) => {
+      const sends = Object.entries(harness.control.sendNotReady);
+      assert.ok(sends.length > 0, 'the provider has a cause for which it does not accept a transfer');
+      for (const [cause, sendInVain] of sends) {
+        const instruction = await instruct(harness);
+        await failsFor(harness, cause as NotReadyCause, sendInVain(instruction));
+        await assertNotSent(harness, instruction);
+        await send(harness, instruction);
+        await assertPaidOnce(harness, instruction);
+      }
+    },
+  ),
+  underControl('transfer.aborted', 'an aborted call sends nothing, and throws the reason', async (harness) => {
+    const instruction = await instruct(harness);
+    const reason = new Error('the attempt is over');
+    const call = harness.rail.sendTransfer(instruction, AbortSignal.abort(reason));
+    await assert.rejects(call, (error) => error === reason);
+    await assertNotSent(harness, instruction);
+  }),
+  underControl(
+    'transfer.refused',
+    'a transfer that the receiving bank refuses has failed or is returned, with a reason, and was not paid',
+    async (harness) => {
+      const instruction = await instruct(harness);
+      await send(harness, instruction);
+      await harness.control.end(instruction.reference, 'fail');
+      const report = await until(harness, `${instruction.reference} to end`, async () => {
+        const found = await statusOf(harness, instruction.reference);
+        return found?.status !== 'processing' && found;
+      });
+      // A provider that has one word for both reports `returned`, which is true of the money.
+      assert.ok(report.status === 'failed' || report.status === 'returned', `it is ${report.status}`);
+      assert.ok(report.reason !== null && report.reason !== '');
+      assert.equal(await harness.control.timesPaid(instruction.reference), 0);
+      assert.equal((await send(harness, instruction)).status, report.status);
+    },
+  ),
+  underControl('transfer.returned', 'a transfer that comes back after it was paid is returned', async (harness) => {
+    const instruction = await instruct(harness);
+    await send(harness, instruction);
+    await assertPaidOnce(harness, instruction);
+    await harness.control.end(instruction.reference, 'return');
+    assertAbout(await untilStatus(harness, instruction.reference, 'returned'), instruction);
+    assert.equal((await send(harness, instruction)).status, 'returned');
+    assert.equal(await harness.control.timesPaid(instruction.reference), 1);
+  }),
+  underControl(
+    'transfer.amounts',
+    'amounts up to the largest of the API, and narrations of any kind, arrive',
+    async (harness) => {
+      const narrations = [null, '', 'Rent', 'Café – “rent” for #12 (müller & söhne)', 'x'.repeat(100), '\n\t'];
+      const { minAmount, maxAmount } = harness.rail.capabilities.transfers;
+      const largest = Math.min(AMOUNT_MAX, maxAmount ?? AMOUNT_MAX);
+      const amounts = [minAmount, 99, 100, 101, 100_010, 99_999_999, largest - 1, largest];
+      for (const [index, asked] of amounts.entries()) {
+        const amount = Math.max(asked, minAmount);
+        const instruction = await instruct(harness, { amount, narration: narrations[index] ?? null });
+        await send(harness, instruction);
+        // Some responses have no amount.
+        const known = await untilStatus(harness, instruction.reference, 'processing', 'completed');
+        assert.equal(known.amount, amount);
+        await harness.control.end(instruction.reference, 'fail'); // the money is back
+      }
+    },
+  ),
+];

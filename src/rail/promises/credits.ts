@@ -1,0 +1,220 @@
+// Promises about credits: somebody pays into account numbers, and the rail lists and confirms what arrived.
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { AMOUNT_MAX, type Kobo } from '../../money.ts';
+import type { RailCapabilities } from '../capabilities.ts';
+import type { AccountRequest, InboundCreditReport, RailCallback, VirtualAccount } from '../port.ts';
+import { type ControlledHarness, underControl, until } from './control.ts';
+import type { RailHarness } from './harness.ts';
+import { type Finding, fail, pass, type RailPromise, warn } from './promise.ts';
+import { accountRequest, amountOf, KINDS, type Kind, openedAs, withoutKind } from './requests.ts';
+
+const SMALL: Kobo = 3_000;
+const APART: Kobo = 100;
+const POLL_EVERY_MS = 5_000;
+/** After the exact amount arrived, the others, which were paid before it, have this long. */
+const OTHERS_DUE_AFTER_MS = 30_000;
+
+/** The credits of a period. */
+async function listCredits(
+  { rail, organisationId, limit }: RailHarness,
+  period: { from: Date; to: Date },
+): Promise<InboundCreditReport[]> {
+  const credits: InboundCreditReport[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const page = await rail.listInboundCredits({ organisationId, ...period, cursor }, limit());
+    credits.push(...page.credits);
+    cursor = page.nextCursor;
+    if (cursor === null) return credits;
+  }
+}
+
+/** An account number, and what somebody is to pay into it. */
+interface Asked {
+  request: AccountRequest;
+  account: VirtualAccount;
+  paid: Kobo;
+}
+
+/** A credit names its account by our reference, or by its number. */
+const isOf =
+  ({ request, account }: Pick<Asked, 'request' | 'account'>) =>
+  ({ accountReference, accountNumber }: InboundCreditReport): boolean =>
+    accountReference === request.reference || (accountReference === null && accountNumber === account.accountNumber);
+
+/** Opens a number for an amount, and has somebody pay a perhaps different one. */
+async function ask(harness: RailHarness, amount: Kobo, paid: Kobo): Promise<Asked> {
+  const request = accountRequest(harness, 'one_off', amount);
+  const account = await harness.rail.openVirtualAccount(request, harness.limit());
+  harness.payer?.ask(paid, account);
+  return { request, account, paid };
+}
+
+async function simulated(harness: RailHarness): Promise<Finding> {
+  const { rail, payer, startedAt, now, pause, limit, facts } = harness;
+  const { minAmount, amount: accepts, closes } = rail.capabilities.oneOff ?? { minAmount: 0, amount: 'any' };
+  const amount = Math.max(SMALL, minAmount + APART);
+  const under = await ask(harness, amount, amount - APART);
+  const over = await ask(harness, amount, amount + APART);
+  const exact = await ask(harness, amount, amount);
+  const endsAt = now().getTime() + (payer?.waitMs ?? 0);
+  const seen = async (): Promise<void> => {
+    const period = { from: new Date(startedAt.getTime() - 60_000), to: new Date(now().getTime() + 60_000) };
+    const listed = await listCredits(harness, period);
+    facts.credits = [under, over, exact].flatMap((asked) =>
+      listed.filter(isOf(asked)).map((credit) => ({ ...credit, asked: asked.paid })),
+    );
+  };
+  const arrived = (asked: Asked): boolean => facts.credits.some(isOf(asked));
+  for (await seen(); !arrived(exact) && now().getTime() < endsAt; await seen()) await pause(POLL_EVERY_MS);
+  if (arrived(exact) && !(arrived(under) && arrived(over))) {
+    await pause(OTHERS_DUE_AFTER_MS);
+    await seen();
+  }
+  if (closes === true)
+    for (const asked of [under, over]) {
+      if (!arrived(asked)) await rail.closeVirtualAccount(openedAs(asked.request, asked.account), limit());
+    }
+  if (!arrived(exact))
+    return fail('the payment of the exact amount was not listed', 'Ask the provider for it; give --credit more time.');
+  const others = [under, over].filter(arrived).length;
+  const expected = accepts === 'any' ? 2 : 0;
+  if (others === expected)
+    return pass(expected === 0 ? 'the exact amount arrived, and no other' : 'each amount arrived');
+  return fail(
+    `${others} of two other amounts were accepted, where the adapter declares "${accepts}"`,
+    'Report this with the stored exchanges: payments would be shown as partial, or money would arrive that no payment expects.',
+  );
+}
+
+async function confirm({ rail, organisationId, facts, limit }: RailHarness): Promise<Finding> {
+  const report = 'Report this with the stored exchanges: no credit would be posted.';
+  let isMasked = false;
+  for (const credit of facts.credits) {
+    const { sessionId, accountReference, asked } = credit;
+    const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference }, limit());
+    if (found === null || typeof found === 'string')
+      return fail(`the rail listed a credit, and now calls it ${found ?? 'unknown'}`, report);
+    if (found.amount !== asked || credit.amount !== asked)
+      return fail('the rail tells another amount than was paid', report);
+    if (found.accountReference !== accountReference && found.accountNumber !== credit.accountNumber)
+      return fail('the rail tells another account than was paid to', report);
+    isMasked ||= found.senderAccountNumber === null;
+  }
+  return isMasked
+    ? warn(
+        "the payer's account number is masked",
+        'A refund then needs a bankAccount; the callback may have the number.',
+      )
+    : pass('amount, reference and payer are reported');
+}
+
+/** What the callbacks so far reported. */
+const reported = ({ rail, organisationId, callbacks }: ControlledHarness): RailCallback[] =>
+  (callbacks?.() ?? []).flatMap((sent) => rail.parseCallback({ organisationId, ...sent }));
+
+const creditReported = (harness: ControlledHarness, sessionId: string): InboundCreditReport | null =>
+  reported(harness)
+    .flatMap((one) => (one.kind === 'inbound_credit' ? [one.credit] : []))
+    .find((credit) => credit.sessionId === sessionId) ?? null;
+
+export function assertOf(credit: InboundCreditReport, { request, account }: Pick<Asked, 'request' | 'account'>): void {
+  const { accountReference, accountNumber } = credit;
+  assert.ok(accountReference !== null || accountNumber !== null, 'a credit names its account');
+  if (accountReference !== null) assert.equal(accountReference, request.reference);
+  if (accountNumber !== null) assert.equal(accountNumber, account.accountNumber);
+}
+
+/** A credit that a customer paid, as its callback reported it. */
+export interface PaidIn extends Pick<Asked, 'request' | 'account'> {
+  credit: InboundCreditReport;
+}
+
+/** Opens an account number, and has a customer pay into it. */
+export async function payIn(harness: ControlledHarness, kind: Kind, amount?: Kobo): Promise<PaidIn> {
+  const request = accountRequest(harness, kind, amount);
+  const account = await harness.rail.openVirtualAccount(request);
+  const sessionId = await harness.control.payIn(account.accountNumber, amountOf(request));
+  assert.ok(sessionId !== null, 'the account number takes the amount that it was opened for');
+  const credit = await until(harness, 'the callback of a credit', () => creditReported(harness, sessionId));
+  assert.equal(credit.amount, amountOf(request));
+  assertOf(credit, { request, account });
+  return { request, account, credit };
+}
+
+async function assertConfirmed({ rail, organisationId, now }: RailHarness, { credit, ...paid }: PaidIn): Promise<void> {
+  const { sessionId, amount } = credit;
+  const { reference: accountReference } = paid.request;
+  const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference });
+  assert.ok(found !== null && typeof found === 'object', `the credit must be confirmed, but is ${inspect(found)}`);
+  assert.deepEqual([found.sessionId, found.amount, found.recalledAt], [sessionId, amount, null]);
+  assertOf(found, paid);
+  assert.ok(Math.abs(found.receivedAt.getTime() - now().getTime()) < 60_000, 'the time is off');
+}
+
+const credited = (kind: Kind): RailPromise =>
+  underControl(
+    `credit.${kind}`,
+    'a credit is reported by a callback, the same however often it comes, and confirmed and listed once to the kobo',
+    async (harness) => {
+      const paid = await payIn(harness, kind);
+      const { sessionId, amount } = paid.credit;
+      for (let time = 0; time < 26; time += 1) assert.equal(creditReported(harness, sessionId)?.amount, amount);
+      await assertConfirmed(harness, paid);
+      if (!harness.rail.capabilities.credits.listable) return;
+      const now = harness.now().getTime();
+      const listed = async (from: number, to: number): Promise<InboundCreditReport[]> =>
+        (await listCredits(harness, { from: new Date(from), to: new Date(to) })).filter(
+          (one) => one.sessionId === sessionId,
+        );
+      const [once, ...more] = await listed(now - 3_600_000, now + 60_000);
+      assert.deepEqual([once?.amount, more], [amount, []]);
+      if (once !== undefined) assertOf(once, paid);
+      assert.deepEqual(await listed(now + 60_000, now + 120_000), []);
+    },
+    withoutKind(kind),
+  );
+
+const amounts: RailPromise = underControl(
+  'credit.amounts',
+  'amounts from the least to the largest of the API arrive exactly',
+  async (harness) => {
+    const { minAmount = 1 } = harness.rail.capabilities.oneOff ?? {};
+    for (const amount of [
+      minAmount,
+      minAmount + 1,
+      minAmount + 99,
+      100_010,
+      99_999_999_999,
+      AMOUNT_MAX - 1,
+      AMOUNT_MAX,
+    ])
+      await assertConfirmed(harness, await payIn(harness, 'one_off', amount));
+  },
+  withoutKind('one_off'),
+);
+
+const unknown: RailPromise = underControl(
+  'credit.unknown',
+  'a credit that never arrived is not confirmed',
+  async ({ rail, organisationId }) => {
+    const sessionId = 'conformance-0000000000';
+    assert.equal(await rail.findInboundCredit({ organisationId, sessionId, accountReference: null }), null);
+  },
+);
+
+const nothingToSimulate = ({ oneOff, credits }: RailCapabilities): string | null =>
+  oneOff === null || !credits.listable ? 'the rail has no numbers for payments, or lists no credits' : null;
+
+export const creditPromises: readonly RailPromise[] = [
+  {
+    id: 'credit.simulated',
+    needs: ['payer'],
+    after: ['account.one_off'],
+    absent: nothingToSimulate,
+    run: simulated,
+  },
+  { id: 'credit.confirm', needs: ['payer'], after: ['credit.simulated'], absent: nothingToSimulate, run: confirm },
+];
+
+export const controlledCreditPromises: readonly RailPromise[] = [...KINDS.map(credited), amounts, unknown];

@@ -1,0 +1,103 @@
+// Tries promises: each alone, as the tests of an adapter do, or one after the other with a report, as `rail check`.
+import {
+  type NotReadyCause,
+  RailCallError,
+  RailNotReadyError,
+  RailRefusedError,
+  RailUnavailableError,
+} from '../errors.ts';
+import { recorded } from '../exchanges.ts';
+import { lacksBvn } from './accounts.ts';
+import type { RailHarness } from './harness.ts';
+import {
+  type Finding,
+  fail,
+  isOptional,
+  type Need,
+  notOffered,
+  type PromiseResult,
+  type RailPromise,
+  skip,
+} from './promise.ts';
+import { type CheckReport, reportOf, withoutSecrets } from './report.ts';
+
+const REMEDIES: Record<NotReadyCause, string> = {
+  underfunded: 'Fund the account that transfers are paid from.',
+  duplicate_guard: 'Run it again after some minutes.',
+  rate_limited: 'Run it again after some minutes; lower RAIL_ACTIVITIES_PER_SECOND of the workers.',
+  unauthorised: 'Compare the credentials (`rail rotate`); have the public addresses of your machines listed.',
+  feature_off: 'Ask the provider to enable the feature for the contract.',
+};
+
+/** What the error of a call tells an operator. */
+function findingOf(error: unknown): Finding {
+  if (error instanceof RailNotReadyError)
+    return fail(`not accepted (${error.why}): ${error.message}`, REMEDIES[error.why]);
+  if (error instanceof RailRefusedError) return fail(`refused: ${error.message}`, 'Ask the provider about this.');
+  if (error instanceof RailUnavailableError)
+    return fail(error.message, 'Run it again. If it lasts, report it with the stored exchanges.');
+  if (error instanceof RailCallError) return fail(error.message, 'Run it again.');
+  // Its message may have anything in it.
+  return fail(`the adapter failed (${error instanceof Error ? error.name : 'unknown'})`, 'Report it: this is a bug.');
+}
+
+/** What to do about what is missing; null: nothing is. */
+function missing(harness: RailHarness, { needs }: RailPromise): Finding | null {
+  const { to, movesMoney, isLive, payer, callbacks, facts, contract } = harness;
+  const without: Record<Need, Finding | false> = {
+    contract: contract === null && notOffered('the rail needs no contract'),
+    control: harness.control === null && notOffered('only a fake of a provider can show it'),
+    account: to === null && skip('no account was named', 'Name one of your own: --to NUMBER --bank CODE.'),
+    money: !movesMoney && skip('no money was to be moved', `Allow it: ${isLive ? '--live ' : ''}--yes-move-money.`),
+    payer:
+      payer === null &&
+      skip('nobody pays', 'Run it with --credit SECONDS, and pay what it asks for, by app or by the simulator.'),
+    bvn: lacksBvn(harness) && skip('no BVN was given', 'Run it with --bvn, with the BVN of somebody who agreed.'),
+    callbacks:
+      callbacks === null &&
+      skip('nothing listened', 'Run it with --listen PORT, with the callback address at the provider set to it.'),
+    trace:
+      facts.credits.length + facts.paid.length === 0 &&
+      skip('no money was moved that it could show', 'Let it move money too: --to and --bank, or --credit.'),
+  };
+  return needs.map((need) => without[need]).find((finding) => finding !== false) ?? null;
+}
+
+/** Tries one promise. Throws what the rail throws. */
+export async function tryPromise(promise: RailPromise, harness: RailHarness): Promise<Finding> {
+  const absent = promise.absent?.(harness.rail.capabilities) ?? null;
+  if (absent !== null) return notOffered(absent);
+  return (
+    missing(harness, promise) ??
+    (await recorded(
+      (exchange) => harness.exchanges.push(exchange),
+      () => promise.run(harness),
+    ))
+  );
+}
+
+/** Tries promises one after the other. One that throws is broken. `onResult` is called after each. */
+export async function runPromises(
+  promises: readonly RailPromise[],
+  harness: RailHarness,
+  onResult: (result: PromiseResult) => void = () => {},
+): Promise<CheckReport> {
+  const results: PromiseResult[] = [];
+  const exchanged: { check: string; from: number }[] = [];
+  const hasHeld = (id: string): boolean =>
+    results.some((one) => one.id === id && (one.verdict === 'PASS' || one.verdict === 'WARN'));
+  for (const promise of promises) {
+    const { id, after } = promise;
+    exchanged.push({ check: id, from: harness.exchanges.length });
+    const broken = after.find((other) => !hasHeld(other));
+    const finding =
+      broken === undefined
+        ? await tryPromise(promise, harness).catch(findingOf)
+        : skip(`${broken} did not pass`, `See ${broken}.`);
+    const result = { ...finding, id, found: withoutSecrets(harness, finding.found) };
+    results.push(result);
+    onResult(result);
+  }
+  const required = promises.filter((promise) => !isOptional(promise)).map(({ id }) => id);
+  return reportOf(harness, results, exchanged, required);
+}
