@@ -63,7 +63,7 @@ export function createHousekeepingActivities({
 
 /**
  * Once its key is deleted, a repeated request is executed as a new one. The oldest are found in all organisations, and
- * deleted by organisation: a distributed database runs each DELETE on one node. One may have been used anew meanwhile.
+ * deleted by organisation. One may have been used anew meanwhile.
  */
 async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
   const isOld = sql`created_at < now() - make_interval(days => ${keptDays})`;

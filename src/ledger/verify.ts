@@ -358,7 +358,6 @@ async function nextBooks(sql: Sql, after: Uuid | null, only?: Uuid): Promise<Boo
     FROM (${first('postings')} UNION ALL ${first('accounts')} UNION ALL ${first('transactions')} UNION ALL ${first('seals')}) f
     ORDER BY organisation_id LIMIT 1`;
   if (row === undefined) return null;
-  // A call that stands alone in FROM runs on the node of the organisation (Citus), which has the locks of its writers.
   const [last] = await sql<{ posting: string }[]>`
     SELECT posting::text FROM ledger.last_final_posting(${row.organisationId}) AS posting`;
   return { ...row, lastPosting: last?.posting ?? '0' };

@@ -168,39 +168,13 @@ function violationOf(
 }
 
 /** The next page of seals of an organisation, each with what it covers now. */
-async function readSeals({ sql, organisationId }: Scope, after: SealPlace | null): Promise<Sealed[]> {
-  // IS TRUE: only the index by time, which is small, fits; the others would be read from end to end for each seal.
-  // Citus routes by an equality.
-  const [{ isDistributed } = { isDistributed: false }] = await sql<{ isDistributed: boolean }[]>`
-    SELECT count(*) > 0 AS is_distributed FROM pg_extension WHERE extname = 'citus'`;
-  const ofBook = isDistributed
-    ? sql`p.organisation_id = ${organisationId} AND p.environment = s.environment`
-    : sql`(p.organisation_id = s.organisation_id) IS TRUE AND (p.environment = s.environment) IS TRUE`;
-  const rows = await sql<Sealed[]>`
-    SELECT s.organisation_id, s.environment, s.number, s.sealed_until, s.posting_count, s.amount::text, s.digest,
-           f.found_count, f.found_amount,
-           sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest AS is_intact
-    FROM (
-      SELECT * FROM ledger.seals WHERE organisation_id = ${organisationId}
-        ${after === null ? sql`` : sql`AND (environment, number) > (${after.environment}, ${after.number})`}
-      ORDER BY environment, number LIMIT ${PAGE_SIZE}
-    ) s
-    LEFT JOIN ledger.seals previous ON previous.organisation_id = ${organisationId}
-      AND previous.environment = s.environment AND previous.number = s.number - 1
-    CROSS JOIN LATERAL (
-      SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,
-             string_agg(d.digest, '' ORDER BY d.digest) AS digests
-      FROM ledger.postings p
-      JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
-      CROSS JOIN LATERAL (
-        SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest OFFSET 0
-      ) d
-      WHERE ${ofBook}
-        AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
-    ) f
-    ORDER BY s.environment, s.number`;
-  return [...rows];
-}
+const readSeals = async ({ sql, organisationId }: Scope, after: SealPlace | null): Promise<Sealed[]> => [
+  ...(await sql<Sealed[]>`
+    SELECT organisation_id, environment, number, sealed_until, posting_count, amount, digest, found_count, found_amount,
+           is_intact
+    FROM ledger.compare_seals(${organisationId}, ${after?.environment ?? null}, ${after?.number ?? null}::integer, ${PAGE_SIZE})
+    ORDER BY environment, number`),
+];
 
 /** Parses published seals: one JSON object a line, as the log of the worker and SEAL_FILE have them. */
 export function parseSeals(text: string): Seal[] {

@@ -28,7 +28,7 @@ export interface WebhookEndpoint {
   createdAt: Date;
 }
 
-/** Not for RETURNING: with `now()` in it, Citus refuses the statement. */
+/** Not for RETURNING, which names columns only (CONTRIBUTING.md, Statements). */
 const columns = (sql: Sql) => sql`
   id, url, description, event_types, status, failing_since, created_at,
   CASE WHEN previous_secret_until > now() THEN previous_secret_until END AS previous_secret_until`;

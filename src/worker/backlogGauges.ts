@@ -149,7 +149,7 @@ export function databaseGauges(
           UNION ALL
           SELECT 'failingFlows', task, count(*)::float8 FROM failing_flows GROUP BY task
           UNION ALL
-          -- The function behind the view: a distributed database reads the tables of a view with the rights of the caller.
+          -- The function behind the view pg_stat_activity.
           SELECT 'databaseConnections', '', count(*)::float8 FROM pg_stat_get_activity(NULL)
           WHERE datid = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND application_name = current_setting('application_name')

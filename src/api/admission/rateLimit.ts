@@ -81,8 +81,7 @@ export class RateLimiter {
 
   /**
    * One row per API key. `known` is the same in all rows: the positions of the requests whose Idempotency-Key exists.
-   * LATERAL with OFFSET 0, which the planner does not flatten into a join: each key is looked up by index. The position
-   * is the first column of its `unnest`: Citus 14.0 reads what it selects as the type of the first.
+   * LATERAL with OFFSET 0, which the planner does not flatten into a join: each key is looked up by index.
    */
   async #countAndLookUp(organisationId: Uuid, hits: [Uuid, number][], requests: IncomingRequest[]) {
     // Sorted by key, so that two processes that count the same keys do not deadlock.

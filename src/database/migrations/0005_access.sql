@@ -137,6 +137,3 @@ GRANT SELECT, INSERT ON audit_log TO manilla_app;
 -- The application identifies operators; only the owner creates and revokes them.
 GRANT SELECT, UPDATE (last_used_at) ON operators TO manilla_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON operator_codes TO manilla_app;
--- Also on the sequence of an identity column, for a server that takes the number itself, as the nodes of a distributed
--- database do; a plain one never asks for it (docs/decisions/0008-citus-is-a-deployment.md).
-GRANT USAGE ON SEQUENCE audit_log_id_seq TO manilla_app;

@@ -136,4 +136,3 @@ COMMENT ON COLUMN failing_flows.error IS 'The last failure, or what is missing.'
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows TO manilla_app;
 GRANT SELECT, INSERT ON events, webhook_attempts TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON webhook_endpoints, webhook_deliveries TO manilla_app;
-GRANT USAGE ON SEQUENCE outbox_id_seq, webhook_attempts_id_seq TO manilla_app; -- as in 0005

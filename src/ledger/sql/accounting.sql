@@ -66,7 +66,7 @@ DECLARE
   page_size bigint;
   last_account bigint;
   unfinished boolean;
-  now_at CONSTANT timestamptz := clock_timestamp(); -- Citus takes no volatile function in an UPDATE
+  now_at CONSTANT timestamptz := clock_timestamp();
 BEGIN
   -- The lock makes two callers take turns: a posting is added once.
   SELECT * INTO STRICT closed FROM ledger.closed_days
@@ -147,7 +147,7 @@ BEGIN
   ) c ON true
   LEFT JOIN LATERAL (
     SELECT sum(change) AS change FROM (
-      -- As ledger.last_number_before: a distributed database calls no function that reads a table for each row.
+      -- As ledger.last_number_before.
       SELECT coalesce((
         SELECT b.read_posting_id FROM ledger.closing_balances b
         JOIN ledger.closed_days d ON d.organisation_id = organisation AND d.environment = b.environment AND d.day = b.day
@@ -226,7 +226,6 @@ BEGIN
     next_period := date_trunc('month', started)::date;
   END IF;
 
-  -- Citus calls no function that reads tables in a statement that reads one: so no CASE of them all.
   PERFORM FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env AND period = month;
   IF FOUND THEN
     outcome := 'unchanged';

@@ -1,8 +1,7 @@
 -- version 2
 -- The current versions of those of these payments that are newer than seen: arrays of equal length. One call for any
--- number, of any organisations, and inside of it one statement for each book: a distributed database runs it on the
--- node of the organisation. Each payment is one look-up in the primary key (LATERAL with OFFSET 0 is not flattened into
--- a join).
+-- number, of any organisations, and inside of it one statement for each book. Each payment is one look-up in the
+-- primary key (LATERAL with OFFSET 0 is not flattened into a join).
 CREATE OR REPLACE FUNCTION ledger.changed_payments(
   organisation_ids uuid[], environments text[], payment_ids uuid[], seen_versions integer[]
 )

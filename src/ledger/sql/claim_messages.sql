@@ -5,9 +5,8 @@
 -- the turns: organisation and environment of the last one are `after` and `after_environment` of the next call, and
 -- NULL begins with the first organisation.
 --
--- Rows are locked and changed by organisation, an organisation a statement: a distributed database runs that on the
--- node of the organisation, and refuses a lock that names none. Only the search for the next organisation asks all of
--- them.
+-- Rows are locked and changed by organisation, an organisation a statement. Only the search for the next organisation
+-- reads all of them.
 --
 -- Every look-up is in the order of the index outbox_turns. A plan that was made while the table was almost empty, and
 -- stays cached, could otherwise use the primary key and read all messages of an organisation.

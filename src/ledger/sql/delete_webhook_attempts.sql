@@ -1,8 +1,7 @@
 -- version 3
 -- Deletes webhook attempts made before a time, at most rows_max per call, and returns the number of deleted rows. The
 -- application role may not delete from this log itself; this function never deletes attempts of the last 30 days.
--- The oldest are found in all organisations, and deleted by organisation: a distributed database runs each DELETE on
--- one node.
+-- The oldest are found in all organisations, and deleted by organisation.
 CREATE OR REPLACE FUNCTION ledger.delete_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

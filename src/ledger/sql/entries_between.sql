@@ -1,7 +1,6 @@
 -- version 1
 -- Where the entries of accounts in a period are, by number: on each side from `…_first` up to and not including
--- `…_next`, as ledger.first_entry_since finds them. One call for all accounts of a list, because on Citus a call stands
--- alone in its statement.
+-- `…_next`, as ledger.first_entry_since finds them. One call for all accounts of a list.
 CREATE OR REPLACE FUNCTION ledger.entries_between(organisation uuid, env text, codes text[], starts timestamptz, ends timestamptz)
 RETURNS TABLE (account_id bigint, debit_first bigint, debit_next bigint, credit_first bigint, credit_next bigint)
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$

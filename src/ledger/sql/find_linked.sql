@@ -8,7 +8,7 @@
 -- hold could be returned after a completion that does not name it.
 --
 -- Returns the ids of the earlier transactions by movement; raises an error for a link that does not keep these rules.
--- The message ends with the name of the rule, because Citus forwards no CONSTRAINT.
+-- The message ends with the name of the rule.
 CREATE OR REPLACE FUNCTION ledger.find_linked(
   organisation uuid, environment text, accounts text[], links ledger.batch_link[], postings ledger.batch_posting[]
 ) RETURNS ledger.linked LANGUAGE plpgsql AS $$

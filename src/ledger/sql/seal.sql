@@ -23,10 +23,9 @@ $$;
 -- returns the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns
 -- false. The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no
 -- other plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for
--- sorting the digests of one seal. Rows are cast, because on Citus those of a shard have another type. The index of
--- times is brought up to date first: the database does so about once a minute, and each seal would read all postings
--- since. If another process holds the lock, such as a vacuum, that is what it does; it does not wait, because a wait of
--- a second would cancel the vacuum.
+-- sorting the digests of one seal. The index of times is brought up to date first: the database does so about once a
+-- minute, and each seal would read all postings since. If another process holds the lock, such as a vacuum, that is
+-- what it does; it does not wait, because a wait of a second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
@@ -79,5 +78,41 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION ledger.seal IS 'Seals the postings of all books before a time. See src/verification/seals.ts.';
-REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.seal FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.seal TO manilla_app;
+
+-- The seals of an organisation behind the one of this environment and number, each with what it covers now. IS TRUE:
+-- only the index of times, which is small, fits; the others would be read from end to end for each seal.
+CREATE OR REPLACE FUNCTION ledger.compare_seals(organisation uuid, after_environment text, after_number integer, seals_max integer)
+RETURNS TABLE (
+  organisation_id uuid, environment text, number integer, sealed_until timestamptz, posting_count bigint, amount text,
+  digest bytea, found_count bigint, found_amount text, is_intact boolean
+)
+LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+    SELECT s.organisation_id, s.environment, s.number, s.sealed_until::timestamptz, s.posting_count::bigint, s.amount::text,
+           s.digest, f.found_count, f.found_amount, sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest
+    FROM (
+      SELECT * FROM ledger.seals
+      WHERE organisation_id = organisation
+        AND (after_number IS NULL OR (environment, number) > (after_environment, after_number))
+      ORDER BY environment, number LIMIT seals_max
+    ) s
+    LEFT JOIN ledger.seals previous ON previous.organisation_id = organisation
+      AND previous.environment = s.environment AND previous.number = s.number - 1
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,
+             string_agg(d.digest, '' ORDER BY d.digest) AS digests
+      FROM ledger.postings p
+      JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
+      CROSS JOIN LATERAL (
+        SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest OFFSET 0
+      ) d
+      WHERE (p.organisation_id = organisation) IS TRUE AND (p.environment = s.environment) IS TRUE
+        AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
+    ) f
+    ORDER BY s.environment, s.number;
+END
+$$;
+REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.seal, ledger.compare_seals FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.seal, ledger.compare_seals TO manilla_app;

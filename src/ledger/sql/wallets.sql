@@ -1,8 +1,6 @@
 -- version 2
 -- Wallets and organisations: what is written of them together with accounts of the ledger. Each is one function of one
--- organisation, its first argument, so that a distributed database can run all of it on the node of the organisation. A
--- statement that writes as the application and calls a function of the owner could not run there
--- (docs/decisions/0008-citus-is-a-deployment.md).
+-- organisation, its first argument.
 
 -- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is verified from
 -- the beginning. Violates wallet_external_reference_unique when the reference is taken.

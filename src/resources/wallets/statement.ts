@@ -58,7 +58,7 @@ export async function entriesOf(
   wallet: Pick<Wallet, 'accountId'>,
   { createdAtFrom, createdAtTo }: ListFilters,
 ): Promise<EntryRange> {
-  // A statement for each bound: a call that stands alone in FROM runs on the node of the organisation (Citus).
+  // A statement for each bound: a function that reads tables stands alone in it.
   const lastUntil = async (at: postgres.Fragment): Promise<number> => {
     const [row] = await sql<{ number: number }[]>`
       SELECT number FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
