@@ -36,7 +36,7 @@ const positive = z.coerce.number().int().positive();
  * What a worker process does: it polls the queues of the flows, of payout items, of maintenance, or
  * runs the relay of the outbox with the loops of the sandbox bank.
  */
-export const WORKER_ROLES = ['flows', 'payouts', 'upkeep', 'relay'] as const;
+export const WORKER_ROLES = ['flows', 'payouts', 'maintenance', 'relay'] as const;
 export type WorkerRole = (typeof WORKER_ROLES)[number];
 
 export const WORKER_DEFAULTS = {
@@ -141,7 +141,7 @@ const settings = z.object({
   SWEEP_EVERY_SECONDS: positive.default(30),
   SWEEP_AGE_MIN_SECONDS: z.coerce.number().min(0).default(20),
   FAILING_FLOWS_EVERY_SECONDS: positive.default(60),
-  HOUSEKEEPING_EVERY_SECONDS: positive.default(HOUR),
+  RETENTION_EVERY_SECONDS: positive.default(HOUR),
   LEDGER_VERIFICATION_EVERY_SECONDS: positive.default(DAY),
   RECONCILIATION_EVERY_SECONDS: positive.default(DAY),
   SEAL_EVERY_SECONDS: positive.default(300),
@@ -269,7 +269,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       sweepEveryMs: value.SWEEP_EVERY_SECONDS * 1000,
       sweepAgeMinMs: value.SWEEP_AGE_MIN_SECONDS * 1000,
       failingFlowsEveryMs: value.FAILING_FLOWS_EVERY_SECONDS * 1000,
-      housekeepingEveryMs: value.HOUSEKEEPING_EVERY_SECONDS * 1000,
+      retentionEveryMs: value.RETENTION_EVERY_SECONDS * 1000,
       ledgerVerificationEveryMs: value.LEDGER_VERIFICATION_EVERY_SECONDS * 1000,
       reconciliationEveryMs: value.RECONCILIATION_EVERY_SECONDS * 1000,
       sealEveryMs: value.SEAL_EVERY_SECONDS * 1000,

@@ -35,7 +35,7 @@ export interface ServiceRuntime {
 /** How long `close` waits for running statements, in seconds. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-/** One each for verification, reconciliation and housekeeping. They are opened on first use. */
+/** One each for verification, reconciliation and retention. They are opened on first use. */
 const MAINTENANCE_CONNECTIONS_MAX = 3;
 
 export function createRuntime(config: Config, log: Log): ServiceRuntime {

@@ -9,7 +9,7 @@ import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../resources/inboundCredits/receive.ts';
 import { saveRailBalance } from '../resources/railBalances.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
-import type { CreditPeriod, CreditPollingActivities, CreditsPolled } from '../workflows/creditPolling/messages.ts';
+import type { CreditPeriod, CreditPollingActivities, CreditsPolled } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { eachBook } from './eachBook.ts';
 

@@ -5,7 +5,7 @@ import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import { scanFailingFlows } from '../recovery/failingFlows.ts';
 import { failingFlowScans } from '../telemetry/metrics.ts';
-import type { FailingFlowsActivities } from '../workflows/failingFlows/messages.ts';
+import type { FailingFlowsActivities } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 export function createFailingFlowsActivities({

@@ -4,7 +4,7 @@ import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import { ledgerSealings } from '../telemetry/metrics.ts';
 import { pauseAfter, sealNext } from '../verification/seals.ts';
-import type { LedgerSealingActivities, SealingResult } from '../workflows/ledgerSealing/messages.ts';
+import type { LedgerSealingActivities, SealingResult } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { publishSeals } from './publishSeals.ts';
 

@@ -4,7 +4,7 @@ import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Progress } from '../ledger/verify.ts';
 import { ledgerVerifications } from '../telemetry/metrics.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
-import type { LedgerVerificationActivities, VerificationResult } from '../workflows/ledgerVerification/messages.ts';
+import type { LedgerVerificationActivities, VerificationResult } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { ledgerIntegrityViolation } from './failures.ts';
 

@@ -5,7 +5,7 @@ import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import { findMissingFlows, restartFlow } from '../recovery/missingFlows.ts';
 import { flowsRestarted, sweeps } from '../telemetry/metrics.ts';
-import type { SweepActivities, SweepResult } from '../workflows/sweep/messages.ts';
+import type { SweepActivities, SweepResult } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 /** Ids in a result. After the loss of all Temporal data a sweep may restart a hundred thousand flows. */

@@ -1,8 +1,8 @@
 // `rail requery`: ask the rails again for the credits of a period, for credits whose callback was lost long ago.
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import type { CreditsPolled } from '../workflows/creditPolling/messages.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
+import type { CreditsPolled } from '../workflows/maintenance/messages.ts';
 import { addCommand } from './command.ts';
 import { EXIT } from './failure.ts';
 import { periodOf } from './period.ts';
@@ -23,7 +23,7 @@ export function addRequery(group: Command): void {
       const polled = await withTemporal(
         async (client): Promise<CreditsPolled> =>
           await client.workflow.execute('creditPolling', {
-            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'upkeep'),
+            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'maintenance'),
             workflowId: `credit-polling-${randomUUID()}`,
             args: [input],
           }),

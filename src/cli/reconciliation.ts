@@ -44,7 +44,7 @@ export function addReconciliationCommands(program: Command): void {
       const reconciled = await withTemporal(
         async (client): Promise<Reconciled> =>
           await client.workflow.execute('reconciliation', {
-            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'upkeep'),
+            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'maintenance'),
             workflowId: `reconciliation-${randomUUID()}`,
             args: [input],
           }),

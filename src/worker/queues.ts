@@ -5,7 +5,6 @@ import { createAdjustmentActivities } from '../activities/adjustments.ts';
 import { createAttentionActivities } from '../activities/attention.ts';
 import { createCreditPollingActivities } from '../activities/creditPolling.ts';
 import { createFailingFlowsActivities } from '../activities/failingFlows.ts';
-import { createHousekeepingActivities } from '../activities/housekeeping.ts';
 import { createInboundCreditActivities } from '../activities/inboundCredits.ts';
 import { createLedgerSealingActivities } from '../activities/ledgerSealing.ts';
 import { createLedgerVerificationActivities } from '../activities/ledgerVerification.ts';
@@ -15,6 +14,7 @@ import { createRailResumeActivities } from '../activities/railResume.ts';
 import { createRecallActivities } from '../activities/recalls.ts';
 import { createReconciliationActivities } from '../activities/reconciliation.ts';
 import { createRefundActivities } from '../activities/refunds.ts';
+import { createRetentionActivities } from '../activities/retention.ts';
 import { createReviewCaseActivities } from '../activities/reviewCases.ts';
 import { createSweepActivities } from '../activities/sweep.ts';
 import { createWebhookActivities } from '../activities/webhooks.ts';
@@ -80,8 +80,8 @@ export const QUEUES: readonly Queue[] = [
   },
   {
     // Maintenance runs for minutes to hours, mostly in the database: a process of its own keeps it off the money path.
-    role: 'upkeep',
-    queue: 'upkeep',
+    role: 'maintenance',
+    queue: 'maintenance',
     activities: (runtime, client) => {
       const maintenance = { ...runtime, sql: runtime.maintenanceSql };
       return {
@@ -89,7 +89,7 @@ export const QUEUES: readonly Queue[] = [
         ...createFailingFlowsActivities({ ...runtime, client }),
         ...createLedgerSealingActivities(maintenance),
         ...createLedgerVerificationActivities(maintenance),
-        ...createHousekeepingActivities(maintenance),
+        ...createRetentionActivities(maintenance),
         ...createReconciliationActivities(maintenance),
         ...createCreditPollingActivities(maintenance),
       };

@@ -45,10 +45,10 @@ function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): Scheduled
       summary: 'Lists flows with a task that fails again and again',
     },
     {
-      workflow: 'housekeeping',
-      everyMs: maintenance.housekeepingEveryMs,
+      workflow: 'retention',
+      everyMs: maintenance.retentionEveryMs,
       offsetMs: 0,
-      summary: 'Deletes expired idempotency keys and webhook attempts; closes accounting days',
+      summary: 'Deletes rows that are past their retention; closes accounting days',
     },
     {
       workflow: 'ledgerSealing',
@@ -74,7 +74,7 @@ function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): Scheduled
       workflow: 'creditPolling',
       everyMs: maintenance.creditPollingEveryMs,
       offsetMs: 0,
-      summary: 'Takes in credits whose callback was lost',
+      summary: 'Imports credits whose callback was lost',
     },
   ];
 }
@@ -154,7 +154,7 @@ function schedulesOf(config: Settings) {
       type: 'startWorkflow',
       workflowType: workflow,
       workflowId: id,
-      taskQueue: taskQueueOf(taskQueue, 'upkeep'),
+      taskQueue: taskQueueOf(taskQueue, 'maintenance'),
       args: [],
       staticSummary: summary,
       priority: priorityOf(workflow),

@@ -20,9 +20,9 @@ import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
 import { capacityIn } from './capacity.ts';
 import { openConnection, type WorkerConnection } from './connection.ts';
 import { healthProbes, type WorkerStage } from './health.ts';
-import { holdOlderBooks } from './olderBooks.ts';
 import { pollerGauges } from './pollerGauges.ts';
 import { QUEUES, type WorkerRuntime } from './queues.ts';
+import { guardRestore } from './restoreGuard.ts';
 import { restoreSchedules, syncSchedules } from './schedules.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
 import { versionOf } from './versioning.ts';
@@ -56,7 +56,7 @@ export async function startWorker(runtime: WorkerRuntime, workflowBundle?: Workf
   });
   metrics?.server.add(parkedFlowGauges(client));
   metrics?.server.add(pollerGauges(client, config.temporal.taskQueue));
-  await holdOlderBooks({ sql, client, taskQueue: config.temporal.taskQueue, log });
+  await guardRestore({ sql, client, taskQueue: config.temporal.taskQueue, log });
   const workers = await createWorkers(runtime, { client, connection, closing: closing.signal, workflowBundle });
   connection.follow(config.temporal, workers, log);
   const loops = await startLoops(runtime, client);
@@ -134,13 +134,13 @@ async function createWorkers(
   return workers;
 }
 
-/** The loops outside of Temporal: relay and sandbox bank, and the upkeep of the Schedules. */
+/** The loops outside of Temporal: relay and sandbox bank, and what keeps the Schedules. */
 async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ stop: () => Promise<void> }[]> {
   const { config, log, sql, asyncCommitSql } = runtime;
   const { roles } = config.worker;
   const { taskQueue } = config.temporal;
   const loops: { stop: () => Promise<void> }[] = [];
-  if (roles.includes('upkeep') && config.maintenance.schedules) {
+  if (roles.includes('maintenance') && config.maintenance.schedules) {
     await syncSchedules(client, config);
     loops.push(restoreSchedules(client, config, log));
   }

@@ -3,12 +3,15 @@
 import type { WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import type { AdjustmentActivities } from './adjustment/messages.ts';
 import type { AttentionActivities } from './attention/park.ts';
-import type { CreditPollingActivities } from './creditPolling/messages.ts';
-import type { FailingFlowsActivities } from './failingFlows/messages.ts';
-import type { HousekeepingActivities } from './housekeeping/messages.ts';
 import type { InboundCreditActivities } from './inboundCredit/messages.ts';
-import type { LedgerSealingActivities } from './ledgerSealing/messages.ts';
-import type { LedgerVerificationActivities } from './ledgerVerification/messages.ts';
+import type {
+  CreditPollingActivities,
+  FailingFlowsActivities,
+  LedgerSealingActivities,
+  LedgerVerificationActivities,
+  RetentionActivities,
+  SweepActivities,
+} from './maintenance/messages.ts';
 import type { PaymentActivities } from './payment/messages.ts';
 import type { PayoutActivities } from './payout/messages.ts';
 import type { PayoutItemActivities } from './payoutItem/messages.ts';
@@ -17,7 +20,6 @@ import type { RecallActivities } from './recall/messages.ts';
 import type { ReconciliationActivities } from './reconciliation/messages.ts';
 import type { RefundActivities } from './refund/messages.ts';
 import type { ReviewCaseActivities } from './reviewCase/messages.ts';
-import type { SweepActivities } from './sweep/messages.ts';
 import type { WebhookActivities } from './webhookDelivery/messages.ts';
 import type { WithdrawalActivities } from './withdrawal/messages.ts';
 
@@ -26,7 +28,7 @@ type ActivityName =
   | keyof AttentionActivities
   | keyof CreditPollingActivities
   | keyof FailingFlowsActivities
-  | keyof HousekeepingActivities
+  | keyof RetentionActivities
   | keyof InboundCreditActivities
   | keyof LedgerSealingActivities
   | keyof LedgerVerificationActivities
@@ -66,7 +68,7 @@ const SUMMARIES: Record<ActivityName, string> = {
   deleteExpiredRows: 'deletes rows that are older than they are kept',
   deliverWebhook: 'sends the event to the endpoint',
   expirePayment: 'expires the payment, and opens a review case for what it received',
-  identifyOperator: 'reads whose code this is, and what the operator may do',
+  identifyOperator: 'finds out whose code this is, and what the operator may do',
   listUnappliedCredits: 'lists the credits of the payment that are not applied yet',
   markPayoutItemUnsent: MARK_UNSENT,
   markRefundUnsent: MARK_UNSENT,

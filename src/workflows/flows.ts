@@ -48,7 +48,7 @@ export interface FlowMessage {
  * Flows that start by the thousand have a task queue of their own, so that payments never wait behind them; and
  * maintenance, so that processes of its own can run it.
  */
-const FLOW_QUEUES = ['payouts', 'upkeep'] as const;
+const FLOW_QUEUES = ['payouts', 'maintenance'] as const;
 export type FlowQueue = (typeof FLOW_QUEUES)[number];
 
 /** `rail`: of the activities that call a rail, for the flows of every queue, so that one rate limits them. */

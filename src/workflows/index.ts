@@ -1,11 +1,14 @@
 // Every workflow of the service: the entry point of the worker's workflow bundle and of replays.
 export { adjustment } from './adjustment/workflow.ts';
-export { creditPolling } from './creditPolling/workflow.ts';
-export { failingFlows } from './failingFlows/workflow.ts';
-export { housekeeping } from './housekeeping/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';
-export { ledgerSealing } from './ledgerSealing/workflow.ts';
-export { ledgerVerification } from './ledgerVerification/workflow.ts';
+export {
+  creditPolling,
+  failingFlows,
+  ledgerSealing,
+  ledgerVerification,
+  retention,
+  sweep,
+} from './maintenance/workflow.ts';
 export { payment } from './payment/workflow.ts';
 export { payout } from './payout/workflow.ts';
 export { payoutItem } from './payoutItem/workflow.ts';
@@ -14,6 +17,5 @@ export { recall } from './recall/workflow.ts';
 export { reconciliation } from './reconciliation/workflow.ts';
 export { refund } from './refund/workflow.ts';
 export { reviewCase } from './reviewCase/workflow.ts';
-export { sweep } from './sweep/workflow.ts';
 export { webhookDelivery } from './webhookDelivery/workflow.ts';
 export { withdrawal } from './withdrawal/workflow.ts';

@@ -31,7 +31,7 @@ const CLASSES = {
   webhookDelivery: 'background',
   sweep: 'background',
   failingFlows: 'background',
-  housekeeping: 'background',
+  retention: 'background',
   ledgerSealing: 'background',
   ledgerVerification: 'background',
   reconciliation: 'background',

@@ -162,7 +162,7 @@ describe('the writer', () => {
   });
 });
 
-test('housekeeping deletes what is older than the retention, book by book', async () => {
+test('retention deletes what is older than the retention, book by book', async () => {
   const { organisationId } = await api.createOrganisation();
   const log = new RequestLog(api.dependencies.asyncCommitSql, api.dependencies.log, true);
   for (const days of [40, 31, 29, 1]) log.add(entry(organisationId, new Date(Date.now() - days * 86_400_000)));

@@ -157,7 +157,7 @@ test('no container may change its image, gain rights or call Kubernetes', () => 
     'worker-flows',
     'worker-payouts',
     'worker-relay',
-    'worker-upkeep',
+    'worker-maintenance',
   ]);
   for (const [, pod] of pods) {
     expect(pod.spec).toMatchObject({
@@ -215,7 +215,7 @@ describe('scaling', () => {
 
   test('by the task queues that the workers poll, but for that of rail calls, whose rate no process raises', async () => {
     const autoscaling = { replicasMin: 2, replicasMax: 3, tasksPerReplica: 10 };
-    const values = { workers: { upkeep: { autoscaling } }, settings: { TEMPORAL_TASK_QUEUE: 'other' } };
+    const values = { workers: { maintenance: { autoscaling } }, settings: { TEMPORAL_TASK_QUEUE: 'other' } };
     const triggers = ofKind(await render({ ...EVERYTHING, values }), 'ScaledObject').flatMap(
       ({ spec }) => spec.triggers,
     );

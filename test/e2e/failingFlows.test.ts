@@ -70,7 +70,7 @@ async function list(...words: string[]): Promise<{ id: string; attention: string
   return rows.filter(({ id }) => own.some(({ workflowId }) => workflowId === id));
 }
 
-const scan = () => flows.runUpkeep('failingFlows') as Promise<{ described: number; failing: number }>;
+const scan = () => flows.runMaintenance('failingFlows') as Promise<{ described: number; failing: number }>;
 
 const untilFailing = (count: number) => waitFor(`${count} failing flows`, async () => (await scan()).failing === count);
 

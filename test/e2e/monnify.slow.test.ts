@@ -79,14 +79,14 @@ test('a payment whose callback is lost is settled by the polling of credits, onc
   // As if it had come a minute ago: a younger callback may still be on its way.
   if (typeof paid !== 'string') paid.paidAt = new Date(Date.now() - 60_000);
   expect(await flows.balanceOf(walletId)).toBe(0);
-  expect(await flows.runUpkeep('creditPolling')).toEqual({ books: 1, failed: 0, recovered: 1 });
+  expect(await flows.runMaintenance('creditPolling')).toEqual({ books: 1, failed: 0, recovered: 1 });
   await flows.untilStatus(`/payments/${lost.id}`, 'settled');
   expect(await flows.balanceOf(walletId)).toBe(100_000);
 
   // The callback comes after all, and the next poll lists the credit again.
   const event = fake.events.at(-1);
   if (event !== undefined) await fake.send(event);
-  expect(await flows.runUpkeep('creditPolling')).toEqual({ books: 1, failed: 0, recovered: 0 });
+  expect(await flows.runMaintenance('creditPolling')).toEqual({ books: 1, failed: 0, recovered: 0 });
   expect(await flows.balanceOf(walletId)).toBe(100_000);
 });
 

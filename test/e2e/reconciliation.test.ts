@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 const reconcile = () =>
-  flows.runUpkeep('reconciliation', {
+  flows.runMaintenance('reconciliation', {
     from: new Date(Date.now() - HOUR_MS).toISOString(),
     to: new Date(Date.now() + HOUR_MS).toISOString(),
   });
@@ -231,7 +231,7 @@ test('a credit whose callback is lost arrives by itself, and a charge of the ban
   expect([lost.status, charged.status]).toEqual([201, 201]);
   // As if it had come a minute ago: a younger callback may still be on its way.
   await flows.sql`UPDATE sandbox_bank.credits SET received_at = now() - interval '1 minute' WHERE session_id = 'lost'`;
-  expect(await flows.runUpkeep('creditPolling')).toMatchObject({ recovered: 1, failed: 0 });
+  expect(await flows.runMaintenance('creditPolling')).toMatchObject({ recovered: 1, failed: 0 });
   await context.untilStatus(`/payments/${payment.id}`, 'settled');
 
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });

@@ -315,7 +315,7 @@ describe('decisions of an operator', () => {
     // The bank's statement of both references agrees with the ledger.
     const [now, hour] = [Date.now(), 3_600_000];
     const period = { from: new Date(now - hour).toISOString(), to: new Date(now + hour).toISOString() };
-    expect(await flows.runUpkeep('reconciliation', period)).toMatchObject({ breaks: 0 });
+    expect(await flows.runMaintenance('reconciliation', period)).toMatchObject({ breaks: 0 });
   });
 });
 

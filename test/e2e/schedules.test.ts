@@ -1,4 +1,4 @@
-// Scheduled workflows besides the sweep: the verification of the ledger, which fails on a finding, and housekeeping,
+// Scheduled workflows besides the sweep: the verification of the ledger, which fails on a finding, and retention,
 // which deletes expired rows only.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowFailedError } from '@temporalio/client';
@@ -17,14 +17,14 @@ afterAll(() => flows.close());
 
 test('ledger verification returns what it read, and fails with LEDGER_INTEGRITY_VIOLATION when a balance was changed', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 50_000 });
-  expect(await flows.runUpkeep('ledgerVerification')).toMatchObject({
+  expect(await flows.runMaintenance('ledgerVerification')).toMatchObject({
     postings: expect.any(Number),
     books: expect.any(Number),
   });
 
   const code = walletAccount(requireUuid('wallet', walletId));
   await flows.sql`UPDATE ledger.accounts SET balance = balance + 1 WHERE code = ${code}`;
-  const failure = await flows.runUpkeep('ledgerVerification').then(
+  const failure = await flows.runMaintenance('ledgerVerification').then(
     () => null,
     (error: unknown) => error,
   );
@@ -39,18 +39,18 @@ test('ledger verification returns what it read, and fails with LEDGER_INTEGRITY_
 test('sealing seals the postings of the books that are old enough, and publishes the seals once', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 50_000 });
   const code = walletAccount(requireUuid('wallet', walletId));
-  expect(await flows.runUpkeep('ledgerSealing')).toEqual({ seals: 0, published: 0 });
+  expect(await flows.runMaintenance('ledgerSealing')).toEqual({ seals: 0, published: 0 });
   await asSuperuser(
     flows.databaseUrl,
     (sql) => sql`
     UPDATE ledger.postings SET created_at = now() - interval '1 hour'
     WHERE credit_account_id = (SELECT id FROM ledger.accounts WHERE code = ${code})`,
   );
-  expect(await flows.runUpkeep('ledgerSealing')).toEqual({ seals: 1, published: 1 });
-  expect(await flows.runUpkeep('ledgerSealing')).toEqual({ seals: 0, published: 0 });
+  expect(await flows.runMaintenance('ledgerSealing')).toEqual({ seals: 1, published: 1 });
+  expect(await flows.runMaintenance('ledgerSealing')).toEqual({ seals: 0, published: 0 });
 });
 
-test('housekeeping deletes idempotency keys after 7 days and webhook attempts after 90, in batches, of every organisation', async () => {
+test('retention deletes idempotency keys after 7 days and webhook attempts after 90, in batches, of every organisation', async () => {
   const { organisationId } = flows.organisation;
   const another = newUuid();
   const addKeys = (days: number, count: number, owner = organisationId) => flows.sql`
@@ -68,8 +68,8 @@ test('housekeeping deletes idempotency keys after 7 days and webhook attempts af
   await addAttempts(91, 1_100);
   await addAttempts(91, 100, another);
   await addAttempts(89, 4);
-  expect(await flows.runUpkeep('housekeeping')).toMatchObject({ idempotencyKeys: 2_500, webhookAttempts: 1_200 });
-  expect(await flows.runUpkeep('housekeeping')).toMatchObject({ idempotencyKeys: 0, webhookAttempts: 0 });
+  expect(await flows.runMaintenance('retention')).toMatchObject({ idempotencyKeys: 2_500, webhookAttempts: 1_200 });
+  expect(await flows.runMaintenance('retention')).toMatchObject({ idempotencyKeys: 0, webhookAttempts: 0 });
   expect(await flows.sql`SELECT count(*)::int AS kept FROM webhook_attempts`).toEqual([{ kept: 4 }]);
   expect(await flows.sql`SELECT count(*)::int AS kept FROM idempotency_keys WHERE key LIKE '6-%'`).toEqual([
     { kept: 3 },

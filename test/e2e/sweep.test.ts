@@ -16,7 +16,7 @@ let config: TestFlows['dependencies']['config'];
 beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
-      WORKER_ROLES: 'flows,payouts,upkeep,relay',
+      WORKER_ROLES: 'flows,payouts,maintenance,relay',
       SCHEDULES: 'on',
       SWEEP_EVERY_SECONDS: '1',
       SWEEP_AGE_MIN_SECONDS: '0',

@@ -35,7 +35,7 @@ beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
       TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,
-      WORKER_ROLES: 'flows,upkeep,relay',
+      WORKER_ROLES: 'flows,maintenance,relay',
       SCHEDULES: 'on',
       SCHEDULES_EVERY_SECONDS: '1',
       SWEEP_EVERY_SECONDS: '1',
@@ -65,7 +65,7 @@ const runs = (id: string) =>
 const SCHEDULES = [
   'creditPolling',
   'failingFlows',
-  'housekeeping',
+  'retention',
   'ledgerSealing',
   'ledgerVerification',
   'reconciliation',
@@ -81,9 +81,9 @@ async function scheduleNames(): Promise<string[]> {
 
 test('the workers recreate a deleted Schedule and leave a paused one paused', async () => {
   await scheduleOf('reconciliation').pause('at the bank’s wish');
-  await scheduleOf('housekeeping').delete();
-  await waitFor('the housekeeping Schedule to be recreated', () =>
-    scheduleOf('housekeeping')
+  await scheduleOf('retention').delete();
+  await waitFor('the retention Schedule to be recreated', () =>
+    scheduleOf('retention')
       .describe()
       .then(
         () => true,

@@ -310,7 +310,7 @@ describe('credits that are set aside', () => {
 
     const now = Date.now();
     const period = { from: new Date(now - 3_600_000).toISOString(), to: new Date(now + 60_000).toISOString() };
-    await flows.runUpkeep('reconciliation', period);
+    await flows.runMaintenance('reconciliation', period);
     const breaks = await flows.sql`
       SELECT kind, line, ledger_amount, statement_amount FROM reconciliation_breaks WHERE reference = ${denied}`;
     expect([...breaks]).toEqual([{ kind: 'status', line: 'credit', ledgerAmount: null, statementAmount: 50_000 }]);

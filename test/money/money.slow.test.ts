@@ -101,7 +101,7 @@ test(
     const { flows, banks } = monnify;
     for (const { bank } of banks.contracts()) await bank.fake.settle();
     const period = { from: startedAt.toISOString(), to: new Date(Date.now() + 1_000).toISOString() };
-    expect(await flows.runUpkeep('reconciliation', period)).toMatchObject({ failed: 0, breaks: 0 });
+    expect(await flows.runMaintenance('reconciliation', period)).toMatchObject({ failed: 0, breaks: 0 });
     const holds = banks.contracts().map(({ bank }) => bank.holds());
     const ours = banks.contracts().map(({ organisationId }) => heldByMonnify(organisationId));
     expect(await Promise.all(ours)).toEqual(holds);

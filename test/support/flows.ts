@@ -27,7 +27,7 @@ export interface TestFlows extends TestApi {
   stopWorker: () => Promise<void>;
   startWorkerAgain: () => Promise<void>;
   /** Runs a maintenance flow now, on a worker of its own unless the test has its own. Returns its result. */
-  runUpkeep: (workflow: string, ...args: unknown[]) => Promise<unknown>;
+  runMaintenance: (workflow: string, ...args: unknown[]) => Promise<unknown>;
   /** Creates a bank-transfer payment to this wallet. Returns the resource. */
   createPayment: (walletId: string, baseAmount: number, more?: object) => Promise<PaymentResource>;
   /** Simulates an inbound credit at the sandbox bank. */
@@ -67,31 +67,31 @@ export async function startTestFlows({
   const startOne = (config = api.dependencies.config): Promise<RunningWorker> =>
     startWorker({ ...api.dependencies, config }, bundle);
   const { config } = api.dependencies;
-  const forUpkeep = {
+  const forMaintenance = {
     ...config,
     metrics: { ...config.metrics, ports: { ...config.metrics.ports, worker: null } },
-    worker: { ...config.worker, roles: ['upkeep' as const] },
+    worker: { ...config.worker, roles: ['maintenance' as const] },
   };
-  let upkeep: Promise<RunningWorker> | null = null;
+  let maintenance: Promise<RunningWorker> | null = null;
   let worker: RunningWorker | null = startsWorker ? await startOne() : null;
 
   const stopWorker = async (): Promise<void> => {
-    await Promise.all([worker?.stop(), upkeep?.then((started) => started.stop())]);
+    await Promise.all([worker?.stop(), maintenance?.then((started) => started.stop())]);
     worker = null;
-    upkeep = null;
+    maintenance = null;
   };
 
   const temporal = new Client({ connection, dataConverter: dataConverterOf(payloadKeys) });
   return {
     ...api,
     temporal,
-    runUpkeep: async (workflow, ...args) => {
-      if (startsWorker && !config.worker.roles.includes('upkeep')) {
-        upkeep ??= startOne(forUpkeep);
-        await upkeep;
+    runMaintenance: async (workflow, ...args) => {
+      if (startsWorker && !config.worker.roles.includes('maintenance')) {
+        maintenance ??= startOne(forMaintenance);
+        await maintenance;
       }
       return await temporal.workflow.execute(workflow, {
-        taskQueue: taskQueueOf(taskQueue, 'upkeep'),
+        taskQueue: taskQueueOf(taskQueue, 'maintenance'),
         workflowId: `${workflow}-${randomUUID()}`,
         args,
       });

@@ -256,10 +256,10 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
 export const WITHOUT_SCENARIO = [
   'creditPolling',
   'failingFlows',
-  'housekeeping',
   'ledgerSealing',
   'ledgerVerification',
   'reconciliation',
+  'retention',
   'sweep',
 ];
 

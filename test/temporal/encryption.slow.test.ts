@@ -124,7 +124,7 @@ test('no history has the text of operators, summaries or errors, and every one r
   isRailBroken = true;
   const broken = await withdraw('complete');
   await waitFor('the error to be listed', async () => {
-    await flows.runUpkeep('failingFlows');
+    await flows.runMaintenance('failingFlows');
     const [row] = await flows.sql<{ error: string }[]>`SELECT error FROM failing_flows`;
     return row?.error === `TypeError: ${ERROR}`;
   });

@@ -56,16 +56,16 @@ test('a process polls the queues of its roles only, and flows need the relay and
   await waitFor('the queue of flows to be polled', async () => (await polled()).length > 0);
   const payment = await flows.createPayment(await flows.createWallet(), 200_000);
   await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
-  await start('upkeep');
-  expect(await flows.runUpkeep('housekeeping')).toMatchObject({ idempotencyKeys: 0 });
-  expect(await polled()).toEqual(['', '-upkeep']);
+  await start('maintenance');
+  expect(await flows.runMaintenance('retention')).toMatchObject({ idempotencyKeys: 0 });
+  expect(await polled()).toEqual(['', '-maintenance']);
   const waiting = flows.sql`SELECT DISTINCT attempts FROM outbox WHERE topic = 'flow'`;
   expect([...(await waiting)]).toEqual([{ attempts: 0 }]);
   expect((await flows.test.get(`/payments/${payment.id}`)).data.status).toBe('pending');
 
   await start('relay');
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-  expect(await polled()).toEqual(['', '-upkeep']);
+  expect(await polled()).toEqual(['', '-maintenance']);
 });
 
 test('a process that runs the relay only stops', async () => {
@@ -82,7 +82,7 @@ test.each(['', 'flow', 'flows,flows', 'flows, relay'])('the roles %p are rejecte
 });
 
 test('roles are read from a list, and the default is all of them', () => {
-  expect(workerSettings({}).roles).toEqual(['flows', 'payouts', 'upkeep', 'relay']);
+  expect(workerSettings({}).roles).toEqual(['flows', 'payouts', 'maintenance', 'relay']);
   expect(workerSettings({ WORKER_ROLES: 'payouts,relay' }).roles).toEqual(['payouts', 'relay']);
 });
 

@@ -88,9 +88,9 @@ async function end(worker: ChildProcess): Promise<number | null> {
 
 test('a worker exits while maintenance waits for a lock, and the next worker does the maintenance', async () => {
   const worker = startWorkerProcess();
-  const flow = await temporal.workflow.start('housekeeping', {
-    taskQueue: taskQueueOf(api.dependencies.config.temporal.taskQueue, 'upkeep'),
-    workflowId: `housekeeping-${randomUUID()}`,
+  const flow = await temporal.workflow.start('retention', {
+    taskQueue: taskQueueOf(api.dependencies.config.temporal.taskQueue, 'maintenance'),
+    workflowId: `retention-${randomUUID()}`,
   });
   await whileLocked('LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE', async () => {
     await untilWaiting('%idempotency_keys%');

@@ -71,7 +71,7 @@ test('every workflow has a class: urgent ones before batches, batches before the
   const keyOfFairness = (flow: FlowType) =>
     priorityOf(flow, { organisationId: 'org', environment: 'test' }).fairnessKey;
   expect(keyOfFairness('payment')).not.toBe(keyOfFairness('withdrawal'));
-  expect(priorityOf('housekeeping').priorityKey).toBe(keyOf('webhookDelivery', 'live'));
+  expect(priorityOf('retention').priorityKey).toBe(keyOf('webhookDelivery', 'live'));
 });
 
 test('a one-item payout ends while most items of the large payouts of another organisation wait', async () => {

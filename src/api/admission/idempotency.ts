@@ -65,7 +65,7 @@ export class IdempotencyKeys {
 
   /**
    * Returns the stored outcome of a key that is in the database. If its retention has ended, deletes it and returns
-   * null; null also if housekeeping has just deleted it. Throws IDEMPOTENCY_KEY_REUSED.
+   * null; null also if it was deleted as too old meanwhile. Throws IDEMPOTENCY_KEY_REUSED.
    */
   async find(book: Book, key: string, requestFingerprint: string): Promise<StoredOutcome | null> {
     const sql = this.#asyncCommitSql;

@@ -110,7 +110,7 @@ CREATE TABLE webhook_attempts (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX webhook_attempts_by_event ON webhook_attempts (organisation_id, event_id, id);
--- For housekeeping.
+-- For the deletion of old rows.
 CREATE INDEX webhook_attempts_oldest ON webhook_attempts (attempted_at);
 COMMENT ON TABLE webhook_attempts IS 'The attempts of a delivery: the response, or why there was none.';
 

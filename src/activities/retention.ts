@@ -8,15 +8,15 @@ import { closeDays, listBooksToClose } from '../ledger/closing.ts';
 import { type Book, ENVIRONMENTS } from '../money.ts';
 import { listOrganisationIds } from '../resources/organisations.ts';
 import { deleteRequestLogs } from '../resources/requestLogs.ts';
-import type { DeletedRows, HousekeepingActivities } from '../workflows/housekeeping/messages.ts';
+import type { DeletedRows, RetentionActivities } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 const BATCH_SIZE = 1_000;
 
-export function createHousekeepingActivities({
+export function createRetentionActivities({
   sql,
   config: { maintenance },
-}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'maintenance'> }): HousekeepingActivities {
+}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'maintenance'> }): RetentionActivities {
   async function inBatches(deleteBatch: (rowsMax: number) => Promise<number>): Promise<number> {
     let total = 0;
     for (;;) {

@@ -95,7 +95,7 @@ test('a worker that starts on an older database sends nothing until operators ha
   expect([...(await flows.sql`SELECT FROM sandbox_bank.requests WHERE reference = ${held}`)]).toEqual([]);
 
   const [from, to] = [-HOUR_MS, HOUR_MS].map((ms) => new Date(Date.now() + ms).toISOString());
-  expect(await flows.runUpkeep('reconciliation', { from, to })).toMatchObject({ breaks: 2 });
+  expect(await flows.runMaintenance('reconciliation', { from, to })).toMatchObject({ breaks: 2 });
   const since = ['--since', restoredTo];
   const lost = async (...more: string[]) =>
     (await operate(flows, 'ada', 'flows', 'lost', ...since, ...more)) as Listed[];

@@ -12,12 +12,7 @@ import type { Log } from '../telemetry/log.ts';
 const RETRY_MS = 1_000;
 
 /** Waits for database and Temporal, and compares them. */
-export async function holdOlderBooks(context: {
-  sql: Sql;
-  client: Client;
-  taskQueue: string;
-  log: Log;
-}): Promise<void> {
+export async function guardRestore(context: { sql: Sql; client: Client; taskQueue: string; log: Log }): Promise<void> {
   for (let isReported = false; ; isReported = true) {
     try {
       await compare(context);
@@ -29,7 +24,7 @@ export async function holdOlderBooks(context: {
   }
 }
 
-async function compare({ sql, client, taskQueue, log }: Parameters<typeof holdOlderBooks>[0]): Promise<void> {
+async function compare({ sql, client, taskQueue, log }: Parameters<typeof guardRestore>[0]): Promise<void> {
   const lost = await findNewestLostFlow({ sql, client }, taskQueue);
   if (lost === null) return;
   const reason = `The database does not have ${lost.id}, whose flow started at ${lost.startedAt.toISOString()}: it was restored to an earlier time`;

@@ -1,0 +1,93 @@
+// The maintenance flows, each started by its Schedule: one or two activities over all books. None needs a compensation:
+// a run repeats or continues what an earlier one left.
+import { type ActivityOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type {
+  CreditPeriod,
+  CreditPollingActivities,
+  CreditsPolled,
+  FailingFlowsActivities,
+  FailingFlowsResult,
+  LedgerSealingActivities,
+  LedgerVerificationActivities,
+  RetentionActivities,
+  RetentionResult,
+  SealingResult,
+  SweepActivities,
+  SweepResult,
+  VerificationResult,
+} from './messages.ts';
+
+/** A heartbeat detects a worker that died: a run over all books may take hours. */
+const LONG: ActivityOptions = {
+  startToCloseTimeout: '2 hours',
+  heartbeatTimeout: '1 minute',
+  retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
+};
+
+const { restartMissingFlows } = proxyActivities<SweepActivities>({ ...LONG, heartbeatTimeout: '30 seconds' });
+const { scanForFailingFlows } = proxyActivities<FailingFlowsActivities>(LONG);
+const { closeAccountingDays, deleteExpiredRows } = proxyActivities<RetentionActivities>(LONG);
+const { sealLedger } = proxyActivities<LedgerSealingActivities>({ ...LONG, heartbeatTimeout: '2 minutes' });
+const { verifyLedger } = proxyActivities<LedgerVerificationActivities>({
+  ...LONG,
+  startToCloseTimeout: '12 hours',
+  heartbeatTimeout: '2 minutes',
+});
+const { pollCredits } = proxyActivities<CreditPollingActivities>(LONG);
+
+/** Every half minute: finds accepted resources without a flow, and restarts their flows. */
+export async function sweep(): Promise<SweepResult> {
+  const result = await restartMissingFlows();
+  const flows = result.restarted.map((id) => `\n- \`${id}\``).join('');
+  setCurrentDetails(`Restarted ${result.restartedCount} flows of ${result.scanned} open resources.${flows}`);
+  return result;
+}
+
+/** Every minute: lists the open flows with a task that fails again and again. */
+export async function failingFlows(): Promise<FailingFlowsResult> {
+  const result = await scanForFailingFlows();
+  setCurrentDetails(
+    `**${result.failing} failing flows** among ${result.described} described. List them with \`npm run cli -- attention list\`.`,
+  );
+  return result;
+}
+
+/** Hourly: deletes rows that are older than they are kept, and closes the accounting days that have ended. */
+export async function retention(): Promise<RetentionResult> {
+  const deleted = await deleteExpiredRows();
+  const closedDays = await closeAccountingDays();
+  setCurrentDetails(
+    `Deleted ${deleted.idempotencyKeys} idempotency keys, ${deleted.webhookAttempts} webhook attempts and ` +
+      `${deleted.requestLogs} request logs. Closed ${closedDays} accounting days.`,
+  );
+  return { ...deleted, closedDays };
+}
+
+/** Every few minutes: seals the new postings of every book, and publishes the seals. */
+export async function ledgerSealing(): Promise<SealingResult> {
+  const sealed = await sealLedger();
+  setCurrentDetails(`Made ${sealed.seals} seals and published ${sealed.published}.`);
+  return sealed;
+}
+
+/**
+ * Daily: verifies the ledger. Findings fail this flow with LEDGER_INTEGRITY_VIOLATION, so that the Temporal UI shows it
+ * as failed; an outage does not fail it.
+ */
+export async function ledgerVerification(): Promise<VerificationResult> {
+  setCurrentDetails('Verifying the ledger. The pending activity shows the progress.');
+  const verified = await verifyLedger();
+  setCurrentDetails(`**No findings** in ${verified.books} books with ${verified.postings} postings.`);
+  return verified;
+}
+
+/**
+ * Every five minutes: asks the rail of every book for credits whose callback was lost, and imports each once, by its
+ * session id. With a period when an operator asks for it.
+ */
+export async function creditPolling(period?: CreditPeriod | null): Promise<CreditsPolled> {
+  const result = await pollCredits(period ?? null);
+  const { books, failed, recovered } = result;
+  setCurrentDetails(`Imported **${recovered} credits** that no callback reported. ${failed} of ${books} banks failed.`);
+  return result;
+}
