@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 import postgres from 'postgres';
 import { serviceUrl } from '../dev/postgres.ts';
 import { EXIT } from '../src/cli/failure.ts';
-import type { Place, Verification } from '../src/ledger/verify.ts';
 import { sealNext } from '../src/verification/seals.ts';
+import type { Checkpoint, Verification } from '../src/verification/verify.ts';
 import { type BenchBook, newTransfer, pickPair } from './book.ts';
 import type { Grown } from './growth.ts';
 import { callInParallel, formatted, type Measured, type Sample, summarise } from './measure.ts';
@@ -68,16 +68,16 @@ export async function verifyInParts(
     if (outcome !== 'posted') throw new Error(`a transfer was ${outcome}`);
   };
   const folder = await mkdtemp(path.join(tmpdir(), 'manilla-verify-'));
-  const place = path.join(folder, 'place.json');
+  const checkpoint = path.join(folder, 'checkpoint.json');
   let isVerified = false;
   const snapshots = watchSnapshots(superuserUrl(adminUrl, book.url), () => isVerified);
   try {
     const killedAt = performance.now();
-    const killed = await verifyUntilKilled(book, place, () => measurePosts(post));
+    const killed = await verifyUntilKilled(book, checkpoint, () => measurePosts(post));
     const besideSeconds = secondsSince(killedAt);
-    const rowsBefore = await rowsRead(place);
+    const rowsBefore = await rowsRead(checkpoint);
     const resumedAt = performance.now();
-    const { postings, findings } = await runVerify(book, place, JOBS);
+    const { postings, findings } = await runVerify(book, checkpoint, JOBS);
     const restSeconds = secondsSince(resumedAt);
     isVerified = true;
     if (findings.length > 0) {
@@ -123,10 +123,14 @@ export async function verifyInParts(
 }
 
 /** Kills the command after some rounds of `measure`, unless it ends before. Returns the rounds that it ran beside. */
-async function verifyUntilKilled(book: BenchBook, place: string, measure: () => Promise<Sample>): Promise<Sample[]> {
+async function verifyUntilKilled(
+  book: BenchBook,
+  checkpoint: string,
+  measure: () => Promise<Sample>,
+): Promise<Sample[]> {
   const killer = new AbortController();
   let hasEnded = false;
-  const verification = runVerify(book, place, 1, killer.signal)
+  const verification = runVerify(book, checkpoint, 1, killer.signal)
     .catch((error: unknown) => {
       if (!killer.signal.aborted) throw error;
     })
@@ -142,11 +146,11 @@ async function verifyUntilKilled(book: BenchBook, place: string, measure: () => 
   return samples;
 }
 
-/** How many rows the killed command had read by its last place; 0 without one. */
-async function rowsRead(place: string): Promise<number> {
-  const text = await readFile(place, 'utf8').catch(() => null);
+/** How many rows the killed command had read by its last checkpoint; 0 without one. */
+async function rowsRead(checkpoint: string): Promise<number> {
+  const text = await readFile(checkpoint, 'utf8').catch(() => null);
   if (text === null) return 0;
-  const { checks } = (JSON.parse(text) as { place: Place }).place;
+  const { checks } = (JSON.parse(text) as { checkpoint: Checkpoint }).checkpoint;
   const counts = Object.values(checks).map((one) => one.counts);
   return counts.reduce((sum, one) => sum + one.postings + one.entries + one.transactions + one.sealed, 0);
 }
@@ -158,8 +162,13 @@ async function measurePosts(post: () => Promise<unknown>): Promise<Sample> {
 }
 
 /** Runs the command. `signal` kills it: as `kill -9` does, without a last word. */
-async function runVerify({ url }: BenchBook, place: string, jobs: number, signal?: AbortSignal): Promise<Verification> {
-  const words = [MAIN, 'ledger', 'verify', '--json', '--resume', place, '--jobs', String(jobs)];
+async function runVerify(
+  { url }: BenchBook,
+  checkpoint: string,
+  jobs: number,
+  signal?: AbortSignal,
+): Promise<Verification> {
+  const words = [MAIN, 'ledger', 'verify', '--json', '--resume', checkpoint, '--jobs', String(jobs)];
   const { stdout } = await promisify(execFile)(process.execPath, words, {
     env: { ...process.env, DATABASE_URL: serviceUrl(url, new URL(url).pathname) },
     killSignal: 'SIGKILL',

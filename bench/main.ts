@@ -14,7 +14,7 @@ import { Supervisor } from '../dev/supervisor.ts';
 import { stateFolderPath } from '../src/cli/settings.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { connect } from '../src/database/pool.ts';
-import { verifyLedger } from '../src/ledger/bookChecks.ts';
+import { verifyLedger } from '../src/verification/verifyBooks.ts';
 import { describeMachine, describeStealTime, type Machine, processorTime } from './machine.ts';
 import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';

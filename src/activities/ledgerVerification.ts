@@ -1,8 +1,8 @@
 // Verification of the ledger. A finding is not an outage: it fails the flow at once, so that an operator looks at it.
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
-import type { Progress } from '../ledger/verify.ts';
 import { ledgerVerifications } from '../telemetry/metrics.ts';
+import type { Progress } from '../verification/verify.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import type { LedgerVerificationActivities, VerificationResult } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -16,7 +16,7 @@ export function createLedgerVerificationActivities({
     async verifyLedger(): Promise<VerificationResult> {
       const interrupted: Progress | undefined = activityInfo().heartbeatDetails;
       const { findings, truncated, ...verified } = await verifyBooks(sql, {
-        from: interrupted?.place ?? null,
+        from: interrupted?.checkpoint ?? null,
         onProgress: (progress) => {
           heartbeat(progress);
           requireTimeLeft(0);

@@ -4,16 +4,16 @@ import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Sql } from '../database/pool.ts';
-import type { Finding, Progress, Verification } from '../ledger/verify.ts';
 import { nairaText } from '../money.ts';
 import { listOpenItems } from '../verification/openItems.ts';
 import { parseSeals } from '../verification/seals.ts';
+import type { Finding, Progress, Verification } from '../verification/verify.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addAccountingCommands } from './accounting.ts';
+import { CheckpointFile } from './checkpointFile.ts';
 import { addCommand, organisationOption, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
 import { chooseOrganisation } from './organisations.ts';
-import { PlaceFile } from './placeFile.ts';
 import { moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
 
@@ -33,7 +33,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
-  BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last told',
+  BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last reported',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 
@@ -65,7 +65,7 @@ export function addLedgerCommands(program: Command): void {
     'ledger verify --json',
   )
     .option('--seals <file>', 'seals that were published (SEAL_FILE, or the log of the worker), to compare')
-    .option('--resume <file>', 'keep the place in this file, and go on from it after an interruption')
+    .option('--resume <file>', 'keep a checkpoint in this file, and continue from it after an interruption')
     .option('--jobs <number>', 'checks that run at once, each with its own connection', jobCount, 1)
     .action(async (options: VerifyOptions) => {
       const verification = await withDatabase(
@@ -119,7 +119,7 @@ async function runVerify(
   { seals, resume, jobs }: VerifyOptions,
 ): Promise<Verification> {
   const publishedSeals = seals === undefined ? [] : parseSeals(await readFile(seals, 'utf8'));
-  const file = resume === undefined ? null : new PlaceFile(resume, databaseUrl);
+  const file = resume === undefined ? null : new CheckpointFile(resume, databaseUrl);
   const bar = new Bar();
   try {
     const verification = await verifyBooks(sql, {
@@ -128,7 +128,7 @@ async function runVerify(
       from: file?.read() ?? null,
       onProgress: (progress) => {
         bar.show(progress);
-        file?.save(progress.place);
+        file?.save(progress.checkpoint);
       },
     });
     file?.remove();

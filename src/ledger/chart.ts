@@ -88,9 +88,6 @@ export const accountKind = (code: AccountCode): AccountKind => entryOf(code).kin
 /** Whether a negative balance is no violation: the rail owes a clearing account, an expense was paid. */
 export const mayBeNegative = (code: AccountCode): boolean => entryOf(code).mayBeNegative;
 
-/** Whether the account holds received money that awaits a decision or the rest of a payment. */
-export const isSuspense = (code: AccountCode): boolean => code.startsWith('suspense:');
-
 /** The public id of the wallet of an account code; null for any other account. */
 export function walletOf(code: AccountCode): string | null {
   return code.startsWith('wallet:') ? code.slice('wallet:'.length) : null;

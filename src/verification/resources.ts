@@ -3,7 +3,6 @@
 // row and its transaction are written together.
 import type { Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
-import { type Check, pagedCheck, type Scope } from '../ledger/verify.ts';
 import type { Environment } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
@@ -30,6 +29,7 @@ import {
   expectWithdrawal,
   type MovedByTransfer,
 } from './expectations.ts';
+import { type Check, pagedCheck, type Scope } from './verify.ts';
 
 type Fragment = ReturnType<Snapshot>;
 type InBook<Row> = Row & { id: Uuid; environment: Environment };
@@ -106,14 +106,14 @@ const PARTS = [
 
 /** The transactions of each resource have moved what its status says. A page has resources of one or several kinds. */
 export const resourceChecks: Check[] = PARTS.map(({ name, condition }) =>
-  pagedCheck<{ kind: string; id: Uuid }>(name, (scope, place) =>
+  pagedCheck<{ kind: string; id: Uuid }>(name, (scope, after) =>
     scope.snapshots.read(async (snapshot) => {
       const { organisationId, pageSize, add } = scope;
       const readers = Object.entries(READERS);
-      const first = place === null ? 0 : readers.findIndex(([kind]) => kind === place.kind);
+      const first = after === null ? 0 : readers.findIndex(([kind]) => kind === after.kind);
       let room = pageSize;
       for (const [kind, read] of readers.slice(first)) {
-        const from = kind === place?.kind ? snapshot`AND id > ${place.id}` : snapshot``;
+        const from = kind === after?.kind ? snapshot`AND id > ${after.id}` : snapshot``;
         const rows: Page['rows'] = (table, columns) => snapshot`
           SELECT ${columns ? snapshot(columns) : snapshot`*`} FROM ${snapshot(table)}
           WHERE organisation_id = ${organisationId} AND ${condition(snapshot)} ${from}
@@ -143,8 +143,8 @@ export const transactionCheck: Check = {
   isLast: true,
   ...pagedCheck<Uuid>('resources of transactions', async (scope, after) => {
     const { snapshots, organisationId, pageSize, add } = scope;
-    const unexplained = scope.unexplained();
-    if (unexplained.postings === '0' && unexplained.ids === '0') return null;
+    const { unexplained, unexplainedIds } = scope.counted();
+    if (unexplained === 0 && unexplainedIds === '0') return null;
     return await snapshots.read(async (snapshot) => {
       const page = await snapshot<{ id: Uuid; environment: Environment; key: string; resource: string }[]>`
       SELECT id, environment, key, resource FROM ledger.transactions
@@ -202,10 +202,10 @@ async function netEffects(
   page: readonly InBook<{ expectation: Expectation }>[],
 ): Promise<string[]> {
   if (page.length === 0) return [];
-  const { books, organisationId } = scope;
-  const rows = await snapshot<{ position: number | null; effect: string | null; postings: string; ids: string }[]>`
+  const { lastPosting, organisationId } = scope;
+  const rows = await snapshot<{ position: number | null; effect: string | null; postings: number; ids: string }[]>`
     SELECT position, string_agg(code || ' ' || amount, E'\\n' ORDER BY code COLLATE "C") FILTER (WHERE amount <> 0) AS effect,
-           coalesce(sum(postings), 0)::text AS postings, coalesce(sum(ids), 0)::text AS ids
+           coalesce(sum(postings), 0)::bigint AS postings, coalesce(-sum(ids), 0)::text AS ids
     FROM (
       SELECT k.position, e.account_id, sum(e.amount) AS amount,
              count(*) FILTER (WHERE e.is_final) AS postings, sum(p.id) FILTER (WHERE e.is_final) AS ids
@@ -223,7 +223,7 @@ async function netEffects(
       CROSS JOIN LATERAL (
         SELECT CASE WHEN is_debit THEN p.debit_account_id ELSE p.credit_account_id END AS account_id,
                CASE WHEN is_debit THEN -p.amount ELSE p.amount END AS amount,
-               is_debit AND p.id <= ${books.lastPosting}::text::bigint AS is_final
+               is_debit AND p.id <= ${lastPosting}::text::bigint AS is_final
       ) e
       GROUP BY k.position, e.account_id
     ) e
@@ -233,7 +233,7 @@ async function netEffects(
     GROUP BY GROUPING SETS ((position), ())`;
   const effects: string[] = [];
   for (const { position, effect, postings, ids } of rows) {
-    if (position === null) scope.addUnexplained(-1, { postings, ids });
+    if (position === null) scope.count({ unexplained: -postings, unexplainedIds: ids });
     else effects[position] = effect ?? '';
   }
   return effects;

@@ -2,8 +2,8 @@
 // history that no longer has the digests of its seals.
 import type { Sql } from '../database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../ids.ts';
-import { type Check, type Finding, pagedCheck, type Scope } from '../ledger/verify.ts';
 import { type Environment, nairaText } from '../money.ts';
+import { type Check, type Finding, pagedCheck, type Scope } from './verify.ts';
 
 /** Limits the memory of a statement, and how long it keeps a processor busy: about 0.2 s. */
 const POSTINGS_MAX = 20_000;
@@ -91,7 +91,7 @@ interface Sealed extends SealRow {
 }
 
 /** The last seal that was compared. */
-type SealPlace = Pick<SealRow, 'environment' | 'number'>;
+type SealCursor = Pick<SealRow, 'environment' | 'number'>;
 
 /** After the last seal of a book. */
 const NO_MORE = 2 ** 31 - 1;
@@ -102,7 +102,7 @@ const NO_MORE = 2 ** 31 - 1;
  */
 export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
-  return pagedCheck<SealPlace>('seals', async (scope, after) => {
+  return pagedCheck<SealCursor>('seals', async (scope, after) => {
     const page = await readSeals(scope, after);
     let previous = after;
     for (const row of page) {
@@ -113,7 +113,7 @@ export function sealCheck(published: readonly Seal[] = []): Check {
         scope.add(violation.kind, { environment }, violation.expected, violation.found);
         return { environment, number: NO_MORE };
       }
-      scope.count('sealed', row.foundCount);
+      scope.count({ sealed: row.foundCount });
       previous = { environment, number };
     }
     return page.length < PAGE_SIZE ? null : previous;
@@ -168,7 +168,7 @@ function violationOf(
 }
 
 /** The next page of seals of an organisation, each with what it covers now. */
-const readSeals = async ({ sql, organisationId }: Scope, after: SealPlace | null): Promise<Sealed[]> => [
+const readSeals = async ({ sql, organisationId }: Scope, after: SealCursor | null): Promise<Sealed[]> => [
   ...(await sql<Sealed[]>`
     SELECT organisation_id, environment, number, sealed_until, posting_count, amount, digest, found_count, found_amount,
            is_intact

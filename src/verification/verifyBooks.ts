@@ -1,11 +1,19 @@
-// Verifies the books: the ledger in itself, the resources against the ledger, and history against its seals.
+// What `ledger verify` checks: the ledger in itself, the resources against the ledger, and history against its seals.
 import type { Sql } from '../database/pool.ts';
-import { bookChecks } from '../ledger/bookChecks.ts';
-import { type Verification, type VerificationOptions, verify } from '../ledger/verify.ts';
+import { accountCheck } from './accounts.ts';
 import { bankBalanceCheck } from './bankBalances.ts';
+import { postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
-import { heldInSuspense, suspenseCheck } from './suspense.ts';
+import { suspenseChecks } from './suspense.ts';
+import { type Verification, type VerificationOptions, verify } from './verify.ts';
+
+/** The checks of the ledger in itself, without the resources. */
+const LEDGER_CHECKS = [postingCheck, accountCheck, reversalCheck];
+
+/** Verifies the ledger of all books in itself. */
+export const verifyLedger = (sql: Sql, options: VerificationOptions = {}): Promise<Verification> =>
+  verify(sql, LEDGER_CHECKS, options);
 
 /** What `verifyBooks` can compare with, besides the options of every verification. */
 interface BooksOptions extends VerificationOptions {
@@ -24,9 +32,9 @@ export async function verifyBooks(
   const checks = [
     ...resourceChecks,
     sealCheck(publishedSeals),
-    ...bookChecks(heldInSuspense),
+    ...LEDGER_CHECKS,
     transactionCheck,
-    suspenseCheck,
+    ...suspenseChecks,
     bankBalanceCheck,
   ];
   const verification = await verify(sql, checks, options);

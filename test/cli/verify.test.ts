@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { PlaceFile } from '../../src/cli/placeFile.ts';
-import type { Place } from '../../src/ledger/verify.ts';
+import { CheckpointFile } from '../../src/cli/checkpointFile.ts';
+import type { Checkpoint } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { type Books, newWallet, openBooks } from '../ledger/books.ts';
 import { runCli } from './run.ts';
@@ -17,7 +17,7 @@ let file: string;
 beforeAll(async () => {
   books = await openBooks();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-verify-'));
-  file = path.join(home, 'place.json');
+  file = path.join(home, 'checkpoint.json');
   await newWallet(books, { balance: 1_000 });
 });
 
@@ -29,23 +29,23 @@ afterAll(async () => {
 const verify = () =>
   runCli(['ledger', 'verify', '--json', '--jobs', '2', '--resume', file], { databaseUrl: books.url, home });
 
-/** The place after this check, which is the first to be complete. */
-async function placeAfter(check: string): Promise<Place> {
-  let found: Place | undefined;
+/** The checkpoint after this check, which is the first to be complete. */
+async function checkpointAfter(check: string): Promise<Checkpoint> {
+  let found: Checkpoint | undefined;
   await verifyBooks(books.sql, {
-    onProgress: ({ place }) => {
-      if (place?.checks[check]?.isDone) found ??= structuredClone(place);
+    onProgress: ({ checkpoint }) => {
+      if (checkpoint?.checks[check]?.isDone) found ??= structuredClone(checkpoint);
     },
   });
-  if (found === undefined) throw new Error(`no place after ${check}`);
+  if (found === undefined) throw new Error(`no checkpoint after ${check}`);
   return found;
 }
 
 test('a verification goes on after what its file says was checked, and removes the file when it is complete', async () => {
-  new PlaceFile(file, books.url).save(await placeAfter('resources 1 of 2'));
+  new CheckpointFile(file, books.url).save(await checkpointAfter('resources 1 of 2'));
   // The movements of these tests have no resource. What the run before has counted as checked is not read again.
   const before = JSON.parse(readFileSync(file, 'utf8'));
-  before.place.counts.books = 41;
+  before.checkpoint.counts.books = 41;
   writeFileSync(file, JSON.stringify(before));
   const resumed = await verify();
   expect(JSON.parse(resumed.output)).toMatchObject({ books: 42, postings: 1, transactions: 1 });
@@ -54,15 +54,15 @@ test('a verification goes on after what its file says was checked, and removes t
 });
 
 test('a file of half a day ago is of no use', async () => {
-  new PlaceFile(file, books.url).save({ ...(await placeAfter('resources 1 of 2')), organisationId: '' });
+  new CheckpointFile(file, books.url).save({ ...(await checkpointAfter('resources 1 of 2')), organisationId: '' });
   const content = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...content, savedAt: new Date(Date.now() - 13 * 3_600_000).toISOString() }));
   expect(JSON.parse((await verify()).output)).toMatchObject({ books: 1, postings: 1 });
 });
 
 test.each([
-  ['the place of another database', () => new PlaceFile(file, 'postgres://h/other').save({} as Place)],
-  ['no place', () => writeFileSync(file, 'nonsense')],
+  ['the checkpoint of another database', () => new CheckpointFile(file, 'postgres://h/other').save({} as Checkpoint)],
+  ['no checkpoint', () => writeFileSync(file, 'nonsense')],
 ])('a file with %s is refused', async (_, write) => {
   write();
   expect(await verify()).toMatchObject({

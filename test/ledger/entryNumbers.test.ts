@@ -3,14 +3,14 @@
 // a book moves to a node whose sequence, or whose clock, is behind (docs/decisions/0005-entry-numbers.md).
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { verifyLedger } from '../../src/ledger/bookChecks.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
 import { closeDays } from '../../src/ledger/closing.ts';
 import { reportAccount, trialBalance } from '../../src/ledger/reports.ts';
-import { verify } from '../../src/ledger/verify.ts';
 import type { Wallet } from '../../src/resources/wallets/queries.ts';
 import { balanceAt, listStatement } from '../../src/resources/wallets/statement.ts';
 import { sealCheck, sealNext } from '../../src/verification/seals.ts';
+import { verify } from '../../src/verification/verify.ts';
+import { verifyLedger } from '../../src/verification/verifyBooks.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, postTogether, RAIL, transaction } from './books.ts';
 
 let books: Books;

@@ -8,7 +8,6 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type postgres from 'postgres';
 import { publishSeals } from '../../src/activities/publishSeals.ts';
 import { publicId } from '../../src/ids.ts';
-import { type Progress, verify } from '../../src/ledger/verify.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import {
   findMissingSeals,
@@ -18,6 +17,7 @@ import {
   sealCheck,
   sealNext,
 } from '../../src/verification/seals.ts';
+import { type Progress, verify } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
@@ -99,12 +99,12 @@ test('a comparison that is interrupted goes on after the seals that it has compa
   }
   const reported: Progress[] = [];
   await verify(books.sql, [sealCheck()], { onProgress: (progress) => reported.push(progress) });
-  const middle = reported.find(({ place }) => place !== null)?.place ?? null;
+  const middle = reported.find(({ checkpoint }) => checkpoint !== null)?.checkpoint ?? null;
   expect(middle).toMatchObject({ checks: { seals: { after: { number: 5 }, counts: { sealed: 10 } } } });
   const resumed: Progress[] = [];
   await verify(books.sql, [sealCheck()], { from: middle, onProgress: (progress) => resumed.push(progress) });
   expect(resumed.map(({ done }) => done)).toEqual([10, 14, 14]);
-  // What is behind the place is not read again.
+  // What is before the checkpoint is not read again.
   await books.asSuperuser((sql) => sql`UPDATE ledger.postings SET amount = 11 WHERE amount = 10`);
   expect((await verify(books.sql, [sealCheck()], { from: middle })).findings).toMatchObject([
     { kind: 'SEAL_MISMATCH', expected: expect.stringContaining('seal 6') },

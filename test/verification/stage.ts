@@ -1,13 +1,13 @@
 // One organisation's resources in a test of verification, and what the test breaks in them.
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Movement, RowTable } from '../../src/ledger/movement.ts';
-import type { Finding } from '../../src/ledger/verify.ts';
 import type { Book } from '../../src/money.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { creditMovement, paymentAfter } from '../../src/resources/payments/movements.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
 import { findPayout, type PayoutItem } from '../../src/resources/payouts/queries.ts';
+import type { Finding } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { TestApi, TestOrganisation } from '../support/api.ts';
 

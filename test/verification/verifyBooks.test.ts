@@ -6,13 +6,13 @@ import { createLedgerVerificationActivities } from '../../src/activities/ledgerV
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { trialBalance } from '../../src/ledger/reports.ts';
-import type { Progress } from '../../src/ledger/verify.ts';
 import { sweepFees } from '../../src/resources/feeSweeps/sweep.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
 import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { listOpenItems } from '../../src/verification/openItems.ts';
+import type { Progress } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { OPERATORS } from '../support/operators.ts';
@@ -101,7 +101,7 @@ test('the scheduled verification goes on from the last heartbeat of its attempt 
   const whole = await run();
   const middle = whole.heartbeats[Math.floor(whole.heartbeats.length / 2)];
   const resumed = await run(middle);
-  expect(resumed.heartbeats[0]?.place).toEqual(middle?.place);
+  expect(resumed.heartbeats[0]?.checkpoint).toEqual(middle?.checkpoint);
   expect(resumed.heartbeats.length).toBeLessThan(whole.heartbeats.length);
   expect(resumed.result).toEqual(whole.result);
 });
@@ -155,6 +155,8 @@ describe('a row that was changed without its transaction', () => {
     expect(await stage.findings()).toEqual([`SUSPENSE_MISMATCH ${review} suspense:unmatched: 500, found no account`]);
     await stage.suspend();
     expect(await stage.findings()).toEqual(['SUSPENSE_MISMATCH - suspense:unmatched: 1200, found 700']);
+    for (let more = 0; more < 3; more += 1) await stage.suspend();
+    expect(await stage.findings()).toEqual(['SUSPENSE_MISMATCH - suspense:unmatched: 3300, found 2800']);
   });
 
   test('a transfer whose amount was changed is named with both wallets', async () => {

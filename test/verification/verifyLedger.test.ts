@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import postgres from 'postgres';
 import { connect } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
-import { verifyLedger } from '../../src/ledger/bookChecks.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
-import type { Finding, Place, Progress } from '../../src/ledger/verify.ts';
+import type { Checkpoint, Finding, Progress } from '../../src/verification/verify.ts';
+import { verifyLedger } from '../../src/verification/verifyBooks.ts';
+import { type Books, move, newWallet, openBooks, RAIL, transaction } from '../ledger/books.ts';
 import { adminOf, nodeOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { type Books, move, newWallet, openBooks, RAIL, transaction } from './books.ts';
 
 interface SmallLedger {
   books: Books;
@@ -70,7 +70,7 @@ describe('consistent ledgers', () => {
       findings: [],
       truncated: false,
     });
-    expect(reported[0]).toMatchObject({ done: 0, place: null });
+    expect(reported[0]).toMatchObject({ done: 0, checkpoint: null });
     expect(reported.at(-1)).toMatchObject({ done: 20, total: 20 });
     await books.close();
   });
@@ -141,34 +141,34 @@ test('verification waits for a statement that took lower ids and has not committ
 });
 
 describe('interruptions', () => {
-  /** Verifies, interrupted after every page, with the places as a heartbeat keeps them. */
+  /** Verifies, interrupted after every page, with the checkpoints as a heartbeat keeps them. */
   async function interrupted(books: Books, pageSize: number) {
-    const places: (Place | null)[] = [];
-    let from: Place | null = null;
+    const checkpoints: (Checkpoint | null)[] = [];
+    let from: Checkpoint | null = null;
     for (let pages = 1; ; ) {
       let read = 0;
-      const onProgress = ({ place }: Progress): void => {
-        from = JSON.parse(JSON.stringify(place));
+      const onProgress = ({ checkpoint }: Progress): void => {
+        from = JSON.parse(JSON.stringify(checkpoint));
         if (read++ === pages) throw new Error('interrupted');
       };
       try {
         const verification = await verifyLedger(books.owner, { pageSize, from, onProgress });
-        return { verification, places };
+        return { verification, checkpoints };
       } catch (error) {
         if ((error as Error).message !== 'interrupted') throw error;
-        // Where something was found, the place stays: then one page more is read.
-        pages = JSON.stringify(from) === JSON.stringify(places.at(-1)) ? pages + 1 : 1;
-        places.push(from);
+        // Where something was found, the checkpoint stays: then one page more is read.
+        pages = JSON.stringify(from) === JSON.stringify(checkpoints.at(-1)) ? pages + 1 : 1;
+        checkpoints.push(from);
       }
     }
   }
 
-  test('an interrupted verification goes on from its place, with the result of one that was not', async () => {
+  test('an interrupted verification goes on from its checkpoint, with the result of one that was not', async () => {
     const { books } = await smallLedger();
     for (const pageSize of [1, 3]) {
-      const { verification, places } = await interrupted(books, pageSize);
+      const { verification, checkpoints } = await interrupted(books, pageSize);
       expect(verification).toEqual(await verifyLedger(books.owner));
-      expect(new Set(places.flatMap((place) => Object.keys(place?.checks ?? {})))).toEqual(
+      expect(new Set(checkpoints.flatMap((checkpoint) => Object.keys(checkpoint?.checks ?? {})))).toEqual(
         new Set(['transactions and postings', 'entries', 'reversals']),
       );
     }
@@ -177,13 +177,13 @@ describe('interruptions', () => {
 
   test('checks that run at once are interrupted and go on as one after the other', async () => {
     const { books, ids } = await smallLedger();
-    const places: Place[] = [];
-    const onProgress = ({ place }: Progress): void => {
-      if (place !== null) places.push(structuredClone(place));
+    const checkpoints: Checkpoint[] = [];
+    const onProgress = ({ checkpoint }: Progress): void => {
+      if (checkpoint !== null) checkpoints.push(structuredClone(checkpoint));
     };
     const whole = await verifyLedger(books.owner, { pageSize: 1, jobs: 3, onProgress });
     expect(whole).toEqual(await verifyLedger(books.owner));
-    for (const from of places) {
+    for (const from of checkpoints) {
       expect(await verifyLedger(books.owner, { pageSize: 1, jobs: 2, from })).toEqual(whole);
     }
     await books.asSuperuser((sql) => sql`DELETE FROM ledger.postings WHERE transaction_id = ${ids[1]}`);

@@ -1,0 +1,347 @@
+// Runs checks on the books of every organisation, one organisation after the other. A verification may run for hours
+// beside the postings, so it holds no snapshot for longer than a page, its memory and statements do not grow with the
+// ledger, and it can continue from any page. The checks of an organisation do not depend on each other, so several may
+// run at once.
+//
+// Why it is exact nevertheless: each check reads what belongs together on one snapshot, or up to a point that is final.
+// Transactions and postings are immutable, and are committed together. A resource is read with its transactions, and a
+// transaction with its resource. An account with a stored balance is read with the number of its last entry: they were
+// written under its lock, so the balance is the sum of the entries up to that number, whatever is posted while they are
+// read. Balances of an organisation are added up as of one posting, the last one that is final
+// (ledger.last_final_posting), because accounts with a derived balance are never locked.
+import type { Sql } from '../database/pool.ts';
+import { Snapshots } from '../database/snapshot.ts';
+import { publicId, type Uuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
+
+export type FindingKind =
+  | 'BOOK_UNBALANCED'
+  | 'BALANCE_MISMATCH'
+  | 'RUNNING_BALANCE_MISMATCH'
+  | 'ENTRY_MISSING'
+  | 'NEGATIVE_BALANCE'
+  | 'ACCOUNT_OUTSIDE_BOOK'
+  | 'TRANSACTION_OUTSIDE_BOOK'
+  | 'TRANSACTION_EMPTY'
+  | 'REVERSAL_OUTSIDE_BOOK'
+  | 'REVERSED_TWICE'
+  | 'RESOURCE_MISMATCH'
+  | 'UNEXPLAINED_TRANSACTION'
+  | 'SUSPENSE_MISMATCH'
+  | 'SEAL_MISMATCH'
+  | 'SEAL_MISSING'
+  | 'BANK_BALANCE_MISMATCH';
+
+/** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
+export interface Finding {
+  kind: FindingKind;
+  /** Public id of the organisation; with the environment it identifies the book. */
+  organisation: string;
+  environment: Environment;
+  account: string | null;
+  /** Public id of the resource. */
+  resource: string | null;
+  /** Public id of the transaction. */
+  transaction: string | null;
+  /** Id of the posting within its transaction. */
+  posting: string | null;
+  expected: string;
+  found: string;
+}
+
+export interface Verification {
+  books: number;
+  accounts: number;
+  postings: number;
+  transactions: number;
+  findings: Finding[];
+  /** True when there are more findings than are listed. */
+  truncated: boolean;
+}
+
+export interface Progress {
+  /** Rows that were read. */
+  done: number;
+  /** An estimate, until it is complete. */
+  total: number;
+  /** From where the verification can continue; null while there is nothing to skip. */
+  checkpoint: Checkpoint | null;
+}
+
+/** An organisation whose books are verified. */
+interface Organisation {
+  organisationId: Uuid;
+  /** The last posting that was final when the verification of the organisation began: sums are as of it. */
+  lastPosting: string;
+}
+
+/**
+ * How far the verification is: plain JSON, so that a heartbeat or a file can keep it. A check with findings stays
+ * before its first one, so that a verification that continues finds them again.
+ */
+export interface Checkpoint extends Organisation {
+  /** Of the organisations before this one. */
+  counts: Counts;
+  /** How far the checks of this organisation are, by name; without those that have not begun. */
+  checks: Record<string, CheckProgress>;
+}
+
+interface CheckProgress {
+  /** The cursor of the check: where its next page begins. */
+  after: unknown;
+  isDone: boolean;
+  counts: Counts;
+}
+
+/**
+ * What was read: each posting also as the entry of each of its accounts, and as one of those of a seal. `unexplained`:
+ * postings up to the last final one, less those that resources explain; `unexplainedIds`: the sum of their ids, as
+ * text, because it may exceed a safe integer.
+ */
+const NOTHING = {
+  books: 0,
+  accounts: 0,
+  postings: 0,
+  transactions: 0,
+  entries: 0,
+  sealed: 0,
+  unexplained: 0,
+  unexplainedIds: '0',
+};
+type Counts = typeof NOTHING;
+
+export interface VerificationOptions {
+  onProgress?: (progress: Progress) => void;
+  pageSize?: number;
+  /** Continues from here. */
+  from?: Checkpoint | null;
+  /** How many checks run at once, each with a connection of its own. Default: 1. */
+  jobs?: number;
+  /** Verifies the books of this organisation only. */
+  only?: Uuid;
+}
+
+/** A check of the books of an organisation, in pages. */
+export interface Check {
+  name: string;
+  /** Checks the page after a cursor (null: the first) and returns the cursor of the next one; null after the last. */
+  checkPage: (scope: Scope, after: unknown) => Promise<unknown>;
+  /** It reads what the others have counted, so it runs after them. */
+  isLast?: true;
+}
+
+/** What a check reads, and where it reports. */
+export interface Scope extends Organisation {
+  sql: Sql;
+  snapshots: Snapshots;
+  pageSize: number;
+  add: (kind: FindingKind, location: Location, expected: string, found: string) => void;
+  count: (counted: Partial<Counts>) => void;
+  /** What all checks of the organisation together have counted. */
+  counted: () => Counts;
+}
+
+/** Where a violation is. */
+export interface Location {
+  environment: Environment;
+  code?: string | null;
+  resource?: string;
+  transactionId?: Uuid;
+  postingId?: string;
+}
+
+/** A check with a cursor of this type. */
+export const pagedCheck = <Cursor>(
+  name: string,
+  checkPage: (scope: Scope, after: Cursor | null) => Promise<Cursor | null>,
+): Check => ({ name, checkPage: (scope, after) => checkPage(scope, after as Cursor | null) });
+
+/** Large enough that round trips do not matter, small enough to check a page in memory and within a second. */
+const PAGE_SIZE = 10_000;
+
+/** A corrupt ledger is repaired from the first findings; a list of millions would not help. */
+const FINDINGS_MAX = 1_000;
+
+/**
+ * Runs the checks on the books of every organisation. It needs only the right to read. When the database is unavailable
+ * it throws the error of the driver, and can continue from the last checkpoint.
+ */
+export async function verify(
+  sql: Sql,
+  checks: readonly Check[],
+  { onProgress, pageSize = PAGE_SIZE, from: given = null, jobs = 1, only }: VerificationOptions = {},
+): Promise<Verification> {
+  const from = isOf(checks, given) ? given : null;
+  const estimate = await estimateRows(sql);
+  const findings: Finding[] = [];
+  let truncated = false;
+  let counts = from?.counts ?? NOTHING;
+  let checkpoint = from;
+  const report = (running: readonly CheckProgress[], isComplete = false): void => {
+    const read = running.reduce((sum, check) => add(sum, check.counts), counts);
+    const done = read.accounts + read.postings + read.transactions + read.entries + read.sealed;
+    onProgress?.({ done, total: isComplete ? done : Math.max(estimate, done), checkpoint });
+  };
+  report(Object.values(from?.checks ?? {}));
+  let organisation: Organisation | null = from ?? (await nextOrganisation(sql, null, only));
+  for (let begun = from?.checks ?? {}; organisation !== null; begun = {}) {
+    const { organisationId, lastPosting }: Organisation = organisation;
+    const before = { organisationId, lastPosting, counts };
+    const isOk = findings.length === 0;
+    const running = checks.map((check) => new RunningCheck(check, begun[check.name]));
+    const counted = (): Counts => running.reduce((sum, { progress }) => add(sum, progress.counts), NOTHING);
+    const scope = { sql, organisationId, lastPosting, pageSize, counted };
+    const onPage = (): void => {
+      if (isOk) checkpoint = { ...before, checks: checkpointsOf(running) };
+      report(running.map(({ progress }) => progress));
+    };
+    for (const isLast of [false, true]) {
+      await runAtOnce(
+        running.filter(({ check }) => (check.isLast ?? false) === isLast),
+        jobs,
+        (check, goesOn) => check.run(scope, onPage, goesOn),
+      );
+    }
+    findings.push(...running.flatMap((check) => check.findings));
+    truncated ||= running.some((check) => check.isTruncated);
+    counts = add(counts, counted());
+    organisation = only === undefined ? await nextOrganisation(sql, organisationId) : null;
+  }
+  report([], true);
+  const { books, accounts, postings, transactions } = counts;
+  return {
+    books,
+    accounts,
+    postings,
+    transactions,
+    findings: findings.slice(0, FINDINGS_MAX),
+    truncated: truncated || findings.length > FINDINGS_MAX,
+  };
+}
+
+/** Whether these checks can continue from the checkpoint: another version, with other checks, may have written it. */
+function isOf(checks: readonly Check[], checkpoint: Checkpoint | null): boolean {
+  const names = new Set(checks.map(({ name }) => name));
+  const begun: Checkpoint['checks'] | undefined = checkpoint?.checks;
+  return begun !== undefined && Object.keys(begun).every((name) => names.has(name));
+}
+
+function add(counts: Counts, more: Partial<Counts>): Counts {
+  const sum = { ...counts };
+  for (const name of Object.keys(more) as (keyof Counts)[]) {
+    if (name === 'unexplainedIds') sum[name] = String(BigInt(sum[name]) + BigInt(more[name] ?? 0));
+    else sum[name] += more[name] ?? 0;
+  }
+  return sum;
+}
+
+/** Runs `work` for each check, `jobs` at once. Throws the first error when the pages that run have ended. */
+async function runAtOnce(
+  checks: RunningCheck[],
+  jobs: number,
+  work: (check: RunningCheck, goesOn: () => boolean) => Promise<void>,
+): Promise<void> {
+  const errors: unknown[] = [];
+  const goesOn = (): boolean => errors.length === 0;
+  const runJob = async (): Promise<void> => {
+    for (let check = checks.shift(); check !== undefined && goesOn(); check = checks.shift()) {
+      await work(check, goesOn).catch((error: unknown) => errors.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, runJob));
+  if (errors.length > 0) throw errors[0];
+}
+
+/** A check of one organisation while it runs. */
+class RunningCheck {
+  readonly check: Check;
+  readonly progress: CheckProgress;
+  /** How far it was before its first finding; null before its first page. */
+  checkpoint: CheckProgress | null;
+  readonly findings: Finding[] = [];
+  isTruncated = false;
+
+  constructor(check: Check, begun: CheckProgress | undefined) {
+    this.check = check;
+    this.progress = { after: null, isDone: false, counts: NOTHING, ...begun };
+    this.checkpoint = begun ?? null;
+  }
+
+  async run(of: Omit<Scope, 'snapshots' | 'add' | 'count'>, onPage: () => void, goesOn: () => boolean): Promise<void> {
+    const { progress, findings } = this;
+    const snapshots = new Snapshots(of.sql);
+    const scope: Scope = {
+      ...of,
+      snapshots,
+      count: (counted) => {
+        progress.counts = add(progress.counts, counted);
+      },
+      add: (...finding) => {
+        if (findings.length < FINDINGS_MAX) findings.push(describe(of.organisationId, ...finding));
+        else this.isTruncated = true;
+      },
+    };
+    try {
+      while (!progress.isDone && goesOn()) {
+        progress.after = await this.check.checkPage(scope, progress.after);
+        progress.isDone = progress.after === null;
+        if (findings.length === 0) this.checkpoint = structuredClone(progress);
+        onPage();
+      }
+    } finally {
+      await snapshots.end();
+    }
+  }
+}
+
+const checkpointsOf = (running: readonly RunningCheck[]): Checkpoint['checks'] =>
+  Object.fromEntries(
+    running.flatMap(({ check, checkpoint }) => (checkpoint === null ? [] : [[check.name, checkpoint]])),
+  );
+
+function describe(
+  organisationId: Uuid,
+  kind: FindingKind,
+  { environment, code, resource, transactionId, postingId }: Location,
+  expected: string,
+  found: string,
+): Finding {
+  return {
+    kind,
+    organisation: publicId('organisation', organisationId),
+    environment,
+    account: code ?? null,
+    resource: resource ?? null,
+    transaction: transactionId === undefined ? null : publicId('transaction', transactionId),
+    posting: postingId ?? null,
+    expected,
+    found,
+  };
+}
+
+/** How many rows there are to read, by the statistics of the tables: counting them would take as long as a check. */
+async function estimateRows(sql: Sql): Promise<number> {
+  const [row] = await sql<{ rows: number }[]>`
+    SELECT sum(greatest(reltuples, 0) * CASE relname WHEN 'postings' THEN 4 ELSE 1 END)::bigint AS rows
+    FROM pg_class WHERE oid IN ('ledger.accounts'::regclass, 'ledger.transactions'::regclass, 'ledger.postings'::regclass)`;
+  return row?.rows ?? 0;
+}
+
+/**
+ * The next organisation with rows in the ledger, whether or not it is registered; null after the last. `only`: this
+ * one, if it has any.
+ */
+async function nextOrganisation(sql: Sql, after: Uuid | null, only?: Uuid): Promise<Organisation | null> {
+  const which = after === null ? sql`` : sql`WHERE organisation_id > ${after}`;
+  const first = (table: 'postings' | 'accounts' | 'transactions' | 'seals') => sql`
+    (SELECT organisation_id FROM ${sql(`ledger.${table}`)}
+     ${only === undefined ? which : sql`WHERE organisation_id = ${only}`} ORDER BY organisation_id LIMIT 1)`;
+  const [row] = await sql<{ organisationId: Uuid }[]>`
+    SELECT organisation_id
+    FROM (${first('postings')} UNION ALL ${first('accounts')} UNION ALL ${first('transactions')} UNION ALL ${first('seals')}) f
+    ORDER BY organisation_id LIMIT 1`;
+  if (row === undefined) return null;
+  const [last] = await sql<{ posting: string }[]>`
+    SELECT posting::text FROM ledger.last_final_posting(${row.organisationId}) AS posting`;
+  return { ...row, lastPosting: last?.posting ?? '0' };
+}
