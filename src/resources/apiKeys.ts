@@ -4,7 +4,7 @@ import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Environment } from '../money.ts';
 import type { Operator } from './operators.ts';
-import type { ListFilters, PageRequest } from './pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
 
 export interface ApiKeyRow {
   id: Uuid;
@@ -73,10 +73,7 @@ export async function listKeysOfBook(
   return await sql<ApiKeyRow[]>`
     SELECT ${columns(sql)} FROM api_keys
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page)}`;
 }
 
 /** One API key of a book; null when it does not exist. */

@@ -3,7 +3,7 @@
 import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import type { ListFilters, PageRequest } from './pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
 
 /** About one endpoint, for the others. */
 export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
@@ -70,16 +70,17 @@ function ofResource(sql: Sql, resource: string) {
 }
 
 /** A page of events, newest first, plus one row when another page exists. */
-export async function listEvents(sql: Sql, book: Book, filters: EventFilters, page: PageRequest): Promise<Event[]> {
+export async function listEvents(
+  sql: Sql,
+  book: Book,
+  { resourceId, ...filters }: EventFilters,
+  page: PageRequest,
+): Promise<Event[]> {
   return await sql<Event[]>`
     SELECT ${columns(sql)} FROM events
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.resourceId ? ofResource(sql, filters.resourceId) : sql``}
-    ${filters.type ? sql`AND type = ${filters.type}` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+    ${resourceId ? ofResource(sql, resourceId) : sql``}
+    ${pageClause(sql, filters, page)}`;
 }
 
 /**

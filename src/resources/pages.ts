@@ -1,4 +1,6 @@
-// Parameters of all list queries: the requested page and the filters that all lists share.
+// What all list queries share: the requested page, the filters, and the SQL of both.
+import postgres from 'postgres';
+import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 
 /** The sort position of a row. The next page starts after the position of the last row. */
@@ -15,4 +17,27 @@ export interface PageRequest {
 export interface ListFilters {
   createdAtFrom?: Date | undefined;
   createdAtTo?: Date | undefined;
+}
+
+/**
+ * SQL that ends a list query: newest first, after the previous page, and one row more than the page has when another
+ * page exists. Each filter is the value of the column with its name.
+ */
+export function pageClause<Filters extends ListFilters>(
+  sql: Sql,
+  { createdAtFrom, createdAtTo, ...equalities }: Filters,
+  { after, limit }: PageRequest,
+  { table, id: idName = 'id' }: { table?: string; id?: string } = {},
+) {
+  const column = (name: string) => sql(table === undefined ? name : `${table}.${name}`);
+  const [createdAt, id] = [column('created_at'), column(idName)];
+  const equal = Object.entries(equalities)
+    .filter((filter): filter is [string, string] => Boolean(filter[1]))
+    .map(([name, value]) => sql`AND ${column(postgres.fromCamel(name))} = ${value}`);
+  return sql`
+    ${equal.length > 0 ? equal : sql``}
+    ${after ? sql`AND (${createdAt}, ${id}) < (${after.createdAt}, ${after.id})` : sql``}
+    ${createdAtFrom ? sql`AND ${createdAt} >= ${createdAtFrom}` : sql``}
+    ${createdAtTo ? sql`AND ${createdAt} <= ${createdAtTo}` : sql``}
+    ORDER BY ${createdAt} DESC, ${id} DESC LIMIT ${limit + 1}`;
 }

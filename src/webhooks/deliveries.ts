@@ -4,7 +4,7 @@ import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
-import type { ListFilters, PageRequest } from '../resources/pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../resources/pages.ts';
 import type { DeliveryFailure } from '../workflows/webhookDelivery/messages.ts';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
@@ -287,10 +287,7 @@ async function deliveriesOf(
     SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
     FROM webhook_deliveries
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND ${condition}
-    ${page.after ? sql`AND (created_at, ${sql(key)}) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, ${sql(key)} DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page, { id: key })}`;
   return await withAttempts(sql, book, deliveries);
 }
 

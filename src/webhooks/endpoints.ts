@@ -4,7 +4,7 @@ import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { type EventType, FAILING_EVENT_TYPE } from '../resources/events.ts';
-import type { ListFilters, PageRequest } from '../resources/pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../resources/pages.ts';
 import { timestamp } from '../resources/views.ts';
 import { hasFailedForDays, isUnreported } from './deliveries.ts';
 import type { SealedSecrets } from './secrets.ts';
@@ -51,10 +51,7 @@ export async function listWebhookEndpoints(
 ): Promise<WebhookEndpoint[]> {
   return await sql<WebhookEndpoint[]>`
     SELECT ${columns(sql)} FROM webhook_endpoints WHERE ${existing(sql, book)}
-    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page)}`;
 }
 
 /** Registers an endpoint; false when the book has reached WEBHOOK_ENDPOINTS_MAX. */

@@ -3,7 +3,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
 
 export interface InboundCredit {
@@ -135,10 +135,7 @@ export async function listCredits(
     ) held ON true
     WHERE c.organisation_id = ${book.organisationId} AND c.environment = ${book.environment}
       AND c.owner_id = ${owner.id} AND c.owner_kind = ${owner.kind}
-    ${page.after ? sql`AND (c.created_at, c.id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.createdAtFrom ? sql`AND c.created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND c.created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY c.created_at DESC, c.id DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page, { table: 'c' })}`;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 
@@ -129,20 +129,13 @@ const hasAccount = (sql: Sql, book: Book, accountNumber: string) => sql`
 export async function listPayments(
   sql: Sql,
   book: Book,
-  filters: PaymentFilters,
+  { accountNumber, ...filters }: PaymentFilters,
   page: PageRequest,
 ): Promise<PaymentWithAccount[]> {
   const rows = await sql<PaymentQueryRow[]>`
     ${select(sql)}
     WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment}
-    ${page.after ? sql`AND (p.created_at, p.id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.status ? sql`AND p.status = ${filters.status}` : sql``}
-    ${filters.method ? sql`AND p.method = ${filters.method}` : sql``}
-    ${filters.targetWalletId ? sql`AND p.target_wallet_id = ${filters.targetWalletId}` : sql``}
-    ${filters.accountNumber ? hasAccount(sql, book, filters.accountNumber) : sql``}
-    ${filters.reference ? sql`AND p.reference = ${filters.reference}` : sql``}
-    ${filters.createdAtFrom ? sql`AND p.created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND p.created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY p.created_at DESC, p.id DESC LIMIT ${page.limit + 1}`;
+    ${accountNumber ? hasAccount(sql, book, accountNumber) : sql``}
+    ${pageClause(sql, filters, page, { table: 'p' })}`;
   return rows.map(withAccount);
 }

@@ -3,7 +3,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { FailureCode } from '../failureCodes.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import { type Wallet, walletColumns, walletTables } from '../wallets/queries.ts';
 
@@ -140,13 +140,7 @@ export async function listPayouts(
   const rows = await sql<Payout[]>`
     SELECT ${payoutColumns(sql)} FROM payouts
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.status ? sql`AND status = ${filters.status}` : sql``}
-    ${filters.sourceWalletId ? sql`AND source_wallet_id = ${filters.sourceWalletId}` : sql``}
-    ${filters.reference ? sql`AND reference = ${filters.reference}` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page)}`;
   return await withItems(sql, book, [...rows]);
 }
 

@@ -4,7 +4,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { FailureCode } from '../failureCodes.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 
 export interface Refund extends Attached {
@@ -64,14 +64,7 @@ export async function listRefunds(sql: Sql, book: Book, filters: RefundFilters, 
   return await sql<Refund[]>`
     SELECT ${columns(sql)} FROM refunds
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.paymentId ? sql`AND payment_id = ${filters.paymentId}` : sql``}
-    ${filters.status ? sql`AND status = ${filters.status}` : sql``}
-    ${filters.destination ? sql`AND destination = ${filters.destination}` : sql``}
-    ${filters.reference ? sql`AND reference = ${filters.reference}` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page)}`;
 }
 
 /** The bank account of a payer. */

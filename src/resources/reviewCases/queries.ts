@@ -4,7 +4,7 @@ import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
 /** Why a review case was opened. The last four hold no money. */
@@ -130,14 +130,7 @@ export async function listVisibleCases(
   return await sql<ReviewCase[]>`
     SELECT ${columns(sql)} FROM review_cases
     WHERE ${visible(sql, book)}
-    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.status ? sql`AND status = ${filters.status}` : sql``}
-    ${filters.reason ? sql`AND reason = ${filters.reason}` : sql``}
-    ${filters.paymentId ? sql`AND payment_id = ${filters.paymentId}` : sql``}
-    ${filters.walletId ? sql`AND wallet_id = ${filters.walletId}` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page)}`;
 }
 
 /** One case that the caller sees; null when there is none with this id. */

@@ -4,7 +4,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import { entryNumber } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { Wallet } from '../wallets/queries.ts';
 import { entriesOf, literal } from '../wallets/statement.ts';
@@ -46,11 +46,7 @@ export async function listTransfers(
   return await sql<Transfer[]>`
     SELECT ${columns(sql)} FROM transfers
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${page.after ? sql`AND (created_at, id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.reference ? sql`AND reference = ${filters.reference}` : sql``}
-    ${filters.createdAtFrom ? sql`AND created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1}`;
+    ${pageClause(sql, filters, page)}`;
 }
 
 /** A transfer with the number of its entry in the wallet's account, which orders the transfers of a wallet. */

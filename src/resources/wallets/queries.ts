@@ -3,7 +3,7 @@ import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 
 export interface Wallet {
   id: Uuid;
@@ -63,19 +63,17 @@ export interface WalletFilters extends ListFilters {
 }
 
 /** A page of wallets, newest first, plus one row when another page exists. */
-export async function listWallets(sql: Sql, book: Book, filters: WalletFilters, page: PageRequest): Promise<Wallet[]> {
+export async function listWallets(
+  sql: Sql,
+  book: Book,
+  { status, ...filters }: WalletFilters,
+  page: PageRequest,
+): Promise<Wallet[]> {
   return await sql<Wallet[]>`
     SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
     WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
-    ${page.after ? sql`AND (w.created_at, w.id) < (${page.after.createdAt}, ${page.after.id})` : sql``}
-    ${filters.externalReference ? sql`AND w.external_reference = ${filters.externalReference}` : sql``}
-    ${filters.email ? sql`AND w.email = ${filters.email}` : sql``}
-    ${filters.kind ? sql`AND w.kind = ${filters.kind}` : sql``}
-    ${filters.status ? sql`AND a.status = ${filters.status}` : sql``}
-    ${filters.kycStatus ? sql`AND w.kyc_status = ${filters.kycStatus}` : sql``}
-    ${filters.createdAtFrom ? sql`AND w.created_at >= ${filters.createdAtFrom}` : sql``}
-    ${filters.createdAtTo ? sql`AND w.created_at <= ${filters.createdAtTo}` : sql``}
-    ORDER BY w.created_at DESC, w.id DESC LIMIT ${page.limit + 1}`;
+    ${status ? sql`AND a.status = ${status}` : sql``}
+    ${pageClause(sql, filters, page, { table: 'w' })}`;
 }
 
 export type NewWallet = Pick<
