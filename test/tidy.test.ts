@@ -60,7 +60,6 @@ const MAY_IMPORT: Record<string, string[]> = {
     'workflows',
   ],
   cli: [
-    'api',
     'database',
     'ledger',
     'outbox',

@@ -1,9 +1,9 @@
 // Who takes part in a run: an organisation with its API key, and operators.
-import { hashApiKey, makeApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
-import { SCOPES } from '../../src/api/route.ts';
+
 import type { Sql } from '../../src/database/pool.ts';
 import { newUuid, type Uuid } from '../../src/ids.ts';
 import { insertApiKey } from '../../src/resources/apiKeys.ts';
+import { hashApiKey, makeApiKey, newApiKey, SCOPES } from '../../src/resources/keys.ts';
 import { insertOperator } from '../../src/resources/operators.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { OPERATOR_SCOPES } from '../../src/workflows/operators/messages.ts';

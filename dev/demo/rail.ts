@@ -3,8 +3,8 @@
 // agree.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { SCOPES } from '../../src/api/route.ts';
 import { nairaText } from '../../src/money.ts';
+import { SCOPES } from '../../src/resources/keys.ts';
 import { MonnifyFake } from '../monnify/fake.ts';
 import type { Quickstart } from '../stateFolder.ts';
 import { until } from '../until.ts';

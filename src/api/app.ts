@@ -17,11 +17,12 @@ import { Readable } from 'node:stream';
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Environment } from '../money.ts';
+import { type AddressRanges, parseRanges } from '../resources/addressRanges.ts';
 import { readChangedPayments } from '../resources/payments/changes.ts';
 import { overloaded, rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
-import { type AddressRanges, clientAddress, parseRanges } from './admission/clientAddress.ts';
+import { clientAddress } from './admission/clientAddress.ts';
 import {
   type Attempt,
   fingerprint,

@@ -1,6 +1,7 @@
 // What a key may give to another: nothing that it has not itself (contract, section 5).
+
+import { isRangeWithin, parseRanges } from '../resources/addressRanges.ts';
 import type { ApiKeyRow } from '../resources/apiKeys.ts';
-import { isRangeWithin, parseRanges } from './admission/clientAddress.ts';
 
 /** What distinguishes keys by what they may do. */
 export type Grant = Pick<ApiKeyRow, 'scopes' | 'allowedIps' | 'rateLimit' | 'expiresAt'>;

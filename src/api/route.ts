@@ -5,23 +5,9 @@ import type { z } from 'zod';
 import type { Uuid } from '../ids.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book, Environment } from '../money.ts';
+import type { KeyScope, Scope } from '../resources/keys.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import type { ErrorCode } from './errors.ts';
-
-export type Scope = 'wallet' | 'payment' | 'transfer' | 'payout' | 'review' | 'webhook' | 'keys';
-export const SCOPES = [
-  'wallet',
-  'payment',
-  'transfer',
-  'payout',
-  'review',
-  'webhook',
-  'keys',
-] as const satisfies readonly Scope[];
-
-/** What a key may have: a scope, or only its reads. */
-export type KeyScope = Scope | `${Scope}:read`;
-export const KEY_SCOPES: readonly KeyScope[] = SCOPES.flatMap((scope): KeyScope[] => [scope, `${scope}:read`]);
 
 /** The authenticated caller: its API key, and the book that scopes every query of the request. */
 export interface Caller {

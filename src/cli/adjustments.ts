@@ -1,7 +1,6 @@
 // `adjustments …`: request a correction of the books, or the reversal of one; approve or reject it as another operator;
 // list and show them.
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { text } from '../api/schemas.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { Posting } from '../ledger/postings.ts';
 import type { Environment } from '../money.ts';
@@ -21,6 +20,7 @@ import { inOrganisation } from './organisations.ts';
 import { fieldRows, moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
 import { createCode } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
+import { checkText } from './texts.ts';
 
 /** The maximum number of adjustments in a list; the newest are listed first. */
 const ADJUSTMENTS_MAX = 500;
@@ -116,15 +116,9 @@ function collectPosting(value: string, earlier: Posting[]): Posting[] {
 }
 
 const groundsOf = ({ reason, evidence }: Grounds) => ({
-  reason: checkText('--reason', reason),
-  evidence: checkText('--evidence', evidence),
+  reason: checkText('--reason', reason, TEXT_MAX),
+  evidence: checkText('--evidence', evidence, TEXT_MAX),
 });
-
-function checkText(option: string, value: string): string {
-  const parsed = text(TEXT_MAX).safeParse(value.trim());
-  if (parsed.success) return parsed.data;
-  throw new CommandError(`${option} must have 1 to ${TEXT_MAX} characters.`, EXIT.usage);
-}
 
 function requireAdjustmentId(id: string): Uuid {
   const uuid = parseId('adjustment', id);
@@ -152,7 +146,7 @@ function addDecision(group: Command, action: AdjustmentAction, description: stri
       requireAdjustmentId(id);
       const decision: AdjustmentDecision = {
         action,
-        reason: checkText('--reason', options.reason),
+        reason: checkText('--reason', options.reason, TEXT_MAX),
         code: await createCode(`adjustments ${action}`, id),
       };
       const answer = await withTemporal(async (client) => {

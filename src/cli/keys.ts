@@ -1,10 +1,8 @@
 // `keys …`: create, list, rotate and revoke API keys. A key is printed once, on creation; only its hash is stored.
 import { type Command, InvalidArgumentError } from 'commander';
-import { makeApiKey } from '../api/admission/apiKeys.ts';
-import { parseRange } from '../api/admission/clientAddress.ts';
-import { KEY_SCOPES, type KeyScope } from '../api/route.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
+import { parseRange } from '../resources/addressRanges.ts';
 import {
   type ApiKeyRow,
   findApiKey,
@@ -15,6 +13,7 @@ import {
   replaceApiKey,
   revokeApiKey,
 } from '../resources/apiKeys.ts';
+import { KEY_SCOPES, type KeyScope, makeApiKey } from '../resources/keys.ts';
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { chooseOrganisation, inOrganisation } from './organisations.ts';

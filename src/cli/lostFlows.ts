@@ -1,16 +1,15 @@
 // `flows lost`, `flows take-in`: after a restore of the database to an earlier time, the flows whose resource it does
 // not have, and the adjustments for those that the bank has paid (docs/operating.md).
 import type { Command } from 'commander';
-import { text } from '../api/schemas.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import type { LostFlow } from '../recovery/lostFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
-import { CommandError } from './failure.ts';
 import { readTime } from './period.ts';
 import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
 import { signIn } from './signIn.ts';
 import { withTemporal } from './temporal.ts';
+import { checkText } from './texts.ts';
 
 const TEXT_MAX = 400;
 const SINCE = ['--since <time>', 'the time that the database was restored to, ISO 8601'] as const;
@@ -101,7 +100,10 @@ function addTakeIn(group: Command): void {
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .requiredOption('--evidence <text>', 'the evidence for it, for example the ticket of the restore')
     .action(async (options: { since: string; reason: string; evidence: string; json?: true }) => {
-      const [reason, evidence] = [checked('--reason', options.reason), checked('--evidence', options.evidence)];
+      const [reason, evidence] = [
+        checkText('--reason', options.reason, TEXT_MAX),
+        checkText('--evidence', options.evidence, TEXT_MAX),
+      ];
       const { adjustmentOf, takeIn } = await import('../reconciliation/takeIn.ts');
       const { Journal } = await import('../ledger/journal.ts');
       const taken = await withDatabase('application', async (sql, settings) => {
@@ -129,10 +131,4 @@ function addTakeIn(group: Command): void {
         'The last reconciliation found no payment of a lost transfer: npm run cli -- reconciliation run --from ...',
       );
     });
-}
-
-function checked(option: string, value: string): string {
-  const read = text(TEXT_MAX).safeParse(value);
-  if (!read.success) throw new CommandError(`${option} must be a text of 1 to ${TEXT_MAX} characters.`);
-  return read.data;
 }

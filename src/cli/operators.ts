@@ -1,7 +1,7 @@
 // `operators …`: create, list, rotate and revoke operators, and make the code with which one decides in a workflow.
 import { type Command, InvalidArgumentError } from 'commander';
-import { hashApiKey, newApiKey } from '../api/admission/apiKeys.ts';
 import { newUuid, publicId } from '../ids.ts';
+import { hashApiKey, newApiKey } from '../resources/keys.ts';
 import {
   createOperatorCodes,
   insertOperator,

@@ -2,7 +2,6 @@
 // that another command applies to.
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { text } from '../api/schemas.ts';
 import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import type { Operator } from '../resources/operators.ts';
@@ -12,6 +11,7 @@ import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
 import { type SignedCommand, signIn } from './signIn.ts';
+import { checkText } from './texts.ts';
 
 /** The default email of a settlement wallet. Addresses under `.invalid` never receive mail (RFC 2606). */
 const EMAIL_DEFAULT = 'settlement@manilla.invalid';
@@ -28,7 +28,7 @@ export function addOrganisationCommands(program: Command): void {
     .requiredOption('--name <name>', 'the name of the organisation')
     .option('--email <email>', 'the email address of its settlement wallets', EMAIL_DEFAULT)
     .action(async (options: { name: string; email: string; json?: true }) => {
-      const name = check('--name', text(200), options.name);
+      const name = checkText('--name', options.name, 200);
       const email = check('--email', z.email().max(254), options.email);
       const created = await withDatabase('application', async (sql, settings) => {
         const operator = await signIn(sql, settings, 'organisations create');

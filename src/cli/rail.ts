@@ -2,19 +2,18 @@
 // contracts.
 import { isDeepStrictEqual } from 'node:util';
 import { Argument, type Command } from 'commander';
-import { text } from '../api/schemas.ts';
 import { publicId } from '../ids.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import { providerNamed } from '../rail/providers.ts';
 import { listContracts, type StoredContract } from '../resources/railContracts.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../resources/railPauses.ts';
 import { addCommand, withDatabase } from './command.ts';
-import { CommandError, EXIT } from './failure.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { addCheck } from './railCheck.ts';
 import { addContractCommands, callbackPath } from './railContracts.ts';
 import { addRequery } from './railRequery.ts';
 import { signIn } from './signIn.ts';
+import { checkText } from './texts.ts';
 
 const REASON_MAX = 500;
 
@@ -60,19 +59,13 @@ function addChange(group: Command, { name, description, reason: example, change,
     .addArgument(new Argument('<environment>', 'the environment of the rail').choices(ENVIRONMENTS))
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .action(async (environment: Environment, options: { reason: string; json?: true }) => {
-      const reason = checkReason(options.reason);
+      const reason = checkText('--reason', options.reason, REASON_MAX);
       const changed = await withDatabase('application', async (sql, settings) =>
         change(sql, environment, { operator: await signIn(sql, settings, `rail ${name}`), reason }),
       );
       if (options.json) return printJson({ environment, paused: name === 'pause', changed });
       printLine(`The ${environment} rail ${changed ? done : unchanged}`);
     });
-}
-
-function checkReason(reason: string): string {
-  const parsed = text(REASON_MAX).safeParse(reason.trim());
-  if (parsed.success) return parsed.data;
-  throw new CommandError(`--reason must have 1 to ${REASON_MAX} characters.`, EXIT.usage);
 }
 
 function addShow(group: Command): void {

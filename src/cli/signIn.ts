@@ -1,8 +1,9 @@
 // Who runs a command: the operator whose key is in MANILLA_OPERATOR_KEY, or in the quick start's file. A command that
 // writes the audit log, or shows customers' data, signs in first.
-import { hashApiKey } from '../api/admission/apiKeys.ts';
+
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
+import { hashApiKey } from '../resources/keys.ts';
 import { createOperatorCodes, findOperatorByKey, hasAdmin, type Operator } from '../resources/operators.ts';
 import type { OperatorScope } from '../workflows/operators/messages.ts';
 import { withDatabase } from './command.ts';

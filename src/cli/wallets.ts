@@ -1,6 +1,5 @@
 // `wallets …`: freeze, unfreeze and close a wallet, and show its balance, money in flight and audit log.
 import type { Command } from 'commander';
-import { text } from '../api/schemas.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import { CURRENCY, nairaText } from '../money.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
@@ -9,6 +8,7 @@ import { addCommand, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { inOrganisation } from './organisations.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
+import { checkText } from './texts.ts';
 
 const REASON_MAX = 500;
 
@@ -48,7 +48,7 @@ function addChange(group: Command, { name, status, description, reason: example 
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: { reason: string; organisation?: string; json?: true }) => {
-      const reason = checkReason(options.reason);
+      const reason = checkText('--reason', options.reason, REASON_MAX);
       const change = await inOrganisation(`wallets ${name}`, options, (sql, organisationId, operator) =>
         setWalletStatus(sql, organisationId, requireWalletId(id), status, { operator, reason }),
       );
@@ -58,12 +58,6 @@ function addChange(group: Command, { name, status, description, reason: example 
         change.outcome === 'changed' ? `The wallet ${id} is ${status}.` : `The wallet ${id} was already ${status}.`,
       );
     });
-}
-
-function checkReason(reason: string): string {
-  const parsed = text(REASON_MAX).safeParse(reason.trim());
-  if (parsed.success) return parsed.data;
-  throw new CommandError(`--reason must have 1 to ${REASON_MAX} characters.`, EXIT.usage);
 }
 
 function requireWalletId(id: string): Uuid {

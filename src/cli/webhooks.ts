@@ -1,12 +1,12 @@
 // `webhooks …`: redeliver the events that an endpoint did not receive.
 import { type Command, InvalidArgumentError } from 'commander';
-import { text } from '../api/schemas.ts';
 import { parseId } from '../ids.ts';
 import { findEndpoint, redeliverFailed } from '../webhooks/bulkRedelivery.ts';
 import { addCommand, withDatabase } from './command.ts';
-import { CommandError, EXIT } from './failure.ts';
+import { CommandError } from './failure.ts';
 import { printJson, printLine } from './print.ts';
 import { signIn } from './signIn.ts';
+import { checkText } from './texts.ts';
 
 const REASON_MAX = 500;
 
@@ -22,8 +22,7 @@ export function addWebhookCommands(program: Command): void {
     .option('--to <time>', 'only deliveries created before this time, in ISO 8601', time)
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .action(async (endpoint: string, options: { from?: Date; to?: Date; reason: string; json?: true }) => {
-      const reason = text(REASON_MAX).safeParse(options.reason.trim());
-      if (!reason.success) throw new CommandError(`--reason must have 1 to ${REASON_MAX} characters.`, EXIT.usage);
+      const reason = checkText('--reason', options.reason, REASON_MAX);
       const endpointId = parseId('webhookEndpoint', endpoint);
       const deliveries = await withDatabase('application', async (sql, settings) => {
         const operator = await signIn(sql, settings, 'webhooks redeliver');
@@ -33,7 +32,7 @@ export function addWebhookCommands(program: Command): void {
           throw new CommandError(`The webhook endpoint ${endpoint} is ${found.status}, so it receives nothing.`);
         }
         const range = { endpointId, from: options.from ?? null, to: options.to ?? null };
-        return await redeliverFailed(sql, found, range, { operator, reason: reason.data });
+        return await redeliverFailed(sql, found, range, { operator, reason: reason });
       });
       if (options.json) return printJson({ endpointId: endpoint, deliveries });
       printLine(`Redelivering ${deliveries} ${deliveries === 1 ? 'event' : 'events'} to ${endpoint}.`);

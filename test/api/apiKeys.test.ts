@@ -1,7 +1,8 @@
 // Keys over the API: reads alone, addresses, a rate of their own, and keys that manage keys.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Route, Scope } from '../../src/api/route.ts';
+import type { Route } from '../../src/api/route.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
+import type { Scope } from '../../src/resources/keys.ts';
 import { type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { pathOf, type RouteCase, routeCases } from '../support/routes.ts';

@@ -1,7 +1,7 @@
 // API key authentication: contract section 5, and the order in which a request is checked.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { revokeApiKey } from '../../src/resources/apiKeys.ts';
+import { newApiKey } from '../../src/resources/keys.ts';
 import { readAnswer, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { sendRaw } from '../support/rawHttp.ts';

@@ -1,9 +1,9 @@
 // GET /banks and GET /bank-accounts/resolve: what the rail returns, and the errors when the rail is unavailable.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { SCOPES } from '../../src/api/route.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
+import { SCOPES } from '../../src/resources/keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 /** The pino level of a warning. */

@@ -1,6 +1,6 @@
 // GET /fees/quote: the fee schedule of contract sections 4.8 and 4.9, checked against independently computed values.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { SCOPES } from '../../src/api/route.ts';
+import { SCOPES } from '../../src/resources/keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;

@@ -1,7 +1,8 @@
 // What a key may give to another, and which addresses a list of ranges holds.
 import { expect, test } from '@jest/globals';
-import { clientAddress, isInRanges, parseRange, parseRanges } from '../../src/api/admission/clientAddress.ts';
+import { clientAddress } from '../../src/api/admission/clientAddress.ts';
 import { missingScopes, passedLimit } from '../../src/api/keyGrant.ts';
+import { isInRanges, parseRange, parseRanges } from '../../src/resources/addressRanges.ts';
 
 const NONE = { allowedIps: null, rateLimit: null, expiresAt: null };
 const [SOON, LATE] = [new Date('2030-01-01'), new Date('2040-01-01')];

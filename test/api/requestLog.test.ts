@@ -2,8 +2,8 @@
 // key and resource. Log lines have no personal data.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
-import { newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
+import { newApiKey } from '../../src/resources/keys.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 

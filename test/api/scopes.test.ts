@@ -1,6 +1,6 @@
 // Authorisation: the scope of every route (contract, sections 4.1 and 5), checked with every scope.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SCOPES, type Scope } from '../../src/api/route.ts';
+import { SCOPES, type Scope } from '../../src/resources/keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 

@@ -2,12 +2,12 @@
 import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
-import { hashApiKey, newApiKey } from '../../src/api/admission/apiKeys.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { readSettings } from '../../src/cli/settings.ts';
 import { COMMAND_SCOPES, type SignedCommand, signIn } from '../../src/cli/signIn.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
+import { hashApiKey, newApiKey } from '../../src/resources/keys.ts';
 import {
   createOperatorCodes,
   identifyOperator,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, RECIPES } from '../../clients/cli/src/recipes.ts';
 import { verifyWebhook } from '../../clients/typescript/src/index.ts';
-import { newApiKey } from '../../src/api/admission/apiKeys.ts';
+import { newApiKey } from '../../src/resources/keys.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import type { Client } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';

@@ -1,7 +1,8 @@
 // The operators of every test database: three persons with all scopes, whose keys and codes the tests use.
-import { hashApiKey } from '../../src/api/admission/apiKeys.ts';
+
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { publicId } from '../../src/ids.ts';
+import { hashApiKey } from '../../src/resources/keys.ts';
 import { createOperatorCodes, type Operator } from '../../src/resources/operators.ts';
 import { OPERATOR_SCOPES } from '../../src/workflows/operators/messages.ts';
 

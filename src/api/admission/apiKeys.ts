@@ -1,55 +1,16 @@
-// API keys (contract, section 5): their format, and authentication of a caller by key. A key is 256 random bits, stored
-// as its SHA-256; it is never logged.
-import { createHash, randomBytes } from 'node:crypto';
+// Authentication of a caller by API key (contract, section 5). A key is never logged.
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/pool.ts';
-import { newUuid, type Uuid } from '../../ids.ts';
+import type { Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
-import type { NewApiKeyRow } from '../../resources/apiKeys.ts';
+import { type AddressRanges, isInRanges, parseRanges } from '../../resources/addressRanges.ts';
+import { hashApiKey, KEY_FORMAT, type KeyScope } from '../../resources/keys.ts';
 import { ApiError } from '../errors.ts';
-import type { Caller, KeyScope } from '../route.ts';
-import { type AddressRanges, isInRanges, parseRanges } from './clientAddress.ts';
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const RANDOM_BYTES = 32;
-/** 32 bytes have at most 43 digits in base62; shorter numbers are padded, so all keys have the same length. */
-const KEY = /^svc_(test|live)_[0-9A-Za-z]{43}$/;
+import type { Caller } from '../route.ts';
 
 /** The cache TTL, and so the longest time that a revoked key keeps working in any process. */
 const CACHE_MS = 3_000;
 const CACHED_KEYS_MAX = 10_000;
-
-/** `operator`: the key of an operator, which the API does not accept. */
-export function newApiKey(of: Environment | 'operator'): string {
-  let rest = BigInt(`0x${randomBytes(RANDOM_BYTES).toString('hex')}`);
-  let digits = '';
-  for (let position = 0; position < 43; position += 1) {
-    digits = BASE62[Number(rest % 62n)] + digits;
-    rest /= 62n;
-  }
-  return `svc_${of}_${digits}`;
-}
-
-/** What distinguishes a new key. */
-export type KeyAttributes = Pick<
-  NewApiKeyRow,
-  'environment' | 'scopes' | 'name' | 'expiresAt' | 'allowedIps' | 'rateLimit'
->;
-
-const HINT_LENGTH = 4;
-
-/** Generates a key and the row that stores it. */
-export function makeApiKey(
-  organisationId: Uuid,
-  { environment, scopes, name, expiresAt, allowedIps, rateLimit }: KeyAttributes,
-): { key: string; row: NewApiKeyRow } {
-  const key = newApiKey(environment);
-  const stored = { hash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) };
-  const row = { organisationId, id: newUuid(), environment, scopes, name, expiresAt, allowedIps, rateLimit, ...stored };
-  return { key, row };
-}
-
-export const hashApiKey = (key: string): Buffer => createHash('sha256').update(key).digest();
 
 interface KeyRow {
   organisationId: Uuid;
@@ -79,7 +40,7 @@ export class ApiKeys {
   async authenticate(header: string | undefined, environment: Environment, address: string): Promise<Caller> {
     if (header === undefined || header.trim() === '') throw new ApiError('API_KEY_MISSING');
     const key = /^Bearer +([^ ]+) *$/i.exec(header)?.[1];
-    const prefix = key === undefined ? undefined : KEY.exec(key)?.[1];
+    const prefix = key === undefined ? undefined : KEY_FORMAT.exec(key)?.[1];
     if (key === undefined || prefix === undefined) throw new ApiError('API_KEY_INVALID');
     if (prefix !== environment) throw new ApiError('API_KEY_ENVIRONMENT_MISMATCH');
     const row = await this.#find(hashApiKey(key));

@@ -4,8 +4,8 @@
 import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
+import { hashApiKey } from '../../resources/keys.ts';
 import { findOperatorByKey, keyHashOf } from '../../resources/operators.ts';
-import { hashApiKey } from '../admission/apiKeys.ts';
 
 export const COOKIE = 'manilla_operator';
 /** A working day. */

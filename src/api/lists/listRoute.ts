@@ -1,9 +1,10 @@
 // List routes. A list declares its filters, how to read a page, and the view of a row; page size, cursor and pagination
 // (contract, section 4.10) are implemented here for all lists.
 import { z } from 'zod';
+import type { Scope } from '../../resources/keys.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
 import type { ErrorCode } from '../errors.ts';
-import { type Call, type Route, route, type Scope } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import { parse } from '../schemas.ts';
 import { columnsOf, exportCsv } from './csv.ts';
 import { paginate, readPaging } from './cursor.ts';

@@ -2,6 +2,7 @@
 // change is in the audit log, under the key that made it.
 import { z } from 'zod';
 import { publicId } from '../../ids.ts';
+import { parseRange } from '../../resources/addressRanges.ts';
 import {
   type ApiKeyRow,
   findKeyOfBook,
@@ -11,15 +12,14 @@ import {
   replaceApiKey,
   revokeApiKey,
 } from '../../resources/apiKeys.ts';
+import { KEY_SCOPES, makeApiKey } from '../../resources/keys.ts';
 import type { Operator } from '../../resources/operators.ts';
-import { makeApiKey } from '../admission/apiKeys.ts';
-import { parseRange } from '../admission/clientAddress.ts';
 import { apiKey, newApiKey } from '../contract/answers.ts';
 import { ApiError, invalidField } from '../errors.ts';
 import { type Grant, missingScopes, passedLimit } from '../keyGrant.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
-import { type Call, type Caller, KEY_SCOPES, type Route, route } from '../route.ts';
+import { type Call, type Caller, type Route, route } from '../route.ts';
 import { createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
 import { apiKeyView } from '../views.ts';
 
