@@ -43,10 +43,10 @@ import { respond } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
 import { holdRefusal, holdRefusals } from './middleware/holdRefusals.ts';
 import { trace } from './middleware/trace.ts';
-import { placed } from './payoutFile.ts';
+import { withLocations } from './payoutFile.ts';
 import { addPages } from './reference/pages.ts';
 import { RequestLog } from './requestLog.ts';
-import type { Call, Caller, CsvExport, ItemResponse, Page, PlaceOf, Route } from './route.ts';
+import type { Call, Caller, CsvExport, ItemResponse, LocationOf, Page, Route } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
@@ -161,7 +161,7 @@ async function handle(
   }
   const rawBody =
     ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
-  const { query, body, placeOf } = readRequest(route, ctx, rawBody);
+  const { query, body, locationOf } = readRequest(route, ctx, rawBody);
   const call: Call<unknown, unknown> = {
     dependencies,
     caller,
@@ -176,7 +176,7 @@ async function handle(
     outcome: () => undefined,
     wantsCsv: route.answersCsv === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
   };
-  const result = await withPlaces(placeOf, async () =>
+  const result = await locateErrors(locationOf, async () =>
     route.idempotent !== true
       ? await route.handle(call)
       : await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx),
@@ -189,28 +189,28 @@ function readRequest(
   route: Route,
   ctx: Context,
   rawBody: Buffer,
-): { query: unknown; body: unknown; placeOf: PlaceOf | null } {
+): { query: unknown; body: unknown; locationOf: LocationOf | null } {
   const { fromCsv } = route;
   if (fromCsv === undefined || ctx.is('text/csv') !== 'text/csv') {
     const query = readQuery(route, ctx);
     const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
-    return { query, body, placeOf: null };
+    return { query, body, locationOf: null };
   }
   const given = parse(fromCsv.query, { ...ctx.query });
-  const { body: read, placeOf } = fromCsv.read(rawBody);
+  const { body: read, locationOf } = fromCsv.read(rawBody);
   try {
-    return { query: undefined, body: route.body && parse(route.body, { ...given, ...read }), placeOf };
+    return { query: undefined, body: route.body && parse(route.body, { ...given, ...read }), locationOf };
   } catch (error) {
-    throw placed(error, placeOf);
+    throw withLocations(error, locationOf);
   }
 }
 
-/** Adds to the field errors of an uploaded file where they stand in it. */
-async function withPlaces<Result>(placeOf: PlaceOf | null, work: () => Promise<Result>): Promise<Result> {
+/** Adds line and column to the field errors of an uploaded file. */
+async function locateErrors<Result>(locationOf: LocationOf | null, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw placeOf === null ? error : placed(error, placeOf);
+    throw locationOf === null ? error : withLocations(error, locationOf);
   }
 }
 

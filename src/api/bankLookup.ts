@@ -1,6 +1,7 @@
 // Rail calls within a request (banks, name enquiry), with the rail's errors mapped to the error catalog.
 
 import type { Book } from '../money.ts';
+import { isSameName } from '../rail/accountNames.ts';
 import { RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
 import type { Bank, BankRail } from '../rail/port.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -34,6 +35,13 @@ export const isNotTaken = (error: unknown): error is RailNotReadyError => error 
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof RailNotReadyError && error.why === 'feature_off';
 
+/** A bank account as a caller gives it, with the name that it expects, if any. */
+export interface GivenAccount {
+  accountNumber: string;
+  bankCode: string;
+  accountName?: string | undefined;
+}
+
 /** A bank account, as found by the rail's name enquiry. */
 export interface ResolvedAccount {
   bank: Bank;
@@ -48,18 +56,25 @@ export const BANK_ACCOUNT_ERRORS = [
   'BANK_RAIL_TIMEOUT',
 ] as const;
 
-/** Name enquiry. Throws BANK_CODE_UNKNOWN, BANK_ACCOUNT_NOT_RESOLVED, 502, 503 or 504. */
+/**
+ * Name enquiry. Throws BANK_CODE_UNKNOWN, BANK_ACCOUNT_NOT_RESOLVED, 502, 503 or 504, and
+ * WITHDRAWAL_NAME_VERIFICATION_FAILED where the caller gives another name than the bank.
+ */
 export async function resolveBankAccount(
   rail: BankRail,
   organisationId: string,
-  { accountNumber, bankCode }: { accountNumber: string; bankCode: string },
+  { accountNumber, bankCode, accountName: providedName }: GivenAccount,
 ): Promise<ResolvedAccount> {
   try {
     const bank = (await rail.banks()).find(({ code }) => code === bankCode);
     if (bank === undefined) throw new ApiError('BANK_CODE_UNKNOWN', { bankCode });
     const resolved = await rail.resolveAccount({ organisationId, accountNumber, bankCode });
     if (resolved === null) throw new ApiError('BANK_ACCOUNT_NOT_RESOLVED', { accountNumber, bankCode });
-    return { bank, accountName: resolved.accountName };
+    const { accountName } = resolved;
+    if (providedName !== undefined && !isSameName(providedName, accountName)) {
+      throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName, resolvedName: accountName });
+    }
+    return { bank, accountName };
   } catch (error) {
     throw toRailError(error);
   }

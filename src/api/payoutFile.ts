@@ -3,7 +3,7 @@
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { z } from 'zod';
 import { ApiError, type FieldError, invalidField } from './errors.ts';
-import type { CsvUpload, PlaceOf } from './route.ts';
+import type { CsvUpload, LocationOf } from './route.ts';
 import { id, reference } from './schemas.ts';
 
 /** The columns, by the field of an item that each fills. */
@@ -29,7 +29,7 @@ export const payoutFile: CsvUpload = {
     const names = header?.record ?? [];
     checkHeader(names, header?.info.lines ?? 1);
     const lines = rows.map(({ info }) => info.lines);
-    return { body: { items: rows.map((row) => itemOf(names, row)) }, placeOf: placesOf(lines) };
+    return { body: { items: rows.map((row) => itemOf(names, row)) }, locationOf: locationsOf(lines) };
   },
 };
 
@@ -79,9 +79,9 @@ function itemOf(names: readonly string[], { record }: CsvRecord): object {
   };
 }
 
-/** The place of a field such as `items.3.bankAccount.bankCode`. */
-const placesOf =
-  (lines: readonly number[]): PlaceOf =>
+/** The location of a field such as `items.3.bankAccount.bankCode`. */
+const locationsOf =
+  (lines: readonly number[]): LocationOf =>
   (field) => {
     const [, position = '', path = ''] = /^items\.(\d+)\.?(.*)$/.exec(field) ?? [];
     const line = lines[Number(position)];
@@ -90,10 +90,10 @@ const placesOf =
     return { line, ...(column !== undefined && { column }) };
   };
 
-/** The error with the places of its fields; any other error as it is. */
-export function placed(error: unknown, placeOf: PlaceOf): unknown {
+/** The error with the locations of its fields; any other error unchanged. */
+export function withLocations(error: unknown, locationOf: LocationOf): unknown {
   if (!(error instanceof ApiError) || error.code !== 'VALIDATION_FAILED') return error;
   const fields = (error.details.fields ?? []) as FieldError[];
-  const told = fields.map((field) => ({ ...field, ...placeOf(field.field) }));
-  return new ApiError('VALIDATION_FAILED', { ...error.details, fields: told });
+  const located = fields.map((field) => ({ ...field, ...locationOf(field.field) }));
+  return new ApiError('VALIDATION_FAILED', { ...error.details, fields: located });
 }

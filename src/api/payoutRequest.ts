@@ -9,7 +9,8 @@ import { openDepositAccount } from '../resources/wallets/virtualAccounts.ts';
 import { isUnavailable, toRailError } from './bankLookup.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError, type FieldError, notFound } from './errors.ts';
-import { amount, attachedFields, bankAccountNumber, bankCode, id, optional, reference, text } from './schemas.ts';
+import { amount, attachedFields, bankAccount, id, optional, reference } from './schemas.ts';
+import { walletRefusal } from './walletRefusal.ts';
 
 const ITEMS_MAX = 1_000;
 /** 1 MB. A thousand ordinary items need about a quarter of it, which leaves room for long references and names. */
@@ -22,9 +23,7 @@ const itemBody = z
     amount,
     reference: optional(reference),
     destinationWalletId: optional(id),
-    bankAccount: optional(
-      z.strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: optional(text(200)) }),
-    ),
+    bankAccount: optional(bankAccount),
   })
   .refine((item) => ((item.destinationWalletId ?? null) === null) !== ((item.bankAccount ?? null) === null), {
     message: 'must have exactly one of destinationWalletId and bankAccount',
@@ -109,16 +108,6 @@ export async function fromRail<Result>(call: Promise<Result>): Promise<Result> {
   }
 }
 
-const isVerified = (wallet: PayoutWallet): boolean => wallet.kind === 'settlement' || wallet.kycStatus === 'tier1';
-
-/** Throws the refusals that the reserve would meet. The ledger checks them again when it posts. */
-export function assertCanPay(source: PayoutWallet): void {
-  const walletId = publicId('wallet', source.id);
-  if (source.status === 'frozen') throw new ApiError('WALLET_FROZEN', { walletId });
-  if (source.status === 'closed') throw new ApiError('WALLET_CLOSED', { walletId });
-  if (!isVerified(source)) throw new ApiError('WALLET_KYC_REQUIRED', { walletId });
-}
-
 /** All errors of the items that the wallets and the bank list reveal, each with its path. */
 export function itemErrors(items: readonly ItemBody[], wallets: RequestWallets, banks: readonly Bank[]): FieldError[] {
   const bankCodes = new Set(banks.map(({ code }) => code));
@@ -152,11 +141,15 @@ export function itemErrors(items: readonly ItemBody[], wallets: RequestWallets, 
 /** Why a wallet cannot be a destination, as code and message; null when it can. */
 function destinationRefusal(wallet: PayoutWallet, source: PayoutWallet): [string, string] | null {
   if (wallet.id === source.id) return ['same_wallet', 'must not be the source wallet'];
-  if (wallet.status === 'closed') return ['wallet_closed', 'must not be a closed wallet'];
-  if (wallet.status === 'frozen')
-    return ['wallet_frozen', 'must not be a frozen wallet; use another wallet, or ask support to unfreeze it'];
-  return isVerified(wallet) ? null : ['wallet_kyc_required', 'must be a tier1 wallet; submit its KYC details first'];
+  const code = walletRefusal(wallet);
+  return code && [code.toLowerCase(), DESTINATION_MESSAGES[code]];
 }
+
+const DESTINATION_MESSAGES = {
+  WALLET_CLOSED: 'must not be a closed wallet',
+  WALLET_FROZEN: 'must not be a frozen wallet; use another wallet, or ask support to unfreeze it',
+  WALLET_KYC_REQUIRED: 'must be a tier1 wallet; submit its KYC details first',
+};
 
 type DepositAccount = Pick<PayoutItem, 'accountNumber' | 'accountName' | 'bankCode'>;
 

@@ -20,15 +20,26 @@ const ID_KINDS = {
   review_case: 'reviewCase',
 } as const satisfies Partial<Record<FoundResource, IdKind>>;
 
-/** Returns the row with this public id in the caller's book. Throws the 404 of the resource, also for a bad id. */
+/** The id as a key of the database. Throws the 404 of the resource unless it has the format of its public ids. */
+export function requireId(resource: keyof typeof ID_KINDS, id: string): Uuid {
+  return orNotFound(resource, id, parseId(ID_KINDS[resource], id));
+}
+
+/**
+ * Returns the row with this public id, by default that of the path, in the caller's book. Throws the 404 of the
+ * resource, also for a bad id.
+ */
 export async function requireRow<Row>(
-  { dependencies, caller }: Pick<Call<unknown, unknown>, 'dependencies' | 'caller'>,
+  { dependencies, caller, params }: Pick<Call<unknown, unknown>, 'dependencies' | 'caller' | 'params'>,
   resource: keyof typeof ID_KINDS,
-  id: string,
   find: (sql: Sql, book: Book, uuid: Uuid) => Promise<Row | null>,
+  id: string = params.id ?? '',
 ): Promise<Row> {
-  const uuid = parseId(ID_KINDS[resource], id);
-  const row = uuid === null ? null : await find(dependencies.sql, caller.book, uuid);
-  if (row === null) throw notFound(resource, id);
-  return row;
+  return orNotFound(resource, id, await find(dependencies.sql, caller.book, requireId(resource, id)));
+}
+
+/** Returns what was found by this id. Throws the 404 of the resource for null. */
+export function orNotFound<Found>(resource: FoundResource, id: string, found: Found | null): Found {
+  if (found === null) throw notFound(resource, id);
+  return found;
 }

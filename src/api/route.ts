@@ -63,12 +63,12 @@ export interface CsvExport {
 /** A body as CSV: how it is read, and the query that goes with it. */
 export interface CsvUpload {
   query: z.ZodType<object>;
-  /** The body as if it were JSON, without what the query has, and where each part stands in the file. */
-  read: (file: Buffer) => { body: object; placeOf: PlaceOf };
+  /** The body as if it were JSON, without what the query has, and where each part is in the file. */
+  read: (file: Buffer) => { body: object; locationOf: LocationOf };
 }
 
-/** The place of a field error in an uploaded file; null: none of its own. */
-export type PlaceOf = (field: string) => { line: number; column?: string } | null;
+/** The location of a field in an uploaded file; null: it has none of its own. */
+export type LocationOf = (field: string) => { line: number; column?: string } | null;
 
 /**
  * The success of a route: its status and the schema of `data`. It is documentation and a type; at run time nothing is

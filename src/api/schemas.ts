@@ -90,6 +90,13 @@ export const publicIdFilter = z.string().regex(/^svc_[0-7][0-9a-z]{25}_[a-z]{3}$
 export const bankAccountNumber = z.string().regex(/^[0-9]{10}$/, 'must be exactly 10 digits');
 export const bankCode = z.string().regex(/^[0-9]{3,6}$/, 'must be a bank code of 3 to 6 digits');
 
+/** A bank account, with the name that the caller expects. */
+export const bankAccount = z.strictObject({
+  accountNumber: bankAccountNumber,
+  bankCode,
+  accountName: optional(text(200)),
+});
+
 /** A calendar date that exists, `YYYY-MM-DD`. */
 export const calendarDate = z.iso.date();
 

@@ -1,6 +1,6 @@
 // Resource views: the fields of contract section 2, built from rows. A row is never returned to a caller directly.
 // Their types are those of the schemas in contract/, from which the OpenAPI document is made. Those that events carry
-// too are in src/resources/views.ts.
+// too are in src/resources/views.ts, and are checked against the schema where a route uses them.
 import type { z } from 'zod';
 import { publicId, type Uuid } from '../ids.ts';
 import { componentOf } from '../ledger/components.ts';
@@ -11,24 +11,28 @@ import type { Event } from '../resources/events.ts';
 import type { ListedCredit } from '../resources/inboundCredits/queries.ts';
 import type { PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { PayoutItem, PayoutWithItems } from '../resources/payouts/queries.ts';
-import type { Refund } from '../resources/refunds/queries.ts';
 import type { RequestLogRow } from '../resources/requestLogs.ts';
-import type { ReviewCase } from '../resources/reviewCases/queries.ts';
-import type { Transfer } from '../resources/transfers/queries.ts';
 import * as views from '../resources/views.ts';
 import { timestamp } from '../resources/views.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import type { StatementLine } from '../resources/wallets/statement.ts';
-import type { Withdrawal } from '../resources/withdrawals/queries.ts';
 import type { Delivery } from '../webhooks/deliveries.ts';
-import type { WebhookEndpoint } from '../webhooks/endpoints.ts';
-import * as endpoints from '../webhooks/endpoints.ts';
 import { checkoutUrl, type LinkedCall } from './checkout/link.ts';
 import type { apiKey, requestLog } from './contract/answers.ts';
 import type * as events from './contract/events.ts';
 import type * as ledger from './contract/ledger.ts';
 import type * as resources from './contract/resources.ts';
 import { REQUEST_ID_PREFIX } from './envelope.ts';
+
+export {
+  payoutItemView,
+  refundView,
+  reviewCaseView,
+  transferView,
+  virtualAccountView,
+  withdrawalView,
+} from '../resources/views.ts';
+export { webhookEndpointView } from '../webhooks/endpoints.ts';
 
 type Schemas = typeof resources & typeof ledger;
 type View<Name extends keyof Schemas> = z.infer<Schemas[Name]>;
@@ -94,20 +98,11 @@ export const statementLineView = (line: StatementLine): View<'statementLine'> =>
   createdAt: timestamp(line.createdAt),
 });
 
-export const virtualAccountView: (account: Parameters<typeof views.virtualAccountView>[0]) => View<'virtualAccount'> =
-  views.virtualAccountView;
-
 /** With the address of the payment's page, which events do not have: it is for the payer. */
 export const paymentView = (payment: PaymentWithAccount, call: LinkedCall): View<'payment'> => ({
   ...views.paymentView(payment),
   checkoutUrl: checkoutUrl(call, payment),
 });
-
-export const transferView: (transfer: Transfer) => View<'transfer'> = views.transferView;
-
-export const withdrawalView: (withdrawal: Withdrawal) => View<'withdrawal'> = views.withdrawalView;
-
-export const refundView: (refund: Refund) => View<'refund'> = views.refundView;
 
 /** An inbound credit: the amount, its sender and its current status. */
 export const creditView = (credit: ListedCredit): View<'credit'> => ({
@@ -148,16 +143,9 @@ export const payoutView = (payout: PayoutWithItems): View<'payout'> => {
   const count = (status: PayoutItem['status']) => payout.items.filter((item) => item.status === status).length;
   return {
     ...views.payoutSummaryView(payout, { completed: count('completed'), failed: count('failed') }),
-    items: payout.items.map(payoutItemView),
+    items: payout.items.map(views.payoutItemView),
   };
 };
-
-export const payoutItemView: (item: PayoutItem) => View<'payoutItem'> = views.payoutItemView;
-
-export const reviewCaseView: (row: ReviewCase) => View<'reviewCase'> = views.reviewCaseView;
-
-export const webhookEndpointView: (endpoint: WebhookEndpoint) => EventView<'webhookEndpoint'> =
-  endpoints.webhookEndpointView;
 
 export const apiKeyView = (key: ApiKeyRow): z.infer<typeof apiKey> => ({
   id: publicId('apiKey', key.id),

@@ -178,7 +178,6 @@ const viewOfNew = ({ key, row }: Made, createdAt: Date) => ({
 });
 
 /** Reads the key of the path. Throws API_KEY_NOT_FOUND. */
-const requireKey = (call: Call<unknown, unknown>): Promise<ApiKeyRow> =>
-  requireRow(call, 'api_key', call.params.id ?? '', findKeyOfBook);
+const requireKey = (call: Call<unknown, unknown>): Promise<ApiKeyRow> => requireRow(call, 'api_key', findKeyOfBook);
 
 export const apiKeyRoutes: Route[] = [create, list, read, rotate, revoke];

@@ -1,16 +1,15 @@
 // Events (contract, section 6): list and read events, list their webhook deliveries, and request a redelivery.
 import { z } from 'zod';
-import { publicId, type Uuid } from '../../ids.ts';
+import { publicId } from '../../ids.ts';
 import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { listDeliveries, requestRedelivery } from '../../webhooks/deliveries.ts';
-import { findWebhookEndpoint } from '../../webhooks/endpoints.ts';
 import { delivery, event as eventSchema, redelivery } from '../contract/events.ts';
-import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, id, optional, publicIdFilter } from '../schemas.ts';
 import { deliveryView, eventView } from '../views.ts';
+import { requireEnabledEndpoint } from './webhookEndpoints.ts';
 
 const list = listRoute({
   operationId: 'listEvents',
@@ -67,8 +66,8 @@ const redeliver = route({
   handle: async (call) => {
     const { dependencies, caller, body } = call;
     const event = await requireEvent(call);
-    const onlyEndpointId = body?.endpointId === undefined ? undefined : await requireEnabled(call, body.endpointId);
-    const endpoints = await requestRedelivery(dependencies.sql, caller.book, event.id, onlyEndpointId);
+    const only = body?.endpointId === undefined ? undefined : await requireEnabledEndpoint(call, body.endpointId);
+    const endpoints = await requestRedelivery(dependencies.sql, caller.book, event.id, only?.id);
     return {
       status: 202,
       data: {
@@ -80,14 +79,6 @@ const redeliver = route({
 });
 
 /** Reads the event of the path. Throws EVENT_NOT_FOUND. */
-const requireEvent = (call: Call<unknown, unknown>): Promise<Event> =>
-  requireRow(call, 'event', call.params.id ?? '', findEvent);
-
-/** Returns the id of an enabled endpoint. Throws WEBHOOK_ENDPOINT_NOT_FOUND or WEBHOOK_ENDPOINT_DISABLED. */
-async function requireEnabled(call: Call<unknown, unknown>, endpointId: string): Promise<Uuid> {
-  const endpoint = await requireRow(call, 'webhook_endpoint', endpointId, findWebhookEndpoint);
-  if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
-  return endpoint.id;
-}
+const requireEvent = (call: Call<unknown, unknown>): Promise<Event> => requireRow(call, 'event', findEvent);
 
 export const eventRoutes: Route[] = [list, read, readDeliveries, redeliver];

@@ -1,7 +1,7 @@
 // Pays a `virtual_wallet` payment from a wallet (contract, section 4.7). The money moves here and not in the payment's
 // flow, because the caller waits for the result; a signal then ends the flow.
 import { z } from 'zod';
-import { parseId, publicId, type Uuid } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import type { PostResult } from '../../ledger/movement.ts';
 import { findTransactionId } from '../../ledger/transactions.ts';
 import { endPaidPayment } from '../../resources/payments/flow.ts';
@@ -9,9 +9,9 @@ import { walletPaymentMovement } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
 import { payment } from '../contract/resources.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { POSTING_ERRORS, throwIfRefused } from '../postOutcome.ts';
-import { requireRow } from '../requireRow.ts';
+import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
 import { paymentView } from '../views.ts';
@@ -37,11 +37,9 @@ const pay = route({
   idempotent: true,
   body: z.strictObject({ paymentId: id }),
   handle: async (call) => {
-    const walletId = call.params.id ?? '';
-    const payerWalletId = parseId('wallet', walletId);
-    if (payerWalletId === null) throw notFound('wallet', walletId);
+    const payerWalletId = requireId('wallet', call.params.id ?? '');
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const payment = await requireRow(call, 'payment', call.body.paymentId, findPayment);
+      const payment = await requireRow(call, 'payment', findPayment, call.body.paymentId);
       const settled = settledBy(payment, payerWalletId, call.now);
       const result = { status: 200 as const, data: paymentView(settled, call) };
       if (await post(call, settled, call.outcome(result))) return result;

@@ -44,6 +44,7 @@ import {
   webUrl,
 } from '../schemas.ts';
 import { creditView, paymentView } from '../views.ts';
+import { requireUsable } from '../walletRefusal.ts';
 
 const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
 /** A test need not wait for a minute. */
@@ -157,11 +158,8 @@ async function requireFreeReference({ dependencies, caller }: Call<unknown, unkn
 
 /** The wallet to be credited. Throws the refusals that the credit would meet, before a payer gets payment details. */
 async function requireTarget(call: Call<unknown, unknown>, walletId: string, baseAmount: number): Promise<Wallet> {
-  const wallet = await requireRow(call, 'wallet', walletId, findWallet);
-  if (wallet.status === 'frozen') throw new ApiError('WALLET_FROZEN', { walletId });
-  if (wallet.status === 'closed') throw new ApiError('WALLET_CLOSED', { walletId });
-  if (wallet.kind === 'end_user' && wallet.kycStatus === 'none')
-    throw new ApiError('WALLET_KYC_REQUIRED', { walletId });
+  const wallet = await requireRow(call, 'wallet', findWallet, walletId);
+  requireUsable(wallet);
   if (wallet.postingMax !== null && baseAmount > wallet.postingMax) {
     throw new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', {
       walletId,
@@ -259,6 +257,6 @@ const readCredits = listRoute({
 
 /** Reads the payment of the path. Throws PAYMENT_NOT_FOUND. */
 export const requirePayment = (call: Call<unknown, unknown>): Promise<PaymentWithAccount> =>
-  requireRow(call, 'payment', call.params.id ?? '', findPayment);
+  requireRow(call, 'payment', findPayment);
 
 export const paymentRoutes: Route[] = [create, list, read, readCredits];

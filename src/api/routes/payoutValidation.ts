@@ -10,16 +10,9 @@ import type { BankRail } from '../../rail/port.ts';
 import { requireRail } from '../bankLookup.ts';
 import { payoutValidation } from '../contract/resources.ts';
 import { payoutFile } from '../payoutFile.ts';
-import {
-  assertCanPay,
-  fromRail,
-  itemErrors,
-  loadWallets,
-  PAYOUT_BYTES_MAX,
-  type PayoutBody,
-  payoutBody,
-} from '../payoutRequest.ts';
+import { fromRail, itemErrors, loadWallets, PAYOUT_BYTES_MAX, type PayoutBody, payoutBody } from '../payoutRequest.ts';
 import { type Route, route } from '../route.ts';
+import { requireUsable } from '../walletRefusal.ts';
 
 /** How many names are asked for at the same time. */
 const ENQUIRIES_AT_ONCE = 10;
@@ -53,7 +46,7 @@ const validate = route({
     const fees = feesOf(dependencies.fees, rail.name);
     const wallets = await loadWallets(dependencies, book, body);
     const errors = itemErrors(body.items, wallets, await fromRail(rail.banks()));
-    assertCanPay(wallets.source);
+    requireUsable(wallets.source);
     const { postingMax } = wallets.source;
     const names = await enquire(rail, book.organisationId, body.items);
     const items = body.items.map((item, position) => {

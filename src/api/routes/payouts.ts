@@ -18,20 +18,13 @@ import { ApiError } from '../errors.ts';
 import { columnsOf } from '../lists/csv.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { payoutFile } from '../payoutFile.ts';
-import {
-  assertCanPay,
-  depositAccounts,
-  fromRail,
-  itemErrors,
-  loadWallets,
-  PAYOUT_BYTES_MAX,
-  payoutBody,
-} from '../payoutRequest.ts';
+import { depositAccounts, fromRail, itemErrors, loadWallets, PAYOUT_BYTES_MAX, payoutBody } from '../payoutRequest.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { attachedOf, createdFilters, reference, walletIdFilter } from '../schemas.ts';
 import { payoutItemView, payoutView } from '../views.ts';
+import { requireUsable } from '../walletRefusal.ts';
 
 const create = route({
   operationId: 'createPayout',
@@ -61,7 +54,7 @@ const create = route({
     const banks = await fromRail(rail.banks());
     const fields = itemErrors(body.items, wallets, banks);
     if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
-    assertCanPay(wallets.source);
+    requireUsable(wallets.source);
     const accountOf = await depositAccounts(dependencies, rail, book, wallets);
 
     const payoutId = newUuid();
@@ -148,7 +141,7 @@ const read = route({
   access: 'payout',
   handle: async (call) => ({
     status: 200,
-    data: payoutView(await requireRow(call, 'payout', call.params.id ?? '', findPayout)),
+    data: payoutView(await requireRow(call, 'payout', findPayout)),
   }),
 });
 
@@ -164,8 +157,8 @@ const readItems = listRoute({
   access: 'payout',
   filters: { status: payoutItemStatus.optional(), reference: reference.optional() },
   find: async (call, filters, page) => {
-    const { dependencies, caller, params } = call;
-    const payoutId = await requireRow(call, 'payout', params.id ?? '', findPayoutId);
+    const { dependencies, caller } = call;
+    const payoutId = await requireRow(call, 'payout', findPayoutId);
     return await listPayoutItems(dependencies.sql, caller.book, payoutId, filters, page);
   },
   view: payoutItemView,

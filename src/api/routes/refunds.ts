@@ -5,7 +5,6 @@ import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { isSameName } from '../../rail/accountNames.ts';
 import { findPayers, type Payer } from '../../resources/inboundCredits/queries.ts';
 import type { Payment } from '../../resources/payments/queries.ts';
 import { startRefund } from '../../resources/refunds/flow.ts';
@@ -23,8 +22,7 @@ import {
   amount,
   attachedFields,
   attachedOf,
-  bankAccountNumber,
-  bankCode,
+  bankAccount,
   createdFilters,
   optional,
   reference,
@@ -39,9 +37,7 @@ const createBody = z
     destination: optional(refundDestination),
     reason: optional(text(500)),
     ...attachedFields,
-    bankAccount: optional(
-      z.strictObject({ accountNumber: bankAccountNumber, bankCode, accountName: optional(text(200)) }),
-    ),
+    bankAccount: optional(bankAccount),
   })
   .prefault({});
 
@@ -124,10 +120,6 @@ async function readDestination(call: Call<CreateBody, unknown>, payment: Payment
     return { kind, rail: rail.name, account: requirePayer(payment, payers, refundAmount) };
   }
   const { accountName } = await resolveBankAccount(rail, caller.book.organisationId, body.bankAccount);
-  const providedName = body.bankAccount.accountName;
-  if (providedName !== undefined && !isSameName(providedName, accountName)) {
-    throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName, resolvedName: accountName });
-  }
   return { kind, rail: rail.name, account: { ...body.bankAccount, accountName } };
 }
 
@@ -225,7 +217,7 @@ const read = route({
   access: 'payment',
   handle: async (call) => ({
     status: 200,
-    data: refundView(await requireRow(call, 'refund', call.params.id ?? '', findRefund)),
+    data: refundView(await requireRow(call, 'refund', findRefund)),
   }),
 });
 

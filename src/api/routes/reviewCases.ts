@@ -1,7 +1,7 @@
 // Review cases (contract, section 4.11): money that waits for a decision. A caller whose key has the scope may decide
 // what one operator could; the flow of the case sees that it is decided, and drives a return.
 import { z } from 'zod';
-import { parseId, publicId, type Uuid } from '../../ids.ts';
+import { publicId } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import { KEY_ACTIONS, keyActions } from '../../resources/reviewCases/actions.ts';
 import { decisionMovement, needsOperators } from '../../resources/reviewCases/decisions.ts';
@@ -15,10 +15,10 @@ import {
   type ReviewCase,
 } from '../../resources/reviewCases/queries.ts';
 import { reviewCase } from '../contract/resources.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { throwIfRefused } from '../postOutcome.ts';
-import { requireRow } from '../requireRow.ts';
+import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, id, idFilter, optional, text, walletIdFilter } from '../schemas.ts';
 import { reviewCaseView } from '../views.ts';
@@ -109,7 +109,7 @@ async function decide({ dependencies, caller, body }: Call<Decision, unknown>, r
   if (!actions.includes(action)) {
     throw new ApiError('REVIEW_ACTION_UNAVAILABLE', { reviewCaseId, status: row.status, action, actions });
   }
-  const walletId = walletOf(body.walletId);
+  const walletId = body.walletId === undefined ? undefined : requireId('wallet', body.walletId);
   if (needsOperators(row, { action, walletId }, config.review.creditByTwoFrom)) {
     throw new ApiError('REVIEW_NEEDS_OPERATORS', { reviewCaseId, action });
   }
@@ -132,16 +132,8 @@ async function decide({ dependencies, caller, body }: Call<Decision, unknown>, r
   };
 }
 
-/** The wallet of the request. Throws WALLET_NOT_FOUND for a malformed id; the ledger refuses an unknown one. */
-function walletOf(walletId: string | undefined): Uuid | undefined {
-  if (walletId === undefined) return undefined;
-  const uuid = parseId('wallet', walletId);
-  if (uuid === null) throw notFound('wallet', walletId);
-  return uuid;
-}
-
 /** Reads the case of the path. Throws REVIEW_CASE_NOT_FOUND. */
 const requireCase = (call: Call<unknown, unknown>): Promise<ReviewCase> =>
-  requireRow(call, 'review_case', call.params.id ?? '', findVisibleCase);
+  requireRow(call, 'review_case', findVisibleCase);
 
 export const reviewCaseRoutes: Route[] = [list, read, resolve];

@@ -8,7 +8,8 @@ import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { createdFilters } from '../schemas.ts';
 import { statementLineView, transactionView } from '../views.ts';
-import { requireTier1, requireWallet } from './wallets.ts';
+import { requireTier1 } from '../walletRefusal.ts';
+import { requireWallet } from './wallets.ts';
 
 const readStatement = listRoute({
   operationId: 'listWalletTransactions',
@@ -42,7 +43,7 @@ const read = route({
   access: 'wallet',
   handle: async (call) => ({
     status: 200,
-    data: transactionView(await requireRow(call, 'transaction', call.params.id ?? '', findTransaction)),
+    data: transactionView(await requireRow(call, 'transaction', findTransaction)),
   }),
 });
 

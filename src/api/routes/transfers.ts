@@ -1,7 +1,8 @@
 // Transfers between two wallets (contract, section 4.5). One statement moves the money and writes all rows that belong
-// to the transfer. Nothing is read before it, because the ledger returns the reason of a refusal.
+// to the transfer. Nothing is read before it, because the ledger returns the reason of a refusal, such as an unknown
+// wallet.
 import { z } from 'zod';
-import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import { newUuid, publicId } from '../../ids.ts';
 import { transferFee } from '../../ledger/fees.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
@@ -15,10 +16,10 @@ import {
 } from '../../resources/transfers/queries.ts';
 import { findWallet } from '../../resources/wallets/queries.ts';
 import { transfer as transferSchema } from '../contract/resources.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
-import { requireRow } from '../requireRow.ts';
+import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import {
   amount,
@@ -47,8 +48,8 @@ const create = route({
     const { caller, params, body, now, outcome } = call;
     const transfer: Transfer = {
       id: newUuid(),
-      sourceWalletId: walletUuid(params.id ?? ''),
-      destinationWalletId: walletUuid(body.destinationWalletId),
+      sourceWalletId: requireId('wallet', params.id ?? ''),
+      destinationWalletId: requireId('wallet', body.destinationWalletId),
       amount: body.amount,
       fee: transferFee(body.amount),
       status: 'completed',
@@ -65,13 +66,6 @@ const create = route({
     return result;
   },
 });
-
-/** Parses a wallet id; the ledger checks that it exists in the caller's book. Throws WALLET_NOT_FOUND if malformed. */
-function walletUuid(walletId: string): Uuid {
-  const uuid = parseId('wallet', walletId);
-  if (uuid === null) throw notFound('wallet', walletId);
-  return uuid;
-}
 
 /** All transfers in the order of their creation, or those of a wallet in the order of its statement. */
 async function find(
@@ -118,7 +112,7 @@ const read = route({
   access: 'transfer',
   handle: async (call) => ({
     status: 200,
-    data: transferView(await requireRow(call, 'transfer', call.params.id ?? '', findTransfer)),
+    data: transferView(await requireRow(call, 'transfer', findTransfer)),
   }),
 });
 

@@ -1,7 +1,7 @@
 // Wallets (contract, section 4.4): create, list, read, KYC, balance, deposit account and statement.
 import { z } from 'zod';
 import { violatedUnique } from '../../database/errors.ts';
-import { newUuid, parseId, publicId } from '../../ids.ts';
+import { newUuid, publicId } from '../../ids.ts';
 import { RailCallError } from '../../rail/errors.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import {
@@ -18,12 +18,13 @@ import { findAccountByOwner, openDepositAccount } from '../../resources/wallets/
 import { isUnavailable, requireRail, toRailError } from '../bankLookup.ts';
 import { credit, virtualAccount, walletBalance, wallet as walletSchema } from '../contract/resources.ts';
 import { COUNTRY_CODES } from '../countries.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
-import { requireRow } from '../requireRow.ts';
+import { orNotFound, requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
 import { balanceView, creditView, virtualAccountView, walletView } from '../views.ts';
+import { requireTier1 } from '../walletRefusal.ts';
 
 const createBody = z.strictObject({
   email: z.email().max(254),
@@ -82,10 +83,8 @@ const update = route({
   }),
   handle: async ({ dependencies, caller, body, params }) => {
     const id = params.id ?? '';
-    const uuid = parseId('wallet', id);
-    const wallet = uuid === null ? null : await updateWallet(dependencies.sql, caller.book, uuid, body);
-    if (wallet === null) throw notFound('wallet', id);
-    return { status: 200, data: walletView(wallet) };
+    const wallet = await updateWallet(dependencies.sql, caller.book, requireId('wallet', id), body);
+    return { status: 200, data: walletView(orNotFound('wallet', id, wallet)) };
   },
 });
 
@@ -279,14 +278,7 @@ const readDeposits = listRoute({
 });
 
 /** Reads the wallet of the path. Throws WALLET_NOT_FOUND. */
-export const requireWallet = (call: Call<unknown, unknown>): Promise<Wallet> =>
-  requireRow(call, 'wallet', call.params.id ?? '', findWallet);
-
-export function requireTier1(wallet: Wallet): void {
-  if (wallet.kind === 'end_user' && wallet.kycStatus === 'none') {
-    throw new ApiError('WALLET_KYC_REQUIRED', { walletId: publicId('wallet', wallet.id) });
-  }
-}
+export const requireWallet = (call: Call<unknown, unknown>): Promise<Wallet> => requireRow(call, 'wallet', findWallet);
 
 export const walletRoutes: Route[] = [
   createWallet,

@@ -1,7 +1,7 @@
 // Webhook endpoints (docs/webhooks.md): the URLs that receive an organisation's events. A secret is returned only once,
 // when it is created.
 import { z } from 'zod';
-import { newUuid, parseId, publicId, type Uuid } from '../../ids.ts';
+import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { redeliverSince } from '../../webhooks/bulkRedelivery.ts';
@@ -27,7 +27,7 @@ import {
   webhookEndpointWithSecret,
 } from '../contract/events.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { ApiError, notFound } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -68,8 +68,9 @@ const create = route({
       previousSecretUntil: null,
       createdAt: now,
     };
-    const { secret, sealed } = newSecret(dependencies, endpoint.id);
-    if (!(await insertWebhookEndpoint(dependencies.sql, caller.book, endpoint, sealed))) {
+    const secret = newWebhookSecret();
+    const stored = sealed(dependencies, endpoint.id, secret);
+    if (!(await insertWebhookEndpoint(dependencies.sql, caller.book, endpoint, stored))) {
       throw new ApiError('WEBHOOK_ENDPOINT_LIMIT_REACHED', { limit: WEBHOOK_ENDPOINTS_MAX });
     }
     return { status: 201, data: { ...webhookEndpointView(endpoint), secret } };
@@ -117,8 +118,10 @@ const update = route({
   handle: async (call) => {
     const { dependencies, caller, body } = call;
     if (body.url !== undefined) requireDestination(dependencies, caller.book, body.url);
-    const endpoint = await updateWebhookEndpoint(dependencies.sql, caller.book, requireId(call), body);
-    return { status: 200, data: webhookEndpointView(orNotFound(call, endpoint)) };
+    const endpoint = await requireRow(call, 'webhook_endpoint', (sql, book, id) =>
+      updateWebhookEndpoint(sql, book, id, body),
+    );
+    return { status: 200, data: webhookEndpointView(endpoint) };
   },
 });
 
@@ -131,9 +134,9 @@ const remove = route({
   path: '/webhook-endpoints/:id',
   access: 'webhook',
   handle: async (call) => {
-    const id = requireId(call);
-    const deleted = await deleteWebhookEndpoint(call.dependencies.sql, call.caller.book, id);
-    orNotFound(call, deleted ? id : null);
+    const id = await requireRow(call, 'webhook_endpoint', async (sql, book, uuid) =>
+      (await deleteWebhookEndpoint(sql, book, uuid)) ? uuid : null,
+    );
     return { status: 200, data: { id: publicId('webhookEndpoint', id), deleted: true } };
   },
 });
@@ -148,12 +151,12 @@ const rotate = route({
   access: 'webhook',
   body: z.strictObject({}).optional(),
   handle: async (call) => {
-    const { dependencies, caller } = call;
-    const id = requireId(call);
-    const { secret, sealed } = newSecret(dependencies, id);
+    const secret = newWebhookSecret();
     const previousUntil = new Date(call.now.getTime() + ROTATION_OVERLAP_MS);
-    const endpoint = await rotateWebhookSecret(dependencies.sql, caller.book, id, sealed, previousUntil);
-    return { status: 200, data: { ...webhookEndpointView(orNotFound(call, endpoint)), secret } };
+    const endpoint = await requireRow(call, 'webhook_endpoint', (sql, book, id) =>
+      rotateWebhookSecret(sql, book, id, sealed(call.dependencies, id, secret), previousUntil),
+    );
+    return { status: 200, data: { ...webhookEndpointView(endpoint), secret } };
   },
 });
 
@@ -168,9 +171,8 @@ const sendTest = route({
   body: z.strictObject({}).optional(),
   handle: async (call) => {
     const { dependencies, caller } = call;
-    const endpoint = await requireEndpoint(call);
+    const endpoint = await requireEnabledEndpoint(call);
     const endpointId = publicId('webhookEndpoint', endpoint.id);
-    if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
     const event = { id: newUuid(), type: TEST_EVENT_TYPE, data: { id: endpointId }, createdAt: call.now };
     await insertTestEvent(dependencies.sql, caller.book, endpoint.id, event);
     return { status: 202, data: eventView(event) };
@@ -204,9 +206,8 @@ const redeliver = route({
   body: z.strictObject({ since: timestamp }),
   handle: async (call) => {
     const { dependencies, caller, body } = call;
-    const endpoint = await requireEndpoint(call);
+    const endpoint = await requireEnabledEndpoint(call);
     const endpointId = publicId('webhookEndpoint', endpoint.id);
-    if (endpoint.status === 'disabled') throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId });
     const { redelivered, continueFrom } = await redeliverSince(dependencies.sql, caller.book, endpoint, body.since);
     return {
       status: 202,
@@ -221,24 +222,23 @@ function requireDestination({ config }: ApiDependencies, book: Book, target: str
   if (reason !== null) throw new ApiError('WEBHOOK_URL_FORBIDDEN', { reason });
 }
 
-/** A new secret, in plain text for the response and sealed for the database. */
-function newSecret({ keyring }: ApiDependencies, endpointId: Uuid): { secret: string; sealed: string } {
-  const secret = newWebhookSecret();
-  return { secret, sealed: keyring.seal('webhook-secret', endpointId, secret) };
-}
-
-/** Returns what was found by the id of the path. Throws WEBHOOK_ENDPOINT_NOT_FOUND for null. */
-function orNotFound<Found>({ params }: Call<unknown, unknown>, found: Found | null): Found {
-  if (found === null) throw notFound('webhook_endpoint', params.id ?? '');
-  return found;
-}
-
-const requireId = (call: Call<unknown, unknown>): Uuid =>
-  orNotFound(call, parseId('webhookEndpoint', call.params.id ?? ''));
+/** A secret as the database has it. */
+const sealed = ({ keyring }: ApiDependencies, endpointId: Uuid, secret: string): string =>
+  keyring.seal('webhook-secret', endpointId, secret);
 
 /** Reads the endpoint of the path. Throws WEBHOOK_ENDPOINT_NOT_FOUND. */
 const requireEndpoint = (call: Call<unknown, unknown>): Promise<WebhookEndpoint> =>
-  requireRow(call, 'webhook_endpoint', call.params.id ?? '', findWebhookEndpoint);
+  requireRow(call, 'webhook_endpoint', findWebhookEndpoint);
+
+/**
+ * Reads an enabled endpoint, by default that of the path. Throws WEBHOOK_ENDPOINT_NOT_FOUND or
+ * WEBHOOK_ENDPOINT_DISABLED.
+ */
+export async function requireEnabledEndpoint(call: Call<unknown, unknown>, id?: string): Promise<WebhookEndpoint> {
+  const endpoint = await requireRow(call, 'webhook_endpoint', findWebhookEndpoint, id);
+  if (endpoint.status === 'enabled') return endpoint;
+  throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId: publicId('webhookEndpoint', endpoint.id) });
+}
 
 export const webhookEndpointRoutes: Route[] = [
   create,

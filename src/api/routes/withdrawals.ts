@@ -2,13 +2,11 @@
 import { z } from 'zod';
 import { newUuid } from '../../ids.ts';
 import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
-import { isSameName } from '../../rail/accountNames.ts';
 import { startWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { withdrawal, withdrawalStatus } from '../contract/resources.ts';
-import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
@@ -62,12 +60,6 @@ const create = route({
     const wallet = await requireWallet(call);
     const rail = await requireRail(dependencies, book);
     const { bank, accountName } = await resolveBankAccount(rail, book.organisationId, body);
-    if (body.accountName !== undefined && !isSameName(body.accountName, accountName)) {
-      throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', {
-        providedName: body.accountName,
-        resolvedName: accountName,
-      });
-    }
     const row: Withdrawal = {
       id: newUuid(),
       version: 1,
@@ -130,7 +122,7 @@ const read = route({
   access: 'wallet',
   handle: async (call) => ({
     status: 200,
-    data: withdrawalView(await requireRow(call, 'withdrawal', call.params.id ?? '', findWithdrawal)),
+    data: withdrawalView(await requireRow(call, 'withdrawal', findWithdrawal)),
   }),
 });
 
