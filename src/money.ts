@@ -6,11 +6,11 @@ export type Kobo = number;
 /** The currency of every book (contract, section 1). */
 export const CURRENCY = 'NGN' as const;
 
-/** An amount for people, such as `NGN 25,000.00`. Programs get kobo. Digits only, so it is exact. */
+/** An amount for people, such as `₦25,000.00`. Programs get kobo. Digits only, so it is exact. */
 export function nairaText(amount: Kobo | bigint): string {
   const digits = String(amount).replace('-', '').padStart(3, '0');
   const naira = digits.slice(0, -2).replaceAll(/\B(?=(\d{3})+$)/g, ',');
-  return `${CURRENCY} ${amount < 0 ? '-' : ''}${naira}.${digits.slice(-2)}`;
+  return `${amount < 0 ? '-' : ''}₦${naira}.${digits.slice(-2)}`;
 }
 
 /** The largest amount in a request: ten billion naira. The sum of a thousand of them is still a safe integer. */

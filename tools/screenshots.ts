@@ -221,7 +221,7 @@ async function takeCheckout(browser: Browser, quickstart: Quickstart): Promise<v
   await shows(page, 'Transfer');
   await take(page, 'checkout-awaiting');
   await credit(1_000_000);
-  await shows(page, 'missing');
+  await shows(page, 'to go');
   await take(page, 'checkout-partial');
   await credit(1_518_000);
   await shows(page, 'Payment received');
@@ -233,7 +233,7 @@ async function takeCheckout(browser: Browser, quickstart: Quickstart): Promise<v
   await take(unpaid.page, 'checkout-expired');
   const inPart = await open();
   await inPart.credit(1_000_000);
-  await shows(inPart.page, 'missing');
+  await shows(inPart.page, 'to go');
   await call('POST', `/simulations/payments/${inPart.id}/expire`);
   await shows(inPart.page, 'expired');
   await take(inPart.page, 'checkout-expired-partial');

@@ -12,7 +12,7 @@ function printStep(what: string): void {
   console.log(`${steps}. ${what}`);
 }
 /** Amounts are whole kobo. */
-const naira = (kobo: number) => `NGN ${(kobo / 100).toLocaleString('en', { minimumFractionDigits: 2 })}`;
+const naira = (kobo: number) => `₦${(kobo / 100).toLocaleString('en', { minimumFractionDigits: 2 })}`;
 
 const client = createManilla({
   baseUrl: process.env.MANILLA_URL ?? 'http://127.0.0.1:8080/v1',

@@ -168,12 +168,15 @@ export const CATALOG = {
   REVIEW_NEEDS_OPERATORS: [422, 'Crediting another wallet, or a large amount, needs two operators. Ask support.'],
   API_KEY_EXCEEDS_OWN: [
     422,
-    'A key cannot give more than it has; details.field exceeds it. Reduce it, or use another key.',
+    'A key cannot create a key with more rights than its own. Lower details.field, or use another key.',
   ],
   API_KEY_NOT_ACTIVE: [422, 'The API key has expired or was revoked; see details.status. Create a new one.'],
   WEBHOOK_URL_FORBIDDEN: [422, 'Webhooks cannot be sent to this URL; details.reason says why. Use another URL.'],
   WEBHOOK_ENDPOINT_DISABLED: [422, 'The webhook endpoint is disabled. Enable it first.'],
-  WEBHOOK_ENDPOINT_LIMIT_REACHED: [422, 'Webhook endpoint limit reached; delete one first.'],
+  WEBHOOK_ENDPOINT_LIMIT_REACHED: [
+    422,
+    'The organisation has as many webhook endpoints as it may have, details.limit. Delete one first.',
+  ],
   RATE_LIMIT_EXCEEDED: [
     429,
     'Too many requests with this API key. Wait for the number of seconds in Retry-After, then retry.',

@@ -12,7 +12,7 @@ const LIST_PRICES = { collection: { basisPoints: 150, max: 200_000 }, transfer: 
 
 test('the default fee of a payment is below 1.5 %, at the smallest amount where it is', () => {
   expect(feesBelowCharges('monnify', DEFAULT_FEES, { charges: LIST_PRICES })).toEqual([
-    'a payment of NGN 500.00 costs NGN 7.58 at the rail monnify, and its fee is NGN 5.00',
+    'a payment of ₦500.00 costs ₦7.58 at the rail monnify, and its fee is ₦5.00',
   ]);
 });
 
@@ -23,9 +23,7 @@ test('a transfer that costs more than its fee is a warning of its own', () => {
     { ...DEFAULT_FEES, bankTransfer: free },
     { charges: { ...LIST_PRICES, collection: null } },
   );
-  expect(warnings).toEqual([
-    'a bank transfer of NGN 10.00 costs NGN 10.00 at the rail monnify, and its fee is NGN 0.00',
-  ]);
+  expect(warnings).toEqual(['a bank transfer of ₦10.00 costs ₦10.00 at the rail monnify, and its fee is ₦0.00']);
 });
 
 test('fees that cover the charges, or unknown charges, are no warning', () => {

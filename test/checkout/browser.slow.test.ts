@@ -13,7 +13,7 @@ import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const PAGE_LIMIT_MS = 60_000;
-/** Of NGN 2,000.00, with the fee. */
+/** Of ₦2,000.00, with the fee. */
 const PAYABLE = 202_000;
 
 interface CheckoutPayment extends PaymentResource {
@@ -119,7 +119,7 @@ describe('on a phone', () => {
     const { page, requested, problems } = await openRecorded();
     await page.goto(payment.checkoutUrl);
 
-    await headline(page, 'Transfer NGN 2,020.00');
+    await headline(page, 'Transfer ₦2,020.00');
     await page.getByText(payment.virtualAccount.accountNumber, { exact: true }).waitFor();
     const clock = page.getByRole('timer');
     await waitFor('the countdown', async () => /^(29|30):\d\d$/.test(await clock.innerText()));
@@ -132,16 +132,16 @@ describe('on a phone', () => {
 
     await page.locator('#copy').focus();
     await credit(payment, 100_000);
-    await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
-    expect(await page.getByRole('status').innerText()).toContain('NGN 1,000.00 received, NGN 1,020.00 is missing');
+    await headline(page, '₦1,000.00 received, ₦1,020.00 to go');
+    expect(await page.getByRole('status').innerText()).toContain('₦1,000.00 received, ₦1,020.00 to go');
     expect(await page.evaluate('document.activeElement.id')).toBe('copy');
-    expect(await page.locator('.amount').innerText()).toBe('NGN 1,020.00');
+    expect(await page.locator('.amount').innerText()).toBe('₦1,020.00');
     expect(await findingsOf(page)).toEqual([]);
 
     await credit(payment, PAYABLE - 100_000);
     await headline(page, 'Payment received');
     expect(await page.title()).toBe('Payment received – Test Ltd');
-    expect(await page.getByRole('status').innerText()).toContain('Test Ltd has your payment of NGN 2,020.00.');
+    expect(await page.getByRole('status').innerText()).toContain('Test Ltd has received your ₦2,020.00.');
     expect(await page.evaluate('document.activeElement.id')).toBe('headline');
     expect(await page.getByText(payment.virtualAccount.accountNumber).count()).toBe(0);
     expect(await findingsOf(page)).toEqual([]);
@@ -168,14 +168,14 @@ describe('on a phone', () => {
     const { page } = await openRecorded();
     try {
       await page.goto(payment.checkoutUrl);
-      await headline(page, 'The time to pay is up');
+      await headline(page, 'Time is up');
       expect(await page.getByText(payment.virtualAccount.accountNumber).count()).toBe(0);
       expect(await findingsOf(page)).toEqual([]);
     } finally {
       await flows.startWorkerAgain();
     }
     await headline(page, 'This payment has expired');
-    await explains(page, 'Money that you have sent already is returned to the account that it came from.');
+    await explains(page, 'If you have already sent money, it will be returned to the account you sent it from.');
     expect(await findingsOf(page)).toEqual([]);
   });
 
@@ -185,10 +185,10 @@ describe('on a phone', () => {
     await flows.untilStatus(`/payments/${payment.id}`, 'partial');
     const { page } = await openRecorded();
     await page.goto(payment.checkoutUrl);
-    await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
+    await headline(page, '₦1,000.00 received, ₦1,020.00 to go');
     await flows.test.post(`/simulations/payments/${payment.id}/expire`);
     await headline(page, 'This payment has expired');
-    await explains(page, 'The NGN 1,000.00 is not lost: Test Ltd decides what happens with it.');
+    await explains(page, 'Your ₦1,000.00 is not lost. Contact Test Ltd about it.');
     expect(await findingsOf(page)).toEqual([]);
   });
 
@@ -197,7 +197,7 @@ describe('on a phone', () => {
     const { page, requested } = await openRecorded();
     await page.route('**/events?*', (route) => route.fulfill({ status: 429 }));
     await page.goto(payment.checkoutUrl);
-    await headline(page, 'Transfer NGN 2,020.00');
+    await headline(page, 'Transfer ₦2,020.00');
     await credit(payment, PAYABLE);
     await headline(page, 'Payment received');
     expect(requested.filter((url) => url.includes('/events'))).not.toHaveLength(0);
@@ -208,12 +208,12 @@ describe('on a phone', () => {
     const { page } = await openRecorded();
     await page.route('**/events?*', (route) => route.abort()); // the browser connects again only later
     await page.goto(payment.checkoutUrl);
-    await headline(page, 'Transfer NGN 2,020.00');
+    await headline(page, 'Transfer ₦2,020.00');
     await credit(payment, PAYABLE + 50_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await headline(page, 'Payment received');
-    await explains(page, 'That is NGN 500.00 more than was asked for.');
+    await explains(page, 'That is ₦500.00 too much.');
     expect(await findingsOf(page)).toEqual([]);
   });
 
@@ -272,7 +272,7 @@ describe('on a phone', () => {
       proxy.refuse();
       const { pathname } = new URL((await create()).checkoutUrl);
       await page.goto(`${new URL(other.urls.test).origin}${pathname}`);
-      await headline(page, 'The payment cannot be shown right now');
+      await headline(page, 'We cannot show this payment right now');
       expect(await findingsOf(page)).toEqual([]);
     } finally {
       proxy.heal();
@@ -287,14 +287,14 @@ describe('without JavaScript', () => {
     const payment = await create();
     const { page } = await openRecorded({ javaScriptEnabled: false });
     await page.goto(payment.checkoutUrl);
-    await headline(page, 'Transfer NGN 2,020.00');
+    await headline(page, 'Transfer ₦2,020.00');
     expect(await page.getByRole('timer').innerText()).toMatch(/^(29|30) minutes$/);
     expect(await page.locator('button:visible').count()).toBe(0);
     expect(await findingsWithoutScript(page)).toEqual([]);
     await credit(payment, 100_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'partial');
     await page.getByRole('link', { name: 'Check now' }).tap();
-    await headline(page, 'NGN 1,000.00 received, NGN 1,020.00 is missing');
+    await headline(page, '₦1,000.00 received, ₦1,020.00 to go');
     expect(await findingsWithoutScript(page)).toEqual([]);
     await credit(payment, PAYABLE - 100_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
@@ -308,10 +308,10 @@ describe('without JavaScript', () => {
     const payment = await create();
     const { page } = await openRecorded({ javaScriptEnabled: false });
     await page.goto(payment.checkoutUrl);
-    await page.getByRole('link', { name: 'Load this page again every 15 seconds' }).tap();
-    await page.getByRole('link', { name: 'Stop that' }).tap();
-    await page.getByRole('link', { name: 'Load this page again every 15 seconds' }).tap();
-    await page.getByRole('link', { name: 'Stop that' }).waitFor();
+    await page.getByRole('link', { name: 'Reload this page every 15 seconds' }).tap();
+    await page.getByRole('link', { name: 'Stop reloading' }).tap();
+    await page.getByRole('link', { name: 'Reload this page every 15 seconds' }).tap();
+    await page.getByRole('link', { name: 'Stop reloading' }).waitFor();
     await credit(payment, PAYABLE);
     await headline(page, 'Payment received');
     expect(await page.title()).toBe('Payment received – Test Ltd');

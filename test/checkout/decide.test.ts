@@ -6,7 +6,7 @@ import type { PaymentStatus } from '../../src/resources/payments/queries.ts';
 const NOW = new Date('2026-11-23T12:00:00.000Z');
 const inSeconds = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1000);
 
-/** NGN 2,020.00 to pay within five minutes. */
+/** ₦2,020.00 to pay within five minutes. */
 const pending: PagePayment = {
   status: 'pending',
   version: 1,
@@ -59,14 +59,14 @@ describe('the words', () => {
       state: 'awaiting',
       version: 1,
       isLive: true,
-      title: 'Transfer NGN 2,020.00 – Ada Shoes',
-      headline: 'Transfer NGN 2,020.00',
+      title: 'Transfer ₦2,020.00 – Ada Shoes',
+      headline: 'Transfer ₦2,020.00',
       explanation: [
-        'Send it from any bank app to this account, which is for this payment to Ada Shoes alone.',
-        'This page says when it has arrived, usually within a minute.',
+        'To pay Ada Shoes, send exactly ₦2,020.00 to this account. It works for this payment only.',
+        'This page updates when your money arrives, usually within a minute.',
       ],
       transfer: {
-        amount: 'NGN 2,020.00',
+        amount: '₦2,020.00',
         accountNumber: '0123456789',
         bankName: 'Sandbox Bank',
         accountName: 'Ada Obi',
@@ -84,37 +84,37 @@ describe('the words', () => {
 
   test('say it where the bank takes the exact amount only', () => {
     const exact = wordsOf({ account: { ...pending.account, acceptsAmount: 'exact' } });
-    expect(exact).toContain('Send exactly this amount in one transfer');
+    expect(exact).toContain('Send it in one transfer: your bank will reject any other amount.');
   });
 
   test('of a part: what was received, and what is missing', () => {
     const more = { status: 'partial', amountReceived: 100_050 } as const;
     expect(wordsOf(more)).toBe(
-      'NGN 1,000.50 received, NGN 1,019.50 is missing\n' +
-        'You have sent NGN 1,000.50 of NGN 2,020.00. Send the missing NGN 1,019.50 to the same account before the time is up.',
+      '₦1,000.50 received, ₦1,019.50 to go\n' +
+        'We have received ₦1,000.50 of ₦2,020.00. Send the remaining ₦1,019.50 to the same account before time runs out.',
     );
-    expect(page(more).transfer?.amount).toBe('NGN 1,019.50');
+    expect(page(more).transfer?.amount).toBe('₦1,019.50');
   });
 
   test('after the end of the window, while a credit may be on its way: send nothing', () => {
     const late = { expiresAt: NOW };
     expect(wordsOf(late)).toContain('Please do not send money now.');
-    expect(wordsOf(late)).not.toContain('So far');
+    expect(wordsOf(late)).not.toContain('so far');
     expect(wordsOf({ ...late, status: 'partial', amountReceived: 100 })).toContain(
-      'So far NGN 1.00 of NGN 2,020.00 has arrived.',
+      'We have received ₦1.00 of ₦2,020.00 so far.',
     );
   });
 
   test('of a payment in full, and of a surplus', () => {
     expect(wordsOf({ status: 'settled', amountReceived: 202_000 })).toBe(
-      'Payment received\nAda Shoes has your payment of NGN 2,020.00.',
+      'Payment received\nAda Shoes has received your ₦2,020.00.',
     );
-    expect(wordsOf({ status: 'settled', amountReceived: 252_000 })).toContain('NGN 500.00 more than was asked for');
+    expect(wordsOf({ status: 'settled', amountReceived: 252_000 })).toContain('That is ₦500.00 too much.');
   });
 
   test.each([
-    ['refunded', 202_000, 'Payment refunded', 'NGN 2,020.00 of it was refunded'],
-    ['partially_refunded', 50_000, 'Payment partly refunded', 'NGN 500.00 of it was refunded'],
+    ['refunded', 202_000, 'Payment refunded', '₦2,020.00 of your ₦2,020.00 payment has been refunded.'],
+    ['partially_refunded', 50_000, 'Payment partly refunded', '₦500.00 of your ₦2,020.00 payment has been refunded.'],
   ] as const)('%s: how much', (status, amountRefunded, headline, part) => {
     const words = wordsOf({ status, amountReceived: 202_000, amountRefunded });
     expect(words).toContain(headline);
@@ -122,10 +122,10 @@ describe('the words', () => {
   });
 
   test.each([
-    ['hold', 0, ['No money arrived in time.', 'Money that you have sent already is not lost: Ada Shoes decides']],
-    ['refund', 0, ['No money arrived in time.', 'Money that you have sent already is returned to the account']],
-    ['hold', 100, ['NGN 1.00 of NGN 2,020.00 arrived in time', 'The NGN 1.00 is not lost: Ada Shoes decides']],
-    ['refund', 100, ['NGN 1.00 of NGN 2,020.00 arrived in time', 'The NGN 1.00 is returned to the account']],
+    ['hold', 0, ['No money arrived in time.', 'If you have already sent money, it is not lost.']],
+    ['refund', 0, ['No money arrived in time.', 'If you have already sent money, it will be returned']],
+    ['hold', 100, ['Only ₦1.00 of ₦2,020.00 arrived in time', 'Your ₦1.00 is not lost. Contact Ada Shoes']],
+    ['refund', 100, ['Only ₦1.00 of ₦2,020.00 arrived in time', 'Your ₦1.00 will be returned']],
   ] as const)('expired with onMismatch %s and %i kobo received: what to do', (onMismatch, amountReceived, parts) => {
     const words = wordsOf({ status: 'expired', onMismatch, amountReceived });
     expect(words).toContain('ask Ada Shoes for a new payment. Do not use this account number again.');

@@ -91,7 +91,7 @@ describe('a page', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const { accountNumber } = payment.virtualAccount as { accountNumber: string };
-    for (const part of ['NGN 2,020.00', accountNumber, 'Sandbox Bank', 'Ada Obi', 'Test Ltd', '30 minutes']) {
+    for (const part of ['₦2,020.00', accountNumber, 'Sandbox Bank', 'Ada Obi', 'Test Ltd', '30 minutes']) {
       expect(html).toContain(part);
     }
     expect(html).toContain('Order &lt;7&gt; &amp; &quot;more&quot;');
@@ -372,7 +372,7 @@ describe('an open page', () => {
     expect(stream.text()).toMatch(/^retry: /);
   });
 
-  test('survives an outage of the database, which a page that is loaded then tells in its own words', async () => {
+  test('survives an outage of the database, which a page that is loaded then explains', async () => {
     const database = await createDatabase();
     const proxy = await startTcpProxy(database.url);
     const other = await startTestApi({ databaseUrl: database.url, databaseUrlOfApi: proxy.url });
@@ -384,7 +384,7 @@ describe('an open page', () => {
         const response = await pageOf(checkoutUrl);
         return response.status === 503 && response;
       });
-      expect(await failed.text()).toContain('<h1>The payment cannot be shown right now</h1>');
+      expect(await failed.text()).toContain('<h1>We cannot show this payment right now</h1>');
       await waitFor('a look that failed', () =>
         other.logged.some((line) => line.includes('could not look for changes')),
       );

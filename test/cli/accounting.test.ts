@@ -88,12 +88,12 @@ test('fees are swept once per key', async () => {
     amount: 2,
     changed: true,
   });
-  expect(await sweep()).toContain('NGN 0.02 was already swept with the key november.');
+  expect(await sweep()).toContain('₦0.02 was already swept with the key november.');
   expect((await ledger('account', 'income:fees', '--json')).output).toContain('"closing": 3');
 });
 
 test.each([
-  [['sweep-fees', '--amount', '6', '--key', 'more'], 1, /The fee income is NGN 0.03/],
+  [['sweep-fees', '--amount', '6', '--key', 'more'], 1, /The fee income is ₦0.03/],
   [['account', 'income:nothing'], 1, /There is no account income:nothing in this book/],
   [['trial-balance', '--at', '2026-11-31'], 2, /Write it as 2026-11, 2026-11-30 or/],
   [['close-period', '2026-13'], 2, /2026-13 is not a month/],

@@ -168,7 +168,7 @@ test('ledger verify exits with 0 without violations, and with 1 and the findings
   ]);
   const result = await verify();
   expect(result.exitCode).toBe(1);
-  for (const words of [wallet, 'NGN 9.99', 'NGN 9.98', 'not the sum of its postings', '2 violations']) {
+  for (const words of [wallet, '₦9.99', '₦9.98', 'not the sum of its postings', '2 violations']) {
     expect(result.output).toContain(words);
   }
   await books.close();

@@ -69,7 +69,7 @@ test('a truncated list of review cases reports the total and the options that na
   const table = await run('reviews', 'list');
   expect([table.exitCode, table.errors]).toEqual([0, note]);
   // Naira for people, kobo for programs.
-  expect(table.output).toContain('NGN 1.00');
+  expect(table.output).toContain('₦1.00');
   expect(rows[0]).toMatchObject({ amount: 100 });
 });
 

@@ -92,7 +92,7 @@ describe('wallets close', () => {
     const { exitCode, errors } = await close(walletId);
     expect([exitCode, errors]).toEqual([
       1,
-      `error: The wallet ${walletId} holds NGN 1,234.56. Move the money out, then close it.\n`,
+      `error: The wallet ${walletId} holds ₦1,234.56. Move the money out, then close it.\n`,
     ]);
     expect([await statusOf(walletId), [...(await audit(walletId))]]).toEqual(['active', []]);
   });
@@ -196,7 +196,7 @@ describe('wallets show', () => {
       audit: [{ operator: 'ada', action: 'wallet.freeze', reason: 'a look first', createdAt: expect.any(String) }],
     });
     const { output } = await wallets('show', walletId);
-    for (const words of ['frozen', 'NGN 0.50', 'nothing', 'ada', 'a look first']) expect(output).toContain(words);
+    for (const words of ['frozen', '₦0.50', 'nothing', 'ada', 'a look first']) expect(output).toContain(words);
   });
 });
 

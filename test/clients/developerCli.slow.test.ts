@@ -233,8 +233,8 @@ describe('trigger', () => {
     const args = ['trigger', 'payment.settled', '--partial', '--amount', '1,000.00'];
     const { code, stdout, stderr } = await manilla(args);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^\d\d:\d\d:\d\d payment\.settled svc_\w+_evt svc_\w+_pay partial NGN 5\d\d\.\d\d\n$/);
-    expect(stderr).toMatch(/payment svc_\w+_pay of NGN 1,0\d\d\.\d\d to account \d{10}/);
+    expect(stdout).toMatch(/^\d\d:\d\d:\d\d payment\.settled svc_\w+_evt svc_\w+_pay partial ₦5\d\d\.\d\d\n$/);
+    expect(stderr).toMatch(/payment svc_\w+_pay of ₦1,0\d\d\.\d\d to account \d{10}/);
   });
 
   test.concurrent('webhook.test goes to an endpoint, and needs one', async () => {
@@ -436,9 +436,7 @@ describe('pay', () => {
     const { accountNumber } = virtualAccount;
     const part = await manilla(['pay', accountNumber, '1,020.00', '--sender-name', 'Bola Ade']);
     expect([part.code, part.code === 0 || part.stderr]).toEqual([0, true]);
-    expect(part.stdout).toMatch(
-      /^NGN 1,020\.00 from Bola Ade to \d{10}, session \S+; payment svc_\w+_pay is partial\n$/,
-    );
+    expect(part.stdout).toMatch(/^₦1,020\.00 from Bola Ade to \d{10}, session \S+; payment svc_\w+_pay is partial\n$/);
     const rest = await manilla(['pay', accountNumber, '--json']);
     expect(rest.documents()).toMatchObject([
       { credit: { amount: 100_000, accountNumber }, payment: { status: 'settled', amountReceived: 202_000 } },

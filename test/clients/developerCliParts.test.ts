@@ -65,7 +65,7 @@ describe('arguments', () => {
     for (const amount of [1, 100, 202_050, 123_456_789, 1_000_000_000_000]) {
       expect(parseAmount(nairaText(amount))).toBe(amount);
     }
-    expect(nairaText(2_500_000)).toBe('NGN 25,000.00');
+    expect(nairaText(2_500_000)).toBe('₦25,000.00');
   });
 
   test.each<[string, string | null]>([

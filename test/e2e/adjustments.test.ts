@@ -50,7 +50,7 @@ test('an adjustment needs two operators, is one movement with its audit trail, a
   const posting = ['--environment', 'test', '--posting', `clearing:sandbox wallet:${wallet} 5000`];
   const { id } = await cli('ada', 'request', ...posting, ...GROUNDS);
   await untilShown(id);
-  expect(await detailsOf(id)).toContain(`| clearing:sandbox | wallet:${wallet} | NGN 50.00 |`);
+  expect(await detailsOf(id)).toContain(`| clearing:sandbox | wallet:${wallet} | ₦50.00 |`);
   expect(await cli('ada', 'approve', id, ...CHECKED)).toMatch(/another operator must approve it/);
   expect(await flows.balanceOf(wallet)).toBe(1_000);
 

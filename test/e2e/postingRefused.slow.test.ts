@@ -102,7 +102,7 @@ const CASES: Case[] = [
       });
       return { id, path: `/withdrawals/${id}`, ends: 'completed', posts: 'withdrawal_completion' };
     },
-    moneyDetails: /NGN 1,000\.00 in in_transit:withdrawals, to be posted to clearing:sandbox/,
+    moneyDetails: /₦1,000\.00 in in_transit:withdrawals, to be posted to clearing:sandbox/,
   },
   {
     flow: 'refund',
@@ -124,7 +124,7 @@ const CASES: Case[] = [
       });
       return { id, path: `/refunds/${id}`, ends: 'failed', posts: 'refund_return' };
     },
-    moneyDetails: /NGN 500\.00 in in_transit:refunds, to be posted to wallet:svc_/,
+    moneyDetails: /₦500\.00 in in_transit:refunds, to be posted to wallet:svc_/,
   },
   {
     flow: 'payoutItem',
@@ -137,7 +137,7 @@ const CASES: Case[] = [
       const [item] = payout.items as [Resource];
       return { id: item.id, path: `/payouts/${payout.id}`, ends: 'completed', posts: 'payout_item_completion' };
     },
-    moneyDetails: /NGN 1,030\.00 in reserve:payout:svc_\w+_pyo, to be posted to in_transit:payouts/,
+    moneyDetails: /₦1,030\.00 in reserve:payout:svc_\w+_pyo, to be posted to in_transit:payouts/,
   },
   {
     flow: 'payment',
@@ -151,7 +151,7 @@ const CASES: Case[] = [
       await credit(organisation, accountNumber, Number(payment.payableAmount));
       return { id: payment.id, path: `/payments/${payment.id}`, ends: 'settled', posts: 'payment_settlement' };
     },
-    moneyDetails: /NGN 500\.00 in clearing:sandbox, to be posted to wallet:svc_/,
+    moneyDetails: /₦500\.00 in clearing:sandbox, to be posted to wallet:svc_/,
   },
 ];
 
@@ -183,7 +183,7 @@ describe('refused postings', () => {
         SELECT id FROM inbound_credits WHERE organisation_id = ${organisation.organisationId}`;
       return row && publicId('inboundCredit', row.id);
     });
-    expect(await untilParked(id)).toMatch(/NGN 50\.00 in clearing:sandbox, to be posted to suspense:unmatched/);
+    expect(await untilParked(id)).toMatch(/₦50\.00 in clearing:sandbox, to be posted to suspense:unmatched/);
     await setStatus('suspense:unmatched', 'active');
     await retry(id);
     expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'suspense' });
@@ -221,7 +221,7 @@ describe('refused postings', () => {
       const path = `/simulations/bank-transfers/${reference}/resolve`;
       return (await organisation.test.post(path, { outcome: 'complete' })).status === 200;
     });
-    expect(await untilParked(id)).toMatch(/NGN 50\.00 in in_transit:returns, to be posted to clearing:sandbox/);
+    expect(await untilParked(id)).toMatch(/₦50\.00 in in_transit:returns, to be posted to clearing:sandbox/);
     await setStatus('in_transit:returns', 'active');
     await retry(id);
     expect(await flow.result()).toMatchObject({ status: 'returned_to_sender' });

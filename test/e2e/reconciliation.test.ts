@@ -181,7 +181,7 @@ test('a break has no money: it cannot be credited, returned or moved to unclaime
 
 test('the details of a case show that its break has cleared, and the case stays open', async () => {
   const { id } = await caseOf('unmatched_statement');
-  expect(await detailsOf(id)).toMatch(/statement amount \| NGN 50.00/);
+  expect(await detailsOf(id)).toMatch(/statement amount \| ₦50.00/);
   expect(await detailsOf(id)).toMatch(/seen \| by the last run/);
   // The line disappears from the bank's statement and reappears later.
   const rename = (from: string, to: string) => flows.sql`

@@ -342,7 +342,7 @@ describe('deposits that the rail does not confirm', () => {
 
   test.concurrent('an unconfirmed deposit parks, and a retry posts it when it is confirmed', async () => {
     const { wallet, sessionId, id } = await deposit('denied');
-    expect(await untilParked(id, 'credit_unconfirmed')).toContain(`credit ${id} of NGN 700.00`);
+    expect(await untilParked(id, 'credit_unconfirmed')).toContain(`credit ${id} of ₦700.00`);
     rail.say(sessionId, 'known');
     await resolveFlow(id, 'retry'); // unless the flow has already confirmed it
     expect(await flowOf(id).result()).toEqual({ status: 'posted' });

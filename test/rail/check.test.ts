@@ -186,7 +186,7 @@ const CASES: Case[] = [
     prepare: (fake) => {
       fake.book.balance = 10_000n;
     },
-    found: /NGN 100\.00/,
+    found: /₦100\.00/,
   },
   {
     id: 'transfer.ok',

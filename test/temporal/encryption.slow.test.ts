@@ -26,7 +26,7 @@ const BOTH_KEYS = `${key('new', 2)},${OLD_KEYS}`;
 const REASON = 'Adaobi Nwosu telephoned on Tuesday';
 const EVIDENCE = 'letter of Emeka Bank, page 4';
 const ERROR = 'cannot read the answer for Chidi Okafor';
-const SUMMARY = 'NGN 1,000.00';
+const SUMMARY = '₦1,000.00';
 
 let home: string;
 let flows: TestFlows;

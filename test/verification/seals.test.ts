@@ -131,16 +131,16 @@ describe('a superuser who rewrites history', () => {
         await sql`UPDATE ledger.accounts SET balance = balance + 50 WHERE code = ${wallet}`;
       },
       'SEAL_MISMATCH',
-      'seal 1 until then: 3 postings of NGN 6.00',
-      '3 postings of NGN 6.50',
+      'seal 1 until then: 3 postings of ₦6.00',
+      '3 postings of ₦6.50',
     ],
     [
       'changes the kind and the date of a transaction',
       (sql) =>
         sql`UPDATE ledger.transactions SET kind = 'other', effective_at = now() WHERE id = (SELECT transaction_id FROM ledger.postings WHERE amount = 400)`,
       'SEAL_MISMATCH',
-      'seal 2 until then: 1 postings of NGN 4.00',
-      '1 postings of NGN 4.00, which were changed',
+      'seal 2 until then: 1 postings of ₦4.00',
+      '1 postings of ₦4.00, which were changed',
     ],
     [
       'deletes the newest transaction',
@@ -150,15 +150,15 @@ describe('a superuser who rewrites history', () => {
         await sql`UPDATE ledger.accounts SET balance = 600 WHERE code = ${wallet}`;
       },
       'SEAL_MISMATCH',
-      'seal 2 until then: 1 postings of NGN 4.00',
-      '0 postings of NGN 0.00',
+      'seal 2 until then: 1 postings of ₦4.00',
+      '0 postings of ₦0.00',
     ],
     [
       'moves a posting to an earlier time',
       (sql) => sql`UPDATE ledger.postings SET created_at = now() - interval '150 minutes' WHERE amount = 200`,
       'SEAL_MISMATCH',
-      'seal 1 until then: 3 postings of NGN 6.00',
-      '2 postings of NGN 4.00',
+      'seal 1 until then: 3 postings of ₦6.00',
+      '2 postings of ₦4.00',
     ],
     [
       'deletes a seal',
@@ -201,10 +201,10 @@ describe('a superuser who rewrites history', () => {
     expect(await findings(published)).toEqual([
       {
         kind: 'SEAL_MISMATCH',
-        expected: 'seal 1 until then: 3 postings of NGN 6.00, as published',
+        expected: 'seal 1 until then: 3 postings of ₦6.00, as published',
         found: 'another digest in the database',
       },
-      { kind: 'SEAL_MISSING', expected: 'seal 2 until then: 1 postings of NGN 4.00', found: 'no such seal' },
+      { kind: 'SEAL_MISSING', expected: 'seal 2 until then: 1 postings of ₦4.00', found: 'no such seal' },
     ]);
   });
 });

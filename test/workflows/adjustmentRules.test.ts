@@ -97,7 +97,7 @@ test('the details list postings, actions and the last refusal', () => {
     requestedBy: 'svc_ada_opr',
   };
   const text = describeAdjustment(input, snapshot, 'The ledger refused it.');
-  expect(text).toContain(`| clearing:sandbox | ${OWNER} | NGN 50.00 |`);
+  expect(text).toContain(`| clearing:sandbox | ${OWNER} | ₦50.00 |`);
   expect(text).toContain('Requested by svc_ada_opr, to reverse svc_other_adj.');
   expect(text).toContain('**The last approval failed.** The ledger refused it.');
   expect([...text.matchAll(/^\| (approve|reject) \|/gm)].map(([, action]) => action)).toEqual(Object.keys(ACTIONS));

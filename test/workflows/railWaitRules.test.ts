@@ -170,7 +170,7 @@ describe('several pieces of waiting work', () => {
     );
     if (request === null) throw new Error('nothing is asked for');
     const view = requestView(request);
-    expect(view.fundsAtRisk).toBe('credit svc_a_inc of NGN 50.00, credit svc_d_inc of NGN 50.00');
+    expect(view.fundsAtRisk).toBe('credit svc_a_inc of ₦50.00, credit svc_d_inc of ₦50.00');
     expect(view.lastResponse.words).toBe(
       'it does not know the credit; it reports another amount or account than its callback',
     );

@@ -17,9 +17,9 @@ export function parseAmount(text: string, inKobo = false): number | null {
 
 const withinRange = (amount: number): number | null => (amount >= 1 && amount <= AMOUNT_MAX ? amount : null);
 
-/** An amount for people: `NGN 25,000.00`. */
+/** An amount for people: `₦25,000.00`. */
 export const nairaText = (kobo: number): string =>
-  `NGN ${(kobo / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+  `₦${(kobo / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

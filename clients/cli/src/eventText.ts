@@ -9,7 +9,7 @@ function resourceOf({ data }: Event): string {
   return id ?? walletId ?? '';
 }
 
-/** `12:03:04 payment.settled svc_…_evt svc_…_pay partial NGN 1,010.00`. */
+/** `12:03:04 payment.settled svc_…_evt svc_…_pay partial ₦1,010.00`. */
 export function eventText(event: Event): string {
   const { status, amount, amountReceived } = event.data as {
     status?: string;

@@ -1,4 +1,4 @@
-// What a payment page shows, as a pure function of the payment and the time: its state, its words, and whether it may
+// What a payment page shows, as a pure function of the payment and the time: its state, its texts, and whether it may
 // still change.
 import { type Kobo, nairaText } from '../../money.ts';
 import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
@@ -30,7 +30,7 @@ export interface PagePayment
   >;
 }
 
-/** The words and facts of a page. Amounts are texts for people. */
+/** The texts and facts of a page. Amounts are texts for people. */
 export interface PageContent {
   state: PageState;
   version: number;
@@ -70,7 +70,7 @@ export function pageState(payment: Pick<PagePayment, 'status' | 'expiresAt'>, no
 export function pageContent(payment: PagePayment, payee: string, now: Date): PageContent {
   const state = pageState(payment, now);
   const takesMoney = state === 'awaiting' || state === 'partial';
-  const { headline, explanation } = words(state, payment, payee);
+  const { headline, explanation } = textsOf(state, payment, payee);
   const { accountNumber, bankName, accountName } = payment.account;
   const remainingSeconds = Math.max(0, Math.ceil((payment.expiresAt.getTime() - now.getTime()) / 1000));
   return {
@@ -94,9 +94,9 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
   };
 }
 
-type Words = Pick<PageContent, 'headline' | 'explanation'>;
+type Texts = Pick<PageContent, 'headline' | 'explanation'>;
 
-function words(state: PageState, payment: PagePayment, payee: string): Words {
+function textsOf(state: PageState, payment: PagePayment, payee: string): Texts {
   const payable = nairaText(payableOf(payment));
   const received = nairaText(payment.amountReceived);
   switch (state) {
@@ -104,75 +104,69 @@ function words(state: PageState, payment: PagePayment, payee: string): Words {
       return {
         headline: `Transfer ${payable}`,
         explanation: [
-          `Send it from any bank app to this account, which is for this payment to ${payee} alone.`,
-          howToSend(payment),
+          `To pay ${payee}, send exactly ${payable} to this account. It works for this payment only.`,
+          payment.account.acceptsAmount === 'exact'
+            ? 'Send it in one transfer: your bank will reject any other amount.'
+            : 'This page updates when your money arrives, usually within a minute.',
         ],
       };
-    case 'partial':
+    case 'partial': {
+      const missing = nairaText(missingAmount(payment));
       return {
-        headline: `${received} received, ${nairaText(missingAmount(payment))} is missing`,
+        headline: `${received} received, ${missing} to go`,
         explanation: [
-          `You have sent ${received} of ${payable}. Send the missing ${nairaText(missingAmount(payment))} to the same account before the time is up.`,
+          `We have received ${received} of ${payable}. Send the remaining ${missing} to the same account before time runs out.`,
         ],
       };
+    }
     case 'overdue':
       return {
-        headline: 'The time to pay is up',
+        headline: 'Time is up',
         explanation: [
-          'Please do not send money now. We are checking whether a transfer arrived in time.',
-          ...(payment.amountReceived > 0 ? [`So far ${received} of ${payable} has arrived.`] : []),
+          'Please do not send money now. We are checking whether your transfer arrived in time.',
+          ...(payment.amountReceived > 0 ? [`We have received ${received} of ${payable} so far.`] : []),
         ],
       };
     case 'paid':
       return {
         headline: 'Payment received',
-        explanation: [`${payee} has your payment of ${received}.`, ...surplusOf(payment, payee)],
+        explanation: [`${payee} has received your ${received}.`, ...surplusOf(payment, payee)],
       };
     case 'refunded':
       return {
         headline: payment.status === 'refunded' ? 'Payment refunded' : 'Payment partly refunded',
-        explanation: [
-          `Your payment of ${received} was received, and ${nairaText(payment.amountRefunded)} of it was refunded.`,
-        ],
+        explanation: [`${nairaText(payment.amountRefunded)} of your ${received} payment has been refunded.`],
       };
     case 'expired':
       return { headline: 'This payment has expired', explanation: afterExpiry(payment, payee) };
   }
 }
 
-function howToSend({ account }: PagePayment): string {
-  return account.acceptsAmount === 'exact'
-    ? 'Send exactly this amount in one transfer: the bank rejects any other amount.'
-    : 'This page says when it has arrived, usually within a minute.';
-}
-
-/** Docs: money over the payable amount is credited, or waits for a decision where a limit of the wallet stops it. */
+/** Money over the payable amount is credited, or waits for a decision where a limit of the wallet stops it. */
 function surplusOf(payment: PagePayment, payee: string): string[] {
   const surplus = payment.amountReceived - payableOf(payment);
-  return surplus > 0
-    ? [`That is ${nairaText(surplus)} more than was asked for. Please ask ${payee} about the difference.`]
-    : [];
+  return surplus > 0 ? [`That is ${nairaText(surplus)} too much. Contact ${payee} about the difference.`] : [];
 }
 
 /** Contract, section 4.8: what becomes of money that an expired payment has, or that comes after it. */
 function afterExpiry(payment: PagePayment, payee: string): string[] {
-  const returns = payment.onMismatch === 'refund';
+  const isReturned = payment.onMismatch === 'refund';
   const received = nairaText(payment.amountReceived);
   const askAgain = `If you still want to pay, ask ${payee} for a new payment. Do not use this account number again.`;
   if (payment.amountReceived === 0) {
     return [
       'No money arrived in time.',
       askAgain,
-      returns
-        ? 'Money that you have sent already is returned to the account that it came from.'
-        : `Money that you have sent already is not lost: ${payee} decides what happens with it. Please contact ${payee}.`,
+      isReturned
+        ? 'If you have already sent money, it will be returned to the account you sent it from.'
+        : `If you have already sent money, it is not lost. Contact ${payee} about it.`,
     ];
   }
   return [
-    `${received} of ${nairaText(payableOf(payment))} arrived in time, which was not the whole amount.`,
-    returns
-      ? `The ${received} is returned to the account that it came from.`
-      : `The ${received} is not lost: ${payee} decides what happens with it. Please contact ${payee}.`,
+    `Only ${received} of ${nairaText(payableOf(payment))} arrived in time.`,
+    isReturned
+      ? `Your ${received} will be returned to the account you sent it from.`
+      : `Your ${received} is not lost. Contact ${payee} about it.`,
     askAgain,
   ];
 }

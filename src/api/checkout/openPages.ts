@@ -74,7 +74,7 @@ export class OpenPages {
     this.#lookLater();
   }
 
-  /** Ends all pages, which connect to another process, and takes no more. */
+  /** Ends all pages, which connect to another process, and opens no more. */
   close(): void {
     this.#isClosing = true;
     clearTimeout(this.#timer);
@@ -99,7 +99,7 @@ export class OpenPages {
   async #look(): Promise<void> {
     try {
       const changes = await this.#options.readChanges([...this.#payments.values()]);
-      for (const { paymentId, version } of changes) this.#tell(paymentId, version);
+      for (const { paymentId, version } of changes) this.#notify(paymentId, version);
     } catch (error) {
       this.#options.onError(error);
     }
@@ -108,7 +108,7 @@ export class OpenPages {
     if (this.#count > 0) this.#lookLater();
   }
 
-  #tell(paymentId: Uuid, version: number): void {
+  #notify(paymentId: Uuid, version: number): void {
     const watched = this.#payments.get(paymentId);
     if (watched === undefined) return;
     watched.version = version;
@@ -119,7 +119,7 @@ export class OpenPages {
     }
   }
 
-  /** A comment on each connection that was quiet for long, so that no proxy takes it for idle. */
+  /** A comment on each connection that was quiet for long, so that no proxy closes it as idle. */
   #keepOpen(): void {
     const now = performance.now();
     const quietMaxMs = this.#options.quietMaxMs ?? QUIET_MAX_MS;

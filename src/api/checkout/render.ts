@@ -26,15 +26,15 @@ interface Notice {
 
 const UNKNOWN: Notice = {
   headline: 'This payment link does not work',
-  text: 'It is incomplete, or the payment does not exist. Please open the link again from where you got it, or ask the sender for a new one.',
+  text: 'The link is incomplete, or the payment does not exist. Open it again from where you got it, or ask the sender for a new one.',
 };
 const TOO_MANY: Notice = {
   headline: 'Please wait a minute',
-  text: 'This page was opened very often in a short time. Please try again in a minute.',
+  text: 'This page was opened too often. Try again in a minute.',
 };
 const UNAVAILABLE: Notice = {
-  headline: 'The payment cannot be shown right now',
-  text: 'Please try again in a minute. Money that you have sent already is not lost.',
+  headline: 'We cannot show this payment right now',
+  text: 'Try again in a minute. If you have already sent money, it is not lost.',
 };
 
 /** The page that a person gets instead of an error envelope. */

@@ -1,4 +1,4 @@
-// Movements of adjustments: NGN 500.00 that a bank still has go to a wallet, NGN 10.00 of them are a charge; the
+// Movements of adjustments: ₦500.00 that a bank still has go to a wallet, ₦10.00 of them are a charge; the
 // reversal of that.
 import { newUuid } from '../../../src/ids.ts';
 import { RAIL_EXPENSE, walletAccount } from '../../../src/ledger/chart.ts';

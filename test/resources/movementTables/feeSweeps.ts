@@ -1,4 +1,4 @@
-// The movement of a fee sweep of NGN 500.00.
+// The movement of a fee sweep of ₦500.00.
 import { feeSweepMovement } from '../../../src/resources/feeSweeps/movements.ts';
 import { BOOK, call, newId, OWNER, step } from '../movementTable.ts';
 

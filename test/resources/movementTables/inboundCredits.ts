@@ -1,4 +1,4 @@
-// Movements of a credit of NGN 700.00 that belongs to no payment, or that the rail does not confirm.
+// Movements of a credit of ₦700.00 that belongs to no payment, or that the rail does not confirm.
 import { newUuid } from '../../../src/ids.ts';
 import { walletAccount } from '../../../src/ledger/chart.ts';
 import type { RefusalCode } from '../../../src/ledger/movement.ts';

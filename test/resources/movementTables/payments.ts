@@ -1,4 +1,4 @@
-// Movements of a payment of NGN 2,000.00 with a fee of NGN 20.00, so that NGN 2,020.00 is payable.
+// Movements of a payment of ₦2,000.00 with a fee of ₦20.00, so that ₦2,020.00 is payable.
 import type { Kobo } from '../../../src/money.ts';
 import { creditToSuspense } from '../../../src/resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../../../src/resources/inboundCredits/queries.ts';

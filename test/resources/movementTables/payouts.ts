@@ -1,4 +1,4 @@
-// Movements of a payout with two items: NGN 1,000.00 with a fee of NGN 30.00, and NGN 500.00 with a fee of NGN 25.00.
+// Movements of a payout with two items: ₦1,000.00 with a fee of ₦30.00, and ₦500.00 with a fee of ₦25.00.
 import { bankTransferFee, DEFAULT_FEES } from '../../../src/ledger/fees.ts';
 import type { Kobo } from '../../../src/money.ts';
 import {

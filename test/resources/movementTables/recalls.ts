@@ -1,5 +1,5 @@
-// Movements of a recall: the bank takes back a deposit of NGN 700.00, a credit of NGN 700.00 in suspense or unclaimed,
-// or a part of NGN 500.00 that a payment holds.
+// Movements of a recall: the bank takes back a deposit of ₦700.00, a credit of ₦700.00 in suspense or unclaimed,
+// or a part of ₦500.00 that a payment holds.
 import { paymentSuspenseAccount } from '../../../src/ledger/chart.ts';
 import {
   recallFromCase,

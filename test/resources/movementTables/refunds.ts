@@ -1,4 +1,4 @@
-// Movements of refunds of a payment that credited NGN 2,000.00: first NGN 500.00, then the other NGN 1,500.00.
+// Movements of refunds of a payment that credited ₦2,000.00: first ₦500.00, then the other ₦1,500.00.
 import type { TransferReport } from '../../../src/rail/port.ts';
 import type { Payment } from '../../../src/resources/payments/queries.ts';
 import {

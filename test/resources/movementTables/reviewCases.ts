@@ -1,4 +1,4 @@
-// Movements of review cases: NGN 700.00 of an unknown sender in suspense, a part of NGN 500.00 that an expired payment
+// Movements of review cases: ₦700.00 of an unknown sender in suspense, a part of ₦500.00 that an expired payment
 // holds, and cases that hold no money.
 import type { Kobo } from '../../../src/money.ts';
 import { startInboundCredit } from '../../../src/resources/inboundCredits/flow.ts';

@@ -1,4 +1,4 @@
-// Movements of a transfer of NGN 500.00 between two wallets.
+// Movements of a transfer of ₦500.00 between two wallets.
 import { transferFee } from '../../../src/ledger/fees.ts';
 import { transferMovement } from '../../../src/resources/transfers/movements.ts';
 import { BOOK, call, newId, OTHER, OWNER, step } from '../movementTable.ts';

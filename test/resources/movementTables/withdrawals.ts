@@ -1,4 +1,4 @@
-// Movements of a withdrawal of NGN 1,000.00 with a fee of NGN 30.00.
+// Movements of a withdrawal of ₦1,000.00 with a fee of ₦30.00.
 import { bankTransferFee, DEFAULT_FEES } from '../../../src/ledger/fees.ts';
 import {
   clawBackWithdrawal,

@@ -33,7 +33,7 @@ function announce(text) {
 
 /** Loads the page again, and shows what has changed. Later again, if that fails. */
 async function refresh() {
-  // What is being loaded may be older than the change that is told now.
+  // What is being loaded may be older than this change.
   isStale = true;
   if (isLoading) return;
   isLoading = true;
