@@ -1,4 +1,4 @@
-// Why a wallet would refuse money now: checked before anything is asked of a rail. The ledger checks again when it posts.
+// Why a wallet would refuse money now, checked before a rail is called. The ledger checks again when it posts.
 import { publicId } from '../ids.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { ApiError } from './errors.ts';
