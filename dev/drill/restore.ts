@@ -1,5 +1,5 @@
 // The drill of a restore of the database to a point in time, while Temporal and the bank are newer (docs/operating.md):
-// the service starts held, operators take in what the bank has paid and the books do not know, and release it.
+// the service starts held, operators import what the bank has paid and the books do not know, and release it.
 import { setTimeout as wait } from 'node:timers/promises';
 import { APPLICATIONS, type Plan } from '../chaos/plan.ts';
 import { type ChaosStack, startChaosStack } from '../chaos/stack.ts';
@@ -81,8 +81,8 @@ export async function restoreDatabase({ say, logFolder }: RestoreOptions): Promi
     const waiting = await requireHeld({ stack, world, cli, wrong });
     say('the service is held: both rails are paused, and a new withdrawal waits');
     await requireKeptEnd(world, kept);
-    say('while it is held, what the database has ends as the bank says, and a lost credit is taken in');
-    const takenIn = await takeIn({ stack, world, cli, wrong }, to, lost);
+    say('while it is held, what the database has ends as the bank says, and a lost credit is imported');
+    const imported = await importPaid({ stack, world, cli, wrong }, to, lost);
     const heldFor = Date.now() - stoppedAt;
     await cli.run('finance', 'rail', 'resume', 'test', '--reason', 'reconciled');
     await cli.run('finance', 'rail', 'resume', 'live', '--reason', 'reconciled');
@@ -93,8 +93,8 @@ export async function restoreDatabase({ say, logFolder }: RestoreOptions): Promi
     );
     await judge(stack, transfers, cli, wrong);
     const summary =
-      `database restored to ${to.toISOString()}: ${takenIn} transfers of ${lost.paid.length + lost.held.length + lost.unsent.length} ` +
-      `lost ones taken in, none of the ${transfers.length} transfers before was sent again; released ${seconds(heldFor)} after the stop`;
+      `database restored to ${to.toISOString()}: ${imported} transfers of ${lost.paid.length + lost.held.length + lost.unsent.length} ` +
+      `lost ones imported, none of the ${transfers.length} transfers before was sent again; released ${seconds(heldFor)} after the stop`;
     return { wrong, summary };
   } finally {
     await stack?.stop();
@@ -220,9 +220,9 @@ async function requireKeptEnd(world: World, { held, payout, payment }: Kept): Pr
 }
 
 /**
- * The runbook: reconcile, list, take in, approve, end the flows. Returns the number of transfers that were taken in.
+ * The runbook: reconcile, list, import, approve, end the flows. Returns the number of imported transfers.
  */
-async function takeIn({ stack, world, cli, wrong }: Context, to: Date, lost: Lost): Promise<number> {
+async function importPaid({ stack, world, cli, wrong }: Context, to: Date, lost: Lost): Promise<number> {
   await world.endHeld(lost.held);
   const since = to.toISOString();
   await cli.run('finance', 'reconciliation', 'run', '--from', new Date(to.getTime() - HOUR_MS).toISOString());
@@ -234,18 +234,18 @@ async function takeIn({ stack, world, cli, wrong }: Context, to: Date, lost: Los
   for (const id of lost.unsent) if (!flows.some((flow) => flow.id === id)) wrong.push(`the lost ${id} is not listed`);
 
   const grounds = ['--reason', 'restored', '--evidence', 'drill'];
-  const take = () =>
+  const importAgain = () =>
     cli.run<{ adjustment: string; refused: string | null }[]>(
       'finance',
       'flows',
-      'take-in',
+      'import',
       '--since',
       since,
       ...grounds,
     );
-  const requested = (await take()).filter(({ refused }) => refused === null);
-  const again = (await take()).filter(({ refused }) => refused === null);
-  if (again.length > 0) wrong.push(`${again.length} transfers were taken in twice`);
+  const requested = (await importAgain()).filter(({ refused }) => refused === null);
+  const again = (await importAgain()).filter(({ refused }) => refused === null);
+  if (again.length > 0) wrong.push(`${again.length} transfers were imported twice`);
   for (const { adjustment } of requested)
     await cli.run('approver', 'adjustments', 'approve', adjustment, '--reason', 'agrees with the statement');
   await cli.run('finance', 'flows', 'lost', '--since', since, '--end');

@@ -1,4 +1,4 @@
-// `flows lost`, `flows take-in`: after a restore of the database to an earlier time, the flows whose resource it does
+// `flows lost`, `flows import`: after a restore of the database to an earlier time, the flows whose resource it does
 // not have, and the adjustments for those that the bank has paid (docs/operating.md).
 import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
@@ -17,7 +17,7 @@ const NONE = 'The database has the resource of every flow that started since.';
 
 export function addLostFlowCommands(group: Command): void {
   addLost(group);
-  addTakeIn(group);
+  addImport(group);
 }
 
 async function listLost(sql: Sql, since: string): Promise<LostFlow[]> {
@@ -41,7 +41,7 @@ function addLost(group: Command): void {
     .requiredOption(...SINCE)
     .option('--end', 'end those that run: they cannot continue')
     .action(async (options: { since: string; end?: true; json?: true }) => {
-      const { findPaidLines } = await import('../reconciliation/takeIn.ts');
+      const { findPaidLines } = await import('../reconciliation/lostTransfers.ts');
       const [lost, paid] = await withDatabase('application', async (sql) => {
         const flows = await listLost(sql, options.since);
         return [flows, await findPaidLines(sql, flows)] as const;
@@ -78,7 +78,7 @@ function addLost(group: Command): void {
         ]),
         NONE,
       );
-      if (paid.size > 0) printLine('Take in what the bank has paid: npm run cli -- flows take-in');
+      if (paid.size > 0) printLine('Import what the bank has paid: npm run cli -- flows import');
     });
 }
 
@@ -89,12 +89,12 @@ async function end(flows: readonly LostFlow[]): Promise<void> {
   });
 }
 
-function addTakeIn(group: Command): void {
+function addImport(group: Command): void {
   addCommand(
     group,
-    'take-in',
+    'import',
     'after a restore of the database: request an adjustment for each lost transfer that the bank has paid; another operator approves them; a repetition requests none twice',
-    'flows take-in --since 2026-01-31T12:00:00Z --reason "restored to 12:00" --evidence "ticket 1234"',
+    'flows import --since 2026-01-31T12:00:00Z --reason "restored to 12:00" --evidence "ticket 1234"',
   )
     .requiredOption(...SINCE)
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
@@ -104,14 +104,14 @@ function addTakeIn(group: Command): void {
         checkText('--reason', options.reason, TEXT_MAX),
         checkText('--evidence', options.evidence, TEXT_MAX),
       ];
-      const { adjustmentOf, takeIn } = await import('../reconciliation/takeIn.ts');
+      const { adjustmentOf, importPaidTransfers } = await import('../reconciliation/lostTransfers.ts');
       const { Journal } = await import('../ledger/journal.ts');
-      const taken = await withDatabase('application', async (sql, settings) => {
-        const { id: requestedBy } = await signIn(sql, settings, 'flows take-in');
+      const imported = await withDatabase('application', async (sql, settings) => {
+        const { id: requestedBy } = await signIn(sql, settings, 'flows import');
         const lost = await listLost(sql, options.since);
-        return await takeIn({ sql, journal: new Journal(sql) }, lost, { reason, evidence, requestedBy });
+        return await importPaidTransfers({ sql, journal: new Journal(sql) }, lost, { reason, evidence, requestedBy });
       });
-      const rows = taken.map((one) => ({
+      const rows = imported.map((one) => ({
         adjustment: adjustmentOf(one),
         reference: one.reference,
         debit: one.debit,

@@ -13,7 +13,7 @@ export function addRequery(group: Command): void {
   addCommand(
     group,
     'requery',
-    'ask the rails for the credits of a period now, on a worker, and take in those that no callback told; exits 1 when a bank fails',
+    'ask the rails for the credits of a period now, on a worker, and import those that no callback reported; exits 1 when a bank fails',
     'rail requery --from 2026-01-01 --to 2026-01-02',
   )
     .option('--from <time>', 'start of the period, ISO 8601 (default: 24 hours before its end)')
@@ -30,6 +30,6 @@ export function addRequery(group: Command): void {
       );
       if (polled.failed > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson({ ...input, ...polled });
-      printLine(`${polled.recovered} credits taken in; ${polled.failed} of ${polled.books} banks failed.`);
+      printLine(`${polled.recovered} credits imported; ${polled.failed} of ${polled.books} banks failed.`);
     });
 }

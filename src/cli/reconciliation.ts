@@ -192,7 +192,7 @@ function parseFile(file: string, format: 'csv' | 'camt.053'): StatementFile {
   } catch (error) {
     const isExpected = error instanceof StatementFileError || (error as { code?: unknown }).code !== undefined;
     if (!isExpected) throw error;
-    throw new CommandError(`${file}: ${(error as Error).message}. Nothing was taken in.`);
+    throw new CommandError(`${file}: ${(error as Error).message}. Nothing was imported.`);
   }
 }
 

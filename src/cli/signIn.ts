@@ -23,7 +23,7 @@ export const COMMAND_SCOPES = {
   'operators rotate': 'admin',
   'operators revoke': 'admin',
   'operators code': 'view',
-  'flows take-in': 'finance',
+  'flows import': 'finance',
   'wallets show': 'view',
   'wallets freeze': 'support',
   'wallets unfreeze': 'support',

@@ -7,7 +7,7 @@ import type { Book, Kobo } from '../money.ts';
 import { railAccounts } from '../resources/railAccounts.ts';
 import { caseOfReference } from '../resources/reviewCases/queries.ts';
 import { keysOfLine, type Line, type LineName, lineOfKey, nameOf, type Period } from './lines.ts';
-import type { Standing } from './match.ts';
+import type { ResourceState } from './match.ts';
 
 const MINUTE_MS = 60_000;
 const KEYS_PER_QUERY = 5_000;
@@ -132,12 +132,12 @@ export async function findPostings(
 }
 
 /** Whether the resources that these lines refer to are still in progress; a line without a resource is absent. */
-export async function findStandings(
+export async function findResourceStates(
   sql: Sql,
   book: Book,
   rail: string,
   lines: readonly LineName[],
-): Promise<Map<string, Standing>> {
+): Promise<Map<string, ResourceState>> {
   const { organisationId, environment } = book;
   const sessions = lines.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
   const transfers = lines
@@ -157,7 +157,7 @@ export async function findStandings(
     WHERE ${ofBook} AND id = ANY (${ids('payoutItem')}::uuid[])
     UNION ALL SELECT NULL, id, status = 'returning', false FROM review_cases
     WHERE ${ofBook} AND id = ANY (${idsOf(caseOfReference)}::uuid[])`;
-  const standings = new Map(
+  const states = new Map(
     found.map(
       ({ session, id, inProgress, isVoid }) =>
         [session ?? id ?? '', isVoid ? 'void' : inProgress ? 'in_progress' : 'ended'] as const,
@@ -169,8 +169,8 @@ export async function findStandings(
     undefined;
   return new Map(
     lines.flatMap((line) => {
-      const standing = standings.get(nameOf(line)) ?? standings.get(resourceOf(line.reference) ?? '');
-      return standing === undefined ? [] : [[nameOf(line), standing] as const];
+      const state = states.get(nameOf(line)) ?? states.get(resourceOf(line.reference) ?? '');
+      return state === undefined ? [] : [[nameOf(line), state] as const];
     }),
   );
 }

@@ -24,7 +24,7 @@ export interface Break {
  * Whether the resource of a reference may still post its line, has ended, or does not exist. `void`: a credit that was
  * recalled before it was posted, so that neither of its two lines is.
  */
-export type Standing = 'in_progress' | 'ended' | 'void' | 'unknown';
+export type ResourceState = 'in_progress' | 'ended' | 'void' | 'unknown';
 
 export interface Sides {
   statement: readonly Line[];
@@ -35,7 +35,7 @@ export interface Sides {
 }
 
 interface Answers {
-  standingOf: (line: Line) => Standing;
+  stateOf: (line: Line) => ResourceState;
   /** Whether the rail, asked by reference, knows a line that its statement lacks. */
   isKnownToRail: (line: LineName) => boolean;
   /** Whether what is expected to follow a line has been missing for too long. */
@@ -52,7 +52,7 @@ interface Match {
   breaks: Break[];
   /** On the statement and not posted yet, because our resource is still in progress. */
   outstanding: Line[];
-  /** The returns, dated as their sent lines, of transfers that came back before they were posted: not told yet. */
+  /** The returns, dated as their sent lines, of transfers that came back before they were posted: not stated yet. */
   returning: Line[];
 }
 
@@ -66,12 +66,12 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
     const [first] = lines as [Line];
     const ours = posted.get(name);
     if (ours === undefined) {
-      const standing = standingOf(first, answers);
-      const returned = standing === 'ended' ? returnedBeforePosting(first, posted, stated, answers) : 'no';
-      if (standing === 'in_progress') outstanding.push(first);
-      else if (returned === 'not told yet') returning.push({ ...first, kind: 'returned' });
-      else if (standing !== 'void' && returned === 'no') {
-        breaks.push(breakOf(standing === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
+      const state = stateOf(first, answers);
+      const returned = state === 'ended' ? returnedBeforePosting(first, posted, stated, answers) : 'no';
+      if (state === 'in_progress') outstanding.push(first);
+      else if (returned === 'not stated yet') returning.push({ ...first, kind: 'returned' });
+      else if (state !== 'void' && returned === 'no') {
+        breaks.push(breakOf(state === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
       }
     } else if (ours.amount !== first.amount) {
       breaks.push(breakOf('amount', first, ours.amount, first.amount));
@@ -87,9 +87,9 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
 }
 
 /** A resource that is in progress for too long counts as ended. */
-function standingOf(line: Line, answers: Answers): Standing {
-  const standing = answers.standingOf(line);
-  return standing === 'in_progress' && answers.isOverdue(line) ? 'ended' : standing;
+function stateOf(line: Line, answers: Answers): ResourceState {
+  const state = answers.stateOf(line);
+  return state === 'in_progress' && answers.isOverdue(line) ? 'ended' : state;
 }
 
 /** The other line of a transfer that was sent and came back; null for a line of another kind. */
@@ -107,13 +107,13 @@ function returnedBeforePosting(
   posted: ReadonlyMap<string, Line>,
   stated: ReadonlyMap<string, Line[]>,
   { isKnownToRail, isOverdue }: Answers,
-): 'no' | 'told' | 'not told yet' {
+): 'no' | 'stated' | 'not stated yet' {
   const other = counterpartOf(line);
   if (other === null || posted.has(nameOf(other))) return 'no';
   const [beside] = stated.get(nameOf(other)) ?? [];
-  if (beside !== undefined) return beside.amount === line.amount ? 'told' : 'no';
-  if (line.kind === 'returned') return 'told';
-  return !isOverdue(line) && isKnownToRail(other) ? 'not told yet' : 'no';
+  if (beside !== undefined) return beside.amount === line.amount ? 'stated' : 'no';
+  if (line.kind === 'returned') return 'stated';
+  return !isOverdue(line) && isKnownToRail(other) ? 'not stated yet' : 'no';
 }
 
 /** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */

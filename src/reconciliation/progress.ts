@@ -1,4 +1,4 @@
-// How far each book is compared with its rail, and the balance that the rail last told.
+// How far each book is compared with its rail, and the balance that the rail last reported.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
@@ -43,31 +43,31 @@ export async function saveProgress(
     WHERE p.reconciled_to <= excluded.reconciled_to`;
 }
 
-/** What a rail told of the balance of a book, and what it must be in the books. */
+/** What a rail reported as the balance of a book, and what it must be in the books. */
 export interface BankBalance {
   balance: Kobo;
   /** The balance includes every line before this moment. */
-  toldFor: Date;
+  reportedFor: Date;
   /** The postings before this moment are compared with it. */
   comparedAt: Date;
-  /** What was posted and is not told yet, less what was told and is not posted yet. */
+  /** What was posted and is on no statement yet, less what is on one and is not posted yet. */
   inFlight: Kobo;
 }
 
-/** Stores the balance that a rail told last. */
+/** Stores the balance that a rail reported last. */
 export async function saveBankBalance(
   sql: Sql,
   book: Book,
   rail: string,
-  { balance, toldFor, comparedAt, inFlight }: BankBalance,
+  { balance, reportedFor, comparedAt, inFlight }: BankBalance,
 ): Promise<void> {
   await sql`
-    INSERT INTO bank_balances AS b (organisation_id, environment, rail, balance, told_for, compared_at, in_flight)
-    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${balance}, ${toldFor}, ${comparedAt}, ${inFlight})
+    INSERT INTO bank_balances AS b (organisation_id, environment, rail, balance, reported_for, compared_at, in_flight)
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${balance}, ${reportedFor}, ${comparedAt}, ${inFlight})
     ON CONFLICT (organisation_id, environment, rail)
-    DO UPDATE SET balance = excluded.balance, told_for = excluded.told_for, compared_at = excluded.compared_at,
+    DO UPDATE SET balance = excluded.balance, reported_for = excluded.reported_for, compared_at = excluded.compared_at,
       in_flight = excluded.in_flight
-    WHERE b.told_for <= excluded.told_for`;
+    WHERE b.reported_for <= excluded.reported_for`;
 }
 
 /** Up to when the credits that a rail lists were polled; null: never. */

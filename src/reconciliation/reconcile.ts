@@ -1,4 +1,4 @@
-// Compares one book with its rail: reads the statement, takes in what only the statement tells, matches it with the
+// Compares one book with its rail: reads the statement, imports what only the statement has, matches it with the
 // ledger, stores a report, and opens a review case for each new break. No break is repaired.
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
@@ -7,17 +7,17 @@ import type { Journal } from '../ledger/journal.ts';
 import type { Book, Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
-import { findPostings, findStandings, listClearingLines, pagesOf } from './clearing.ts';
+import { findPostings, findResourceStates, listClearingLines, pagesOf } from './clearing.ts';
 import { compareBreaks } from './compare.ts';
 import { isOwnLine, type Line, type LineName, nameOf, type Period } from './lines.ts';
-import { type Break, linesMissingIn, matchStatement, type Standing, sumOf } from './match.ts';
+import { type Break, linesMissingIn, matchStatement, type ResourceState, sumOf } from './match.ts';
 import { openBreak, updateBreak } from './movements.ts';
 import { findProgress, saveBankBalance, saveProgress } from './progress.ts';
 import { insertReport, listStoredBreaks } from './queries.ts';
 
 export interface Statement {
   lines: Line[];
-  /** The balance at the end of the statement; null: the bank does not tell it. */
+  /** The balance at the end of the statement; null: the bank does not report it. */
   closingBalance: Kobo | null;
 }
 
@@ -29,7 +29,7 @@ export interface Bank {
   readStatement: (period: Period) => Promise<Statement>;
   /** Whether the bank, asked by reference, knows a line. */
   isKnown: (line: LineName) => Promise<boolean>;
-  /** Takes in a credit that no callback told, if the bank confirms it. */
+  /** Imports a credit that no callback reported, if the bank confirms it. */
   receiveCredit: (sessionId: string) => Promise<void>;
 }
 
@@ -61,8 +61,8 @@ const LAG_MS = HOUR_MS;
 /** Both sides have committed what they date before this. Longer than any statement and any difference of clocks. */
 const COMMITTED_AFTER_MS = 60_000;
 /**
- * A resource may be in progress this long after the bank's line, and the return of a transfer not be told; then the
- * line is a break.
+ * A resource may be in progress this long after the bank's line, and the return of a transfer not be on a statement;
+ * then the line is a break.
  */
 const OVERDUE_MS = 7 * DAY_MS;
 /** Questions to the bank at once. */
@@ -98,14 +98,14 @@ export async function reconcileToDate(
     inFlight -= part.unpostedSum;
     // Lines that wait for a resource, or were posted after the cut, are read again by the next run.
     if (readFrom >= from) readFrom = part.unpostedSince ?? to;
-    // So are transfers that came back, until a statement tells it: until then the balance lacks them.
-    returning = linesMissingIn([...returning, ...part.returning], part.told);
+    // So are transfers that came back, until a statement has the return: until then the balance lacks them.
+    returning = linesMissingIn([...returning, ...part.returning], part.stated);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
     await saveProgress(sql, book, bank.name, { reconciledTo, readFrom: returning.reduce(oldest, readFrom) });
     if (to >= until && part.closingBalance !== null) {
-      inFlight += (await part.untoldSum()) + sumOf(returning);
-      const told = { balance: part.closingBalance, toldFor: to, comparedAt: until, inFlight };
-      await saveBankBalance(sql, book, bank.name, told);
+      inFlight += (await part.unstatedSum()) + sumOf(returning);
+      const reported = { balance: part.closingBalance, reportedFor: to, comparedAt: until, inFlight };
+      await saveBankBalance(sql, book, bank.name, reported);
     }
     from = to;
   }
@@ -157,9 +157,9 @@ export async function reconcileImported(
     await saveProgress(sql, book, rail, { reconciledTo: period.to, readFrom: part.outstandingSince ?? period.to });
   }
   if (closingBalance !== null) {
-    const inFlight = (await part.untoldSum()) - part.unpostedSum;
-    const told = { balance: closingBalance, toldFor: period.to, comparedAt: committed, inFlight };
-    await saveBankBalance(sql, book, rail, told);
+    const inFlight = (await part.unstatedSum()) - part.unpostedSum;
+    const reported = { balance: closingBalance, reportedFor: period.to, comparedAt: committed, inFlight };
+    await saveBankBalance(sql, book, rail, reported);
   }
   const { breaks, opened } = part;
   return { lines: part.lines, breaks, opened, waiting: part.outstandingSince, gap };
@@ -169,16 +169,16 @@ interface Comparison extends Reconciliation {
   closingBalance: Kobo | null;
   /** The oldest line whose resource is still in progress. */
   outstandingSince: Date | null;
-  /** What the statement tells of the period and is not posted before `committed`, although nothing is wrong. */
+  /** What the statement has of the period and is not posted before `committed`, although nothing is wrong. */
   unpostedSum: Kobo;
   /** The oldest line of that. */
   unpostedSince: Date | null;
   /** Of the transfers that were sent in the period: see `matchStatement`. */
   returning: Line[];
   /** The lines of the statement. */
-  told: Line[];
-  /** What was posted since the last hour of the period and before `committed`, and the statement does not tell yet. */
-  untoldSum: () => Promise<Kobo>;
+  stated: Line[];
+  /** What was posted since the last hour of the period and before `committed`, and is not on the statement yet. */
+  unstatedSum: () => Promise<Kobo>;
 }
 
 /** `committed`: postings before it are compared with the balance at the bank. */
@@ -198,17 +198,17 @@ async function compare(
   const postings: Line[] = await findPostings(sql, book, bank.name, lines);
   const unposted = linesMissingIn(lines, postings);
   postings.push(...(await postOwnLines({ sql, journal }, book, bank.name, unposted)));
-  await receiveUntoldCredits(sql, book, bank, unposted);
+  await importCredits(sql, book, bank, unposted);
   const settled = earlier(to, LAG_MS);
   // Without history, what was posted in the first hour may be on the statement before.
   const posted = { from: bank.hasHistory ? judgedFrom : new Date(from.getTime() + LAG_MS), to: settled };
   const ledger = await listClearingLines(sql, book, bank.name, posted);
   postings.push(...(await findPostings(sql, book, bank.name, linesMissingIn(ledger, lines))));
   onStep();
-  const standings = await findStandings(sql, book, bank.name, unposted);
+  const states = await findResourceStates(sql, book, bank.name, unposted);
   const overdue = earlier(committed, OVERDUE_MS);
   const answers = {
-    standingOf: (line: Line): Standing => standings.get(nameOf(line)) ?? 'unknown',
+    stateOf: (line: Line): ResourceState => states.get(nameOf(line)) ?? 'unknown',
     isOverdue: ({ at }: Line): boolean => at < overdue,
   };
   const sides = { statement: lines, postings, ledger };
@@ -235,10 +235,10 @@ async function compare(
     unpostedSum: sumOf(notPosted),
     unpostedSince: notPosted.reduce<Date | null>(oldest, null),
     returning: match.returning.filter(inPeriod),
-    told: lines,
-    untoldSum: async () => {
+    stated: lines,
+    unstatedSum: async () => {
       const young = await listClearingLines(sql, book, bank.name, { from: settled, to: committed });
-      // What the bank dates before this statement was told by an earlier one, and is in the balance.
+      // What the bank dates before this statement is on an earlier one, and is in the balance.
       return sumOf(linesMissingIn(young, lines).filter(({ effectiveAt }) => effectiveAt >= readFrom));
     },
   };
@@ -262,8 +262,8 @@ async function postOwnLines(
   return own.map((line) => ({ ...line, at }));
 }
 
-/** Has the bank confirm each credit of the statement that no callback told, and takes it in as a callback does. */
-async function receiveUntoldCredits(sql: Sql, book: Book, bank: Bank, unposted: readonly Line[]): Promise<void> {
+/** Has the bank confirm each credit of the statement that no callback reported, and imports it as a callback does. */
+async function importCredits(sql: Sql, book: Book, bank: Bank, unposted: readonly Line[]): Promise<void> {
   const sessions = unposted.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
   if (sessions.length === 0) return;
   const unknown = await findUnknownSessions(sql, book, bank.name, sessions);

@@ -8,7 +8,7 @@ import type { Line, LineKind } from './lines.ts';
 
 export interface StatementFile {
   lines: Line[];
-  /** The balance that the file tells, after all lines before a moment; null if it tells none. */
+  /** The closing balance of the file, after all lines before a moment; null if it has none. */
   closing: { balance: Kobo; at: Date } | null;
 }
 

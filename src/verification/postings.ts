@@ -36,7 +36,7 @@ export const postingCheck = pagedCheck<TransactionsCursor>('transactions and pos
   // With that of the last posting that was read: more of its postings may follow.
   const fromTransaction = after === null ? sql`` : sql`AND id >= ${after.transactionId}`;
   const transactionsMax = after === null ? pageSize : pageSize + 1;
-  // The last row of the page is read in any case: it tells where the next page begins.
+  // The last row of the page is read in any case: the next page begins after it.
   const rows = await sql<
     (Location & {
       transactionId: Uuid;

@@ -55,7 +55,7 @@ const WORDS: Record<SignedCommand, string> = {
   'operators rotate': 'bola',
   'operators revoke': 'bola',
   'operators code': 'svc_x_wth',
-  'flows take-in': '--since 2026-01-01 --reason why --evidence it',
+  'flows import': '--since 2026-01-01 --reason why --evidence it',
   'wallets show': 'svc_x_wlt',
   'wallets freeze': 'svc_x_wlt --reason why',
   'wallets unfreeze': 'svc_x_wlt --reason why',

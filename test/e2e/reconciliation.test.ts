@@ -296,7 +296,7 @@ test('a statement in a file is compared and posted like that of a rail; a wrong 
   const before = await postings();
   expect(await importFile([...rows, `credit,x,0,${at}`].join('\n'))).toMatchObject({
     exitCode: 1,
-    errors: expect.stringMatching(/line 4, column 3: amount must be more than 0\. Nothing was taken in\./),
+    errors: expect.stringMatching(/line 4, column 3: amount must be more than 0\. Nothing was imported\./),
   });
   expect(await postings()).toEqual(before);
 

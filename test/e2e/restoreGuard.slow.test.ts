@@ -1,5 +1,5 @@
 // A database that was restored to an earlier time than Temporal and the bank: a worker that starts on it sends nothing,
-// operators take in what the bank has paid, and `rail resume` releases it. `npm run drill -- restore` does this with a
+// operators import what the bank has paid, and `rail resume` releases it. `npm run drill -- restore` does this with a
 // real restore.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
@@ -70,7 +70,7 @@ interface Listed {
   state: string;
 }
 
-test('a worker that starts on an older database sends nothing until operators have taken in what the bank has paid', async () => {
+test('a worker that starts on an older database sends nothing until operators have imported what the bank has paid', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 500_000 });
   const before = await withdraw(walletId, 100_000);
   await flows.untilStatus(`/withdrawals/${before}`, 'completed');
@@ -109,9 +109,9 @@ test('a worker that starts on an older database sends nothing until operators ha
   ).toEqual([paid, tooMuch].toSorted());
 
   const balance = await flows.balanceOf(walletId);
-  const taken = await operate(flows, 'ada', 'flows', 'take-in', ...since, ...GROUNDS);
+  const imported = await operate(flows, 'ada', 'flows', 'import', ...since, ...GROUNDS);
   const adjustmentOf = (reference: string) => reference.replace('_wth', '_adj');
-  expect(taken).toEqual(
+  expect(imported).toEqual(
     expect.arrayContaining([
       { adjustment: adjustmentOf(paid), reference: paid, debit: `wallet:${walletId}`, amount: 50_000, refused: null },
       // More than the wallet has: it is owed.
@@ -124,7 +124,7 @@ test('a worker that starts on an older database sends nothing until operators ha
       },
     ]),
   );
-  const again = (await operate(flows, 'ada', 'flows', 'take-in', ...since, ...GROUNDS)) as { refused: string | null }[];
+  const again = (await operate(flows, 'ada', 'flows', 'import', ...since, ...GROUNDS)) as { refused: string | null }[];
   expect(again.map(({ refused }) => refused)).toEqual([
     expect.stringContaining('requested before'),
     expect.stringContaining('requested before'),

@@ -2,19 +2,19 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { keysOfLine, type Line, type LineKind, lineOfKey, nameOf } from '../../src/reconciliation/lines.ts';
-import { matchStatement, type Sides, type Standing, sumOf } from '../../src/reconciliation/match.ts';
+import { matchStatement, type ResourceState, type Sides, sumOf } from '../../src/reconciliation/match.ts';
 
 const AT = new Date('2026-01-01T12:00:00Z');
 const line = (kind: LineKind, reference: string, amount = 1_000): Line => ({ kind, reference, amount, at: AT });
 
 const match = (
   sides: Partial<Sides>,
-  { standing = 'ended', known = [], overdue = false }: { standing?: Standing; known?: Line[]; overdue?: boolean } = {},
+  { state = 'ended', known = [], overdue = false }: { state?: ResourceState; known?: Line[]; overdue?: boolean } = {},
 ) => {
   const { breaks, outstanding } = matchStatement(
     { statement: [], postings: [], ledger: [], ...sides },
     {
-      standingOf: () => standing,
+      stateOf: () => state,
       isKnownToRail: (one) => known.some((other) => nameOf(one) === nameOf(other)),
       isOverdue: () => overdue,
     },
@@ -82,7 +82,7 @@ function seeded(seed: Seed, kind: LineKind, reference: string, amount: number) {
   }
 }
 
-const STANDINGS: Partial<Record<Seed, Standing>> = {
+const STATES: Partial<Record<Seed, ResourceState>> = {
   inProgress: 'in_progress',
   void: 'void',
   unmatched_statement: 'unknown',
@@ -107,7 +107,7 @@ function expectExactly(movements: { seed: Seed; kind: LineKind; amount: number }
       ledger: all.flatMap(({ ledger }) => ledger),
     },
     {
-      standingOf: ({ reference }) => STANDINGS[movements[Number(reference.slice(3))]?.seed ?? 'none'] ?? 'ended',
+      stateOf: ({ reference }) => STATES[movements[Number(reference.slice(3))]?.seed ?? 'none'] ?? 'ended',
       isKnownToRail: (one) => known.has(nameOf(one)),
       isOverdue: () => false,
     },
@@ -133,7 +133,7 @@ test('matching finds every seeded break and no other among 10,000 lines', () => 
 
 test('a break has the amounts of both sides', () => {
   const sides = { statement: [line('sent', 'a', 900)], postings: [line('sent', 'a', 1_000)], ledger: [] };
-  const answers = { standingOf: () => 'ended' as const, isKnownToRail: () => false, isOverdue: () => false };
+  const answers = { stateOf: () => 'ended' as const, isKnownToRail: () => false, isOverdue: () => false };
   expect(matchStatement(sides, answers).breaks).toEqual([
     { kind: 'amount', line: 'sent', reference: 'a', ledgerAmount: 1_000, statementAmount: 900, at: AT },
   ]);
@@ -141,8 +141,8 @@ test('a break has the amounts of both sides', () => {
 
 test('a line whose resource is in progress is outstanding, until it is overdue', () => {
   const sides = { statement: [line('sent', 'a')] };
-  expect(match(sides, { standing: 'in_progress' })).toEqual({ breaks: [], outstanding: ['sent a'] });
-  expect(match(sides, { standing: 'in_progress', overdue: true })).toEqual({
+  expect(match(sides, { state: 'in_progress' })).toEqual({ breaks: [], outstanding: ['sent a'] });
+  expect(match(sides, { state: 'in_progress', overdue: true })).toEqual({
     breaks: ['status sent a'],
     outstanding: [],
   });
@@ -177,7 +177,7 @@ describe('a transfer that came back', () => {
 
   test('with another amount, or of an unknown resource, is a break', () => {
     expect(match({ statement: [sent, line('returned', 'a', 900)] }).breaks).toHaveLength(2);
-    expect(match({ statement: [sent, returned] }, { standing: 'unknown' }).breaks).toHaveLength(2);
+    expect(match({ statement: [sent, returned] }, { state: 'unknown' }).breaks).toHaveLength(2);
   });
 });
 

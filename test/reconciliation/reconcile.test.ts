@@ -351,7 +351,7 @@ describe('a credit that no callback told', () => {
       FROM inbound_credits c WHERE c.organisation_id = ${organisationId} ORDER BY session_id`),
   ];
 
-  test('is taken in by the poller, once, and when it was received within the last day', async () => {
+  test('is imported by the poller, once, and when it was received within the last day', async () => {
     const book = await openBook(3);
     const rail = new StatedRail();
     for (const [name, at] of [
@@ -379,7 +379,7 @@ describe('a credit that no callback told', () => {
     expect(await listed()).toEqual(before);
   });
 
-  test('on the statement is confirmed by the rail and taken in; what the rail denies is a break', async () => {
+  test('on the statement is confirmed by the rail and imported; what the rail denies is a break', async () => {
     const book = await openBook(2);
     const rail = new StatedRail();
     rail.credits.set('lost', report('lost', ago(30 * HOUR)));

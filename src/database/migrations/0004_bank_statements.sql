@@ -179,16 +179,16 @@ CREATE TABLE bank_balances (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   rail            text NOT NULL,
   balance         bigint NOT NULL,
-  told_for        timestamptz(3) NOT NULL,
+  reported_for    timestamptz(3) NOT NULL,
   compared_at     timestamptz(3) NOT NULL,
   in_flight       bigint NOT NULL,
   PRIMARY KEY (organisation_id, environment, rail)
 );
 COMMENT ON TABLE bank_balances IS
-  'The balance that a rail last told. The postings on clearing:<rail> before compared_at must sum to -(balance + in_flight).';
-COMMENT ON COLUMN bank_balances.told_for IS 'The moment of the balance: it includes every line before it.';
+  'The balance that a rail last reported. The postings on clearing:<rail> before compared_at must sum to -(balance + in_flight).';
+COMMENT ON COLUMN bank_balances.reported_for IS 'The moment of the balance: it includes every line before it.';
 COMMENT ON COLUMN bank_balances.in_flight IS
-  'What was posted before compared_at and was not told yet, less what was told and was not posted yet.';
+  'What was posted before compared_at and is on no statement yet, less what is on one and is not posted yet.';
 
 CREATE TABLE credit_polls (
   organisation_id uuid NOT NULL,

@@ -1,5 +1,5 @@
-// Takes into the books what a bank has paid for transfers that the database lost in a restore: each statement line with
-// the flow of the transfer is the request of an adjustment, which another operator approves.
+// Imports what a bank has paid for transfers that the database lost in a restore: for each statement line whose flow
+// exists, an adjustment is requested, which another operator approves.
 import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import { type AccountCode, BANK_RECEIVABLE, walletAccount } from '../ledger/chart.ts';
@@ -20,7 +20,7 @@ export interface LostTransfer {
   walletId: string | null;
 }
 
-/** A line with which a bank tells that it has paid a transfer that the books do not have. */
+/** A statement line of a transfer that the bank has paid and the books do not have. */
 export interface PaidLine {
   reference: string;
   rail: string;
@@ -39,7 +39,7 @@ export async function findPaidLines(sql: Sql, lost: readonly LostTransfer[]): Pr
   return new Map(rows.map((row) => [row.reference, row]));
 }
 
-export interface TakenIn {
+export interface ImportedTransfer {
   reference: string;
   adjustmentId: Uuid;
   debit: AccountCode;
@@ -49,14 +49,14 @@ export interface TakenIn {
 }
 
 /** Requests the adjustment of each lost transfer that a bank has paid. Safe to repeat: a transfer is requested once. */
-export async function takeIn(
+export async function importPaidTransfers(
   context: { sql: Sql; journal: Journal },
   lost: readonly LostTransfer[],
   grounds: Grounds,
-): Promise<TakenIn[]> {
+): Promise<ImportedTransfer[]> {
   const paid = await findPaidLines(context.sql, lost);
   const left = new Map<string, Kobo>();
-  const taken: TakenIn[] = [];
+  const imported: ImportedTransfer[] = [];
   for (const { id: reference, resourceId, organisationId, environment, walletId } of lost) {
     const line = paid.get(reference);
     if (line === undefined) continue;
@@ -68,9 +68,9 @@ export async function takeIn(
     const postings = [{ debit, credit: payoutAccount(rail), amount }];
     const outcome = await requestAdjustment(context, book, postings, request);
     const refused = outcome.outcome === 'refused' ? outcome.message : null;
-    taken.push({ reference, adjustmentId: resourceId, debit, amount, refused });
+    imported.push({ reference, adjustmentId: resourceId, debit, amount, refused });
   }
-  return taken;
+  return imported;
 }
 
 /**
@@ -94,4 +94,4 @@ async function debitedAccount(
 }
 
 /** The public id of the adjustment. */
-export const adjustmentOf = ({ adjustmentId }: TakenIn): string => publicId('adjustment', adjustmentId);
+export const adjustmentOf = ({ adjustmentId }: ImportedTransfer): string => publicId('adjustment', adjustmentId);
