@@ -20,17 +20,14 @@ import { formatted } from './measure.ts';
 import { writeResults, writeStage } from './report.ts';
 import { CannotRun, type DatabaseKind, isMet, type Stage, type StageResult } from './stage.ts';
 import { checkout } from './stages/checkout.ts';
-import { csvExports } from './stages/exports.ts';
 import { flows } from './stages/flows.ts';
 import { growth } from './stages/growth.ts';
 import { http } from './stages/http.ts';
 import { ledger } from './stages/ledger.ts';
-import { memory } from './stages/memory.ts';
 import { pressure } from './stages/pressure.ts';
-import { processes } from './stages/processes.ts';
 import { sealing } from './stages/sealing.ts';
 
-const STAGES: Stage[] = [ledger, sealing, http, checkout, flows, pressure, growth, processes, memory, csvExports];
+const STAGES: Stage[] = [ledger, sealing, http, checkout, flows, pressure, growth];
 
 const RESULTS = fileURLToPath(new URL('../docs/performance/', import.meta.url));
 
