@@ -3,6 +3,7 @@
 // file next to them (docs/replaying.md).
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { TestSettings } from '../test/support/api.ts';
 import { startTestFlows, type TestFlows } from '../test/support/flows.ts';
 import globalSetup from '../test/support/globalSetup.ts';
 import globalTeardown from '../test/support/globalTeardown.ts';
@@ -53,7 +54,7 @@ async function record(flows: TestFlows, context: ScenarioContext, scenario: Reco
 }
 
 /** Runs scenarios concurrently, in one database. */
-async function recordTogether(together: Recorded[], settings: Record<string, string> = {}): Promise<void> {
+async function recordTogether(together: Recorded[], settings: TestSettings = {}): Promise<void> {
   const flows = await startTestFlows({ settings: { ...SCENARIO_SETTINGS, ...settings } });
   try {
     const openContext = await openScenarios(flows);

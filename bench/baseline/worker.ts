@@ -8,7 +8,7 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } 
 import { WORKER_DEFAULTS } from '../../src/config.ts';
 import { connect, unsecured } from '../../src/temporal/connect.ts';
 import { DEFAULT_NAMESPACE } from '../../src/temporal/profile.ts';
-import { capacityIn } from '../../src/worker/capacity.ts';
+import { capacityOf } from '../../src/worker/capacity.ts';
 import { type BaselineActivities, baselineParent, baselineSignalled, baselineTimer, go } from './workflows.ts';
 
 const QUEUE = 'baseline';
@@ -44,8 +44,7 @@ export async function startBaselineWorker(address: string): Promise<BaselineWork
   });
   const native = await connect(NativeConnection, unsecured(address, DEFAULT_NAMESPACE));
   const common = { connection: native, namespace: DEFAULT_NAMESPACE, workflowBundle, activities };
-  const { flows, payouts, pollers } = WORKER_DEFAULTS;
-  const capacityOf = capacityIn({ targets: null, pollers });
+  const { flows, payouts } = WORKER_DEFAULTS;
   const workers = [
     await Worker.create({ ...common, taskQueue: QUEUE, ...capacityOf(flows) }),
     await Worker.create({ ...common, taskQueue: PAYOUTS_QUEUE, ...capacityOf(payouts) }),

@@ -1,6 +1,5 @@
 // How much of each task queue a worker process takes at once, by the settings WORKER_*.
-import { ResourceBasedController, type WorkerOptions } from '@temporalio/worker';
-import type { Config } from '../config.ts';
+import type { WorkerOptions } from '@temporalio/worker';
 
 export interface QueueLimits {
   /** Workflow tasks that are handled at once. */
@@ -17,46 +16,22 @@ type Capacity = Pick<
   | 'maxConcurrentWorkflowTaskExecutions'
   | 'maxConcurrentActivityTaskExecutions'
   | 'maxConcurrentLocalActivityExecutions'
-  | 'tuner'
   | 'workflowTaskPollerBehavior'
   | 'activityTaskPollerBehavior'
 >;
 
-/** Nexus tasks: no flow has any. */
-const UNUSED = { minimumSlots: 1, maximumSlots: 1 };
+/** A tenth of the slots, and at least ten: enough to fill them, since a poll returns as soon as there is a task. */
+const pollersOf = (slots: number): NonNullable<Capacity['workflowTaskPollerBehavior']> => ({
+  type: 'simple-maximum',
+  maximum: Math.min(slots, Math.max(10, Math.ceil(slots / 10))),
+});
 
-/**
- * Returns the capacity of one queue from its limits. With targets the limits are upper bounds, and the SDK gives out
- * slots while processor and memory are below the targets, which the queues of the process share.
- */
-export function capacityIn({ targets, pollers }: Pick<Config['worker'], 'targets' | 'pollers'>) {
-  const controller =
-    targets === null
-      ? null
-      : ResourceBasedController.create({ targetCpuUsage: targets.cpu, targetMemoryUsage: targets.memory });
-  const pollersOf = (slots: number): NonNullable<Capacity['workflowTaskPollerBehavior']> =>
-    pollers === 'auto'
-      ? { type: 'autoscaling', maximum: slots }
-      : { type: 'simple-maximum', maximum: Math.min(pollers, slots) };
-  return ({ tasksMax, activitiesMax, cachedMax }: QueueLimits): Capacity => ({
-    maxCachedWorkflows: cachedMax,
-    workflowTaskPollerBehavior: pollersOf(tasksMax),
-    activityTaskPollerBehavior: pollersOf(activitiesMax),
-    ...(controller === null
-      ? {
-          maxConcurrentWorkflowTaskExecutions: tasksMax,
-          maxConcurrentActivityTaskExecutions: activitiesMax,
-          maxConcurrentLocalActivityExecutions: tasksMax,
-        }
-      : {
-          tuner: {
-            controller,
-            workflowTaskSlotOptions: { maximumSlots: tasksMax },
-            activityTaskSlotOptions: { maximumSlots: activitiesMax },
-            // Each runs inside of a workflow task.
-            localActivityTaskSlotOptions: { maximumSlots: tasksMax },
-            nexusTaskSlotOptions: UNUSED,
-          },
-        }),
-  });
-}
+/** Returns the capacity of one queue from its limits. */
+export const capacityOf = ({ tasksMax, activitiesMax, cachedMax }: QueueLimits): Capacity => ({
+  maxCachedWorkflows: cachedMax,
+  workflowTaskPollerBehavior: pollersOf(tasksMax),
+  activityTaskPollerBehavior: pollersOf(activitiesMax),
+  maxConcurrentWorkflowTaskExecutions: tasksMax,
+  maxConcurrentActivityTaskExecutions: activitiesMax,
+  maxConcurrentLocalActivityExecutions: tasksMax,
+});

@@ -17,7 +17,7 @@ import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
 import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
 import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
-import { capacityIn } from './capacity.ts';
+import { capacityOf } from './capacity.ts';
 import { openConnection, type WorkerConnection } from './connection.ts';
 import { healthProbes, type WorkerStage } from './health.ts';
 import { pollerGauges } from './pollerGauges.ts';
@@ -103,7 +103,6 @@ async function createWorkers(
   const { namespace, taskQueue, payloadKeys } = config.temporal;
   const queues = QUEUES.filter(({ role }) => config.worker.roles.includes(role));
   if (queues.length === 0) return [];
-  const capacityOf = capacityIn(config.worker);
   const common = {
     connection: connection.native,
     namespace,

@@ -338,7 +338,7 @@ describe('an open page', () => {
   });
 
   test('is one of ten of its payment, and one of those that the process has room for', async () => {
-    const settings = { CHECKOUT_PAGES_MAX: '12' };
+    const settings = { checkoutPagesMax: 12 };
     const other = await startTestApi({ databaseUrl: api.databaseUrl, settings });
     try {
       const organisation = await other.createOrganisation();

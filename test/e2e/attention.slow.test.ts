@@ -14,7 +14,7 @@ let flows: TestFlows;
 
 beforeAll(async () => {
   flows = await startTestFlows({
-    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' },
+    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', sandboxUnknownIsFinalAfterMs: 100 },
   });
 });
 

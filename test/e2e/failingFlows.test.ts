@@ -31,9 +31,9 @@ beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
       WORKER_METRICS_PORT: String(metricsPort),
-      ATTENTION_ACTIVITY_FAILING_SECONDS: '1',
-      ATTENTION_WORKFLOW_TASK_FAILING_SECONDS: '1',
-      ATTENTION_TASK_STALLED_SECONDS: '2',
+      activityFailingMs: 1_000,
+      workflowTaskFailingMs: 1_000,
+      taskStalledMs: 2_000,
     },
     rails: (rails) => {
       const rail = rails.shared('test');

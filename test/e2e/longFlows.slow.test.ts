@@ -42,7 +42,7 @@ beforeAll(async () => {
     settings: {
       TEMPORAL_ADDRESS: address,
       ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1',
-      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+      sandboxUnknownIsFinalAfterMs: 100,
     },
   });
 });

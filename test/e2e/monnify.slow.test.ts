@@ -28,7 +28,7 @@ beforeAll(async () => {
   const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: 1 };
   rail = { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
   flows = await startTestFlows({
-    settings: { ATTENTION_PROBE_SECONDS: '1' },
+    settings: { probeMs: 1_000 },
     rails: () => new Rails({ test: guardedRail(rail) }),
   });
   const contract = publicId('organisation', flows.organisation.organisationId);

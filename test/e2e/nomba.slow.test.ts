@@ -24,7 +24,7 @@ beforeAll(async () => {
   fake = await new NombaFake().start();
   rail = createNombaRail(fake.credentials);
   flows = await startTestFlows({
-    settings: { ATTENTION_PROBE_SECONDS: '1' },
+    settings: { probeMs: 1_000 },
     rails: () => new Rails({ test: guardedRail(rail) }),
   });
   const contract = publicId('organisation', flows.organisation.organisationId);

@@ -13,7 +13,7 @@ let flows: TestFlows;
 
 beforeAll(async () => {
   flows = await startTestFlows({
-    settings: { WORKER_ROLES: 'flows,payouts,relay', SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' },
+    settings: { WORKER_ROLES: 'flows,payouts,relay', sandboxUnknownIsFinalAfterMs: 100 },
   });
 });
 

@@ -20,9 +20,9 @@ let flows: TestFlows;
 beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
-      ATTENTION_RAIL_NOT_READY_SECONDS: '1',
-      ATTENTION_PROBE_SECONDS: '1',
-      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+      railNotReadyMs: 1_000,
+      probeMs: 1_000,
+      sandboxUnknownIsFinalAfterMs: 100,
     },
   });
 });

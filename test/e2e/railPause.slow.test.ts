@@ -22,7 +22,7 @@ const TAKES = '0123456789';
 const SETTINGS = {
   WORKER_ROLES: 'flows,payouts,relay',
   ATTENTION_RAIL_UNREACHABLE_SECONDS: String(LIMIT_MS / 1000),
-  SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+  sandboxUnknownIsFinalAfterMs: 100,
 };
 
 let flows: TestFlows;
@@ -277,7 +277,7 @@ async function timeOfStepAfterResume(id: string): Promise<number> {
 }
 
 test('a waiting flow that no signal reaches looks by itself whether the rail is resumed', async () => {
-  const looking = await startTestFlows({ settings: { ...SETTINGS, RAIL_PAUSED_LOOK_SECONDS: '1' } });
+  const looking = await startTestFlows({ settings: { ...SETTINGS, pausedLookMs: 1_000 } });
   await pauseRail(looking.sql, 'test', act);
   const walletId = await looking.createWallet(undefined, { balance: 103_000 });
   const body = { amount: 100_000, accountNumber: TAKES, bankCode: '058' };

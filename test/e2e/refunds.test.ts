@@ -9,7 +9,7 @@ import { waitFor } from '../support/waitFor.ts';
 let flows: TestFlows;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: { SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100' } });
+  flows = await startTestFlows({ settings: { sandboxUnknownIsFinalAfterMs: 100 } });
 });
 
 afterAll(async () => {

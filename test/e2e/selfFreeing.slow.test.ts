@@ -13,8 +13,8 @@ beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
-      ATTENTION_PROBE_SECONDS: '1',
-      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+      probeMs: 1_000,
+      sandboxUnknownIsFinalAfterMs: 100,
     },
   });
 });

@@ -18,9 +18,9 @@ beforeAll(async () => {
     settings: {
       WORKER_ROLES: 'flows,payouts,maintenance,relay',
       SCHEDULES: 'on',
-      SWEEP_EVERY_SECONDS: '1',
-      SWEEP_AGE_MIN_SECONDS: '0',
-      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+      sweepEveryMs: 1_000,
+      sweepAgeMinMs: 0,
+      sandboxUnknownIsFinalAfterMs: 100,
     },
   });
   config = flows.dependencies.config;

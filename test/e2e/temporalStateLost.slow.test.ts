@@ -37,9 +37,9 @@ beforeAll(async () => {
       TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,
       WORKER_ROLES: 'flows,maintenance,relay',
       SCHEDULES: 'on',
-      SCHEDULES_EVERY_SECONDS: '1',
-      SWEEP_EVERY_SECONDS: '1',
-      SWEEP_AGE_MIN_SECONDS: '0',
+      schedulesEveryMs: 1_000,
+      sweepEveryMs: 1_000,
+      sweepAgeMinMs: 0,
     },
   });
 });

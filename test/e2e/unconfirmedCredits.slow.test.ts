@@ -20,7 +20,7 @@ const rail = new UnsureRail();
 
 beforeAll(async () => {
   flows = await startTestFlows({
-    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1' },
+    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', creditUnconfirmedMs: 1_000 },
     rails: (rails) => rail.within(rails),
   });
   openContext = await openScenarios(flows);

@@ -7,7 +7,7 @@ import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import { CATALOG, type ErrorCode, typeOf } from '../../src/api/errors.ts';
 import { startApi } from '../../src/api/server.ts';
-import { readConfig } from '../../src/config.ts';
+import { type Fixed, readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
@@ -120,6 +120,9 @@ export interface TestApi {
   close: () => Promise<void>;
 }
 
+/** Settings by their names, and numbers that are fixed in src/config.ts by theirs: tests have shorter times. */
+export type TestSettings = { [name: Uppercase<string>]: string | undefined } & Partial<Fixed>;
+
 export interface TestApiOptions {
   /** The database of another instance; not dropped by this one. */
   databaseUrl?: string;
@@ -127,8 +130,7 @@ export interface TestApiOptions {
   ownerDatabaseUrl?: string;
   /** The database URL for the API, for example of a proxy in front of the database. */
   databaseUrlOfApi?: string;
-  /** Overrides of the settings of src/config.ts. */
-  settings?: Record<string, string | undefined>;
+  settings?: TestSettings;
   rails?: (rails: Rails) => Rails;
   temporalStatus?: ApiDependencies['temporalStatus'];
   /** Default: `info`. */
@@ -140,6 +142,14 @@ export interface TestApiOptions {
 /** Enough connections for concurrency, few enough for several test files in parallel. */
 const CONNECTIONS_MAX = 4;
 
+const configOf = (settings: TestSettings) => {
+  const entries = Object.entries<string | number | undefined>(settings);
+  return readConfig(
+    Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []))),
+    Object.fromEntries(entries.filter(([, value]) => typeof value === 'number')),
+  );
+};
+
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const database =
     options.databaseUrl === undefined
@@ -149,7 +159,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const log = createLog('test', options.logLevel ?? 'info', { write: (line: string) => void logged.push(line) });
   const { runtime, dependencies, running } = await retryWhenTaken(async () => {
     const port = await freePort();
-    const config = readConfig({
+    const config = configOf({
       DATABASE_URL: options.databaseUrlOfApi ?? database.url,
       DATABASE_CONNECTIONS_MAX: String(CONNECTIONS_MAX),
       TEMPORAL_ADDRESS: testStack().temporalAddress,

@@ -299,7 +299,7 @@ export class MonnifyBanks implements ScenarioBanks, ContractRails {
     recalls: false, // none is documented (docs/rails/monnify.md)
   };
   /** A rail that did not respond in time on a busy machine is asked again after a second. */
-  readonly settings = { ATTENTION_PROBE_SECONDS: '1' };
+  readonly settings = { probeMs: 1_000 };
   readonly secrets = [FAKE_CREDENTIALS.apiKey, FAKE_CREDENTIALS.secretKey, 'eyJhbG', DIRECTOR_BVN];
   readonly #callbackUrl: string | null;
   readonly #contracts = new Map<Uuid, { bank: MonnifyScenarioBank; adapter: ContractRail; rail: BankRail }>();

@@ -9,7 +9,7 @@ import type { Kobo } from '../../src/money.ts';
 import type { Rails } from '../../src/rail/rails.ts';
 import { SANDBOX_BANK } from '../../src/rail/sandbox/banks.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
-import type { Answer, TestOrganisation } from './api.ts';
+import type { Answer, TestOrganisation, TestSettings } from './api.ts';
 import type { TestFlows } from './flows.ts';
 
 /**
@@ -95,7 +95,7 @@ export interface ScenarioBanks {
   /** Replaces the rails of the service. */
   rails: (rails: Rails) => Rails;
   /** Settings of the service that this rail needs. */
-  settings: Record<string, string>;
+  settings: TestSettings;
   /** Credentials, which nothing may keep. */
   secrets: readonly string[];
   /** Called once, before the first organisation. */

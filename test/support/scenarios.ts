@@ -5,7 +5,7 @@ import { DESTINATIONS, type Destination } from '../../dev/chaos/requests.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
-import type { Resource } from './api.ts';
+import type { Resource, TestSettings } from './api.ts';
 import type { PaymentResource } from './flows.ts';
 import type { Need } from './scenarioBank.ts';
 import type { Outcome, ScenarioContext } from './scenarioContext.ts';
@@ -37,9 +37,9 @@ export const recordingOf = ({ flow, ending }: Pick<Scenario, 'flow' | 'ending'>)
 /** Settings with which every scenario ends within seconds. */
 export const SCENARIO_SETTINGS = {
   WORKER_ROLES: 'flows,payouts,relay',
-  SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+  sandboxUnknownIsFinalAfterMs: 100,
   ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
-  ATTENTION_CREDIT_UNCONFIRMED_SECONDS: '1',
+  creditUnconfirmedMs: 1_000,
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',
 };
 
@@ -1090,7 +1090,7 @@ export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
 /** A scenario with settings, a pause or a server that would change the other ones. */
 export interface IsolatedScenario extends Omit<Scenario, 'outcome'> {
   /** In addition to SCENARIO_SETTINGS. */
-  settings?: Record<string, string>;
+  settings?: TestSettings;
   /** The server suggests continuing as new after this many events. */
   eventsMax?: number;
 }
@@ -1334,7 +1334,7 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     flow: 'withdrawal',
     ending: 'notReady',
     run: acceptedLate,
-    settings: { ATTENTION_RAIL_NOT_READY_SECONDS: '1' },
+    settings: { railNotReadyMs: 1_000 },
   },
   { flow: 'withdrawal', ending: 'postingRefused', run: refused },
   {

@@ -38,8 +38,8 @@ beforeAll(async () => {
     settings: {
       TEMPORAL_PAYLOAD_KEYS: OLD_KEYS,
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
-      ATTENTION_ACTIVITY_FAILING_SECONDS: '1',
-      SANDBOX_RAIL_UNKNOWN_IS_FINAL_AFTER_MS: '100',
+      activityFailingMs: 1_000,
+      sandboxUnknownIsFinalAfterMs: 100,
     },
     rails: (rails) => {
       const rail = rails.shared('test');

@@ -227,9 +227,6 @@ describe('tracing settings', () => {
   test.each<[Record<string, string>, string | null]>([
     [{}, null],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }, 'http://c:4318/v1/traces'],
-    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:4318/x' }, 'http://c:4318/x'],
-    [{ OTEL_TRACES_EXPORTER: 'otlp' }, 'http://localhost:4318/v1/traces'],
-    [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, null],
     [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, null],
   ])('with %j traces are sent to %j', (environment, url) => {
     expect(settings(environment).tracing?.url ?? null).toBe(url);

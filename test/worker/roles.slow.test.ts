@@ -2,7 +2,7 @@
 // resources and polls that scale as well as with the defaults.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { readConfig, type WorkerRole } from '../../src/config.ts';
-import { capacityIn } from '../../src/worker/capacity.ts';
+import { capacityOf } from '../../src/worker/capacity.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { taskQueuesOf } from '../../src/workflows/flows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -17,7 +17,7 @@ let workers: RunningWorker[];
 
 beforeEach(async () => {
   workers = [];
-  flows = await startTestFlows({ worker: false, settings: { WORKER_SLOTS: 'resources', WORKER_POLLERS: 'auto' } });
+  flows = await startTestFlows({ worker: false });
 });
 
 afterEach(async () => {
@@ -86,9 +86,12 @@ test('roles are read from a list, and the default is all of them', () => {
   expect(workerSettings({ WORKER_ROLES: 'payouts,relay' }).roles).toEqual(['payouts', 'relay']);
 });
 
-test('by default the maxima are the slots; with slots by resources they are upper bounds', () => {
-  const fixed = workerSettings({ WORKER_PAYOUTS_ACTIVITIES_MAX: '7' });
-  expect(capacityIn(fixed)(fixed.payouts)).toEqual({
+test('the maxima are the slots, and a tenth of them, at least ten, poll', () => {
+  const { payouts, flows: ofFlows } = workerSettings({
+    WORKER_PAYOUTS_ACTIVITIES_MAX: '7',
+    WORKER_FLOWS_ACTIVITIES_MAX: '300',
+  });
+  expect(capacityOf(payouts)).toEqual({
     maxCachedWorkflows: 500,
     maxConcurrentWorkflowTaskExecutions: 10,
     maxConcurrentActivityTaskExecutions: 7,
@@ -96,10 +99,5 @@ test('by default the maxima are the slots; with slots by resources they are uppe
     workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 10 },
     activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 7 },
   });
-  const byResources = workerSettings({ WORKER_SLOTS: 'resources', WORKER_POLLERS: 'auto' });
-  expect(capacityIn(byResources)(byResources.flows)).toMatchObject({
-    maxCachedWorkflows: 1_000,
-    tuner: { workflowTaskSlotOptions: { maximumSlots: 40 }, activityTaskSlotOptions: { maximumSlots: 100 } },
-    activityTaskPollerBehavior: { type: 'autoscaling', maximum: 100 },
-  });
+  expect(capacityOf(ofFlows)).toMatchObject({ activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 30 } });
 });

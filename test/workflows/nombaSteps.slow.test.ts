@@ -37,7 +37,7 @@ const startedAt = new Date();
 beforeAll(async () => {
   fake = await new NombaFake(() => new Date(), OPENING).start();
   rail = createNombaRail(fake.credentials);
-  const settings = { ...SCENARIO_SETTINGS, ATTENTION_PROBE_SECONDS: '1' };
+  const settings = { ...SCENARIO_SETTINGS, probeMs: 1_000 };
   const rails = () => new Rails({ test: guardedRail(rail) });
   flows = await startTestFlows({ settings, worker: false, rails });
   const contract = publicId('organisation', flows.organisation.organisationId);

@@ -13,7 +13,7 @@ import type { BankRail, TransferInstruction, TransferReport } from '../../src/ra
 import { Rails } from '../../src/rail/rails.ts';
 import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
-import { capacityIn } from '../../src/worker/capacity.ts';
+import { capacityOf } from '../../src/worker/capacity.ts';
 import { type FlowMessage, taskQueueOf } from '../../src/workflows/flows.ts';
 import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { reportOf } from '../support/scriptedRail.ts';
@@ -158,7 +158,7 @@ export async function startPayoutFlows(
   const common = {
     connection: nativeConnection,
     activities: Object.fromEntries(steps.map(([name, step]) => [name, withRepetition(step as Step, repetition)])),
-    ...capacityIn(config.worker)(config.worker.payouts),
+    ...capacityOf(config.worker.payouts),
   };
   const workers = await Promise.all([
     Worker.create({ ...common, taskQueue: taskQueueOf(taskQueue, 'payouts'), workflowBundle: { codePath } }),
