@@ -97,36 +97,24 @@ export async function syncSchedules(client: Client, config: Settings): Promise<v
  * so an existing Schedule stays unchanged, paused or not.
  */
 export function restoreSchedules(client: Client, config: Settings, log: Log): { stop: () => Promise<void> } {
-  let stopped = false;
-  let wake = (): void => {};
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, config.maintenance.schedulesEveryMs);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  const loop = (async () => {
-    while (!stopped) {
-      await pause();
-      if (stopped) return;
-      try {
-        for (const desired of schedulesOf(config)) {
-          const { scheduleId: schedule } = desired;
-          if (await createMissing(client, desired))
-            log.warn({ schedule }, 'a Schedule was missing and has been recreated');
-        }
-      } catch (error) {
-        log.warn({ err: error }, 'the Schedules could not be checked; retrying');
+  const restore = async (): Promise<void> => {
+    try {
+      for (const desired of schedulesOf(config)) {
+        if (!(await createMissing(client, desired))) continue;
+        log.warn({ schedule: desired.scheduleId }, 'a Schedule was missing and has been recreated');
       }
+    } catch (error) {
+      log.warn({ err: error }, 'the Schedules could not be checked; retrying');
     }
-  })();
+  };
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    running = running.then(restore);
+  }, config.maintenance.schedulesEveryMs);
   return {
     stop: async () => {
-      stopped = true;
-      wake();
-      await loop;
+      clearInterval(timer);
+      await running;
     },
   };
 }

@@ -7,6 +7,7 @@ import { expect, test } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { REVIEW_STATUSES } from '../../src/resources/reviewCases/queries.ts';
+import { SUMMARIES } from '../../src/workflows/activitySummaries.ts';
 import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
@@ -57,8 +58,8 @@ function importsOf(code: string, module: string): string[] {
 
 /** The folders of src/workflows with a workflow, by workflow type. */
 const FOLDERS = new Map(
-  [...codeOf('workflows/index.ts').matchAll(/export \{ (.+?) \} from '\.\/(\w+)\/workflow\.ts'/g)].flatMap(
-    ([, types = '', folder = '']) => types.split(', ').map((type) => [type, folder] as const),
+  [...codeOf('workflows/index.ts').matchAll(/export \{([^}]*)\} from '\.\/(\w+)\/workflow\.ts'/g)].flatMap(
+    ([, types = '', folder = '']) => Array.from(types.matchAll(/\w+/g), ([type]) => [type, folder] as const),
   ),
 );
 const WORKFLOW_FOLDERS = [
@@ -249,6 +250,13 @@ const MAY_CHANGE = /timer: |Attention |FlowState /;
 test('no recorded command is missed in the source', () => {
   const inSource = new Set(commands);
   expect([...recorded].filter((command) => !inSource.has(command) && !MAY_CHANGE.test(command))).toEqual([]);
+});
+
+test('each activity that a workflow calls has a summary, and no summary is left over', () => {
+  const called = [...new Set(FOLDERS.values())].flatMap((folder) =>
+    commandsOf(folder).flatMap((command) => / activity (\w+)$/.exec(command)?.[1] ?? []),
+  );
+  expect(Object.keys(SUMMARIES).toSorted()).toEqual([...new Set(called)].toSorted());
 });
 
 test('each activity in a history has a summary, local ones too', () => {
