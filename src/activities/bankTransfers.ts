@@ -125,10 +125,10 @@ export async function keepWords(sql: Sql, book: Book, transferId: string, words:
   if (words) await saveRailWords(sql, book, transferId, words);
 }
 
-/** Whether a report is about this transfer: what the rail tells of it is what was instructed. */
+/** Whether a report is about this transfer: what the rail reports of it is what was instructed. */
 function isAbout(report: TransferReport, instruction: TransferInstruction): boolean {
-  const told = (['amount', 'accountNumber', 'bankCode'] as const).filter((name) => report[name] !== null);
-  return told.every((name) => report[name] === instruction[name]);
+  const reported = (['amount', 'accountNumber', 'bankCode'] as const).filter((name) => report[name] !== null);
+  return reported.every((name) => report[name] === instruction[name]);
 }
 
 async function sendToRail(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {

@@ -68,13 +68,13 @@ export async function askAboutCredit(
 type AccountNames = Pick<InboundCreditReport, 'accountReference' | 'accountNumber'>;
 
 /**
- * Whether both name the same account, by our reference, by its number, or by both: a rail may tell only one of them.
+ * Whether both name the same account, by our reference, by its number, or by both: a rail may report only one of them.
  */
 function isSameAccount(one: AccountNames, other: AccountNames): boolean {
-  const told = (['accountReference', 'accountNumber'] as const).filter(
+  const reported = (['accountReference', 'accountNumber'] as const).filter(
     (name) => one[name] !== null && other[name] !== null,
   );
-  return told.length > 0 && told.every((name) => one[name] === other[name]);
+  return reported.length > 0 && reported.every((name) => one[name] === other[name]);
 }
 
 /** The same, as the work that a step leaves incomplete; null if the rail confirms the credit. */

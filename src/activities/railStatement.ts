@@ -47,7 +47,7 @@ export function bankOf(
         lines.push(...page.lines.flatMap((line) => linesOf(rail, line)));
         onPage();
         cursor = page.nextCursor;
-        // No provider tells one balance for the two accounts that it keeps.
+        // No provider reports one balance for the two accounts that it keeps.
         const closingBalance = hasTwoBalances(rail) ? null : page.closingBalance;
         if (cursor === null) return { lines, closingBalance };
       }

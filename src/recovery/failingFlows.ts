@@ -60,7 +60,7 @@ export async function scanFailingFlows(
     onProgress(described);
     if (candidates.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(0, nextAt - Date.now())));
   }
-  // Mended or ended.
+  // Fixed, or ended.
   await sql`DELETE FROM failing_flows WHERE organisation_id = ${ALL_ORGANISATIONS} AND seen_at < ${startedAt}`;
   return { described, failing };
 }

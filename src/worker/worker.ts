@@ -1,5 +1,5 @@
-// The worker: runs the flows, maintenance, the outbox relay and the sandbox bank's background loops, as far as the
-// roles of the process say. Any number may run.
+// The worker: by the roles of the process it runs the flows, maintenance, the outbox relay and the sandbox bank's
+// background loops. Any number may run.
 import { Client } from '@temporalio/client';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../concurrency/timeLimits.ts';

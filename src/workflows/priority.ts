@@ -41,14 +41,14 @@ const CLASSES = {
 /** The workflow types. */
 export type FlowType = keyof typeof CLASSES;
 
-/** What a flow is about. The flows of Schedules cover all books, and those of a rail all organisations. */
-interface Scope {
+/** Whose flow it is. The flows of Schedules cover all books, and those of a rail all organisations. */
+interface FlowOwner {
   environment: Environment;
   /** The public id, which may be read in Temporal. */
   organisationId: string | null;
 }
 
-const ALL_BOOKS: Scope = { environment: 'live', organisationId: null };
+const ALL_BOOKS: FlowOwner = { environment: 'live', organisationId: null };
 
 /** The priority of a flow, by its type. */
 export function priorityOf(flow: FlowType, { environment, organisationId } = ALL_BOOKS): Priority {

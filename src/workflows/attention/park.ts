@@ -75,7 +75,7 @@ export interface CarriedAttention {
   proposal: Decided | null;
 }
 
-/** A flow that ends while a message is being identified needs no decision: the sender is told that it has ended. */
+/** A flow that ends while a message is being identified needs no decision: the sender gets an error. */
 const unfinishedPolicy = HandlerUnfinishedPolicy.ABANDON;
 
 /**

@@ -13,11 +13,11 @@ export const describeStep = (input: BankTransferInput, flow: TransferFlowState):
 const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
   underfunded: {
     words: 'the balance that the rail pays from is too low',
-    remedy: 'Fund that balance at the provider, or wait for its settlement; `rail show` tells the balance.',
+    remedy: 'Fund that balance at the provider, or wait for its settlement. `rail show` prints the balance.',
   },
   duplicate_guard: {
-    words: 'the rail takes it for a repetition of an equal transfer to the same account',
-    remedy: 'It is sent again after the interval of the provider. If this lasts, ask the provider.',
+    words: 'the rail takes it for a duplicate of an equal transfer to the same account',
+    remedy: "It is sent again after the provider's interval. If it is still refused, ask the provider.",
   },
   rate_limited: {
     words: 'the rail accepts no more requests for now',
@@ -29,17 +29,17 @@ const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
   },
   feature_off: {
     words: 'the contract lacks a feature that the transfer needs',
-    remedy: 'Ask the provider to switch it on; `rail check` tells which one.',
+    remedy: 'Ask the provider to switch it on. `rail check` prints which one.',
   },
 };
 
 const WAITS: Record<TransferProgress['rail'], string> = {
-  known: 'is with the rail; waiting for its final status',
-  unknown: 'is not known to the rail yet; waiting',
+  known: 'is with the rail, which has not reported a final status yet',
+  unknown: 'is not known to the rail yet',
   unreachable: 'is waiting: the rail does not respond',
   not_ready: 'is waiting: the rail does not accept it for now',
-  paused: 'is waiting: the rail is paused by operations. It continues within a minute after `rail resume`',
-  contradiction: 'has contradictory statuses at the rail: an operator must decide',
+  paused: 'is waiting: an operator has paused the rail. It continues within a minute of `rail resume`',
+  contradiction: 'has contradictory statuses at the rail. An operator must decide',
 };
 
 export const describeWait = (
@@ -50,7 +50,9 @@ export const describeWait = (
   details(
     input,
     flow,
-    notReady === undefined ? WAITS[rail] : `is waiting: ${NOT_READY[notReady.why].words}. It is sent again by itself`,
+    notReady === undefined
+      ? WAITS[rail]
+      : `is waiting: ${NOT_READY[notReady.why].words}. It is sent again automatically`,
   );
 
 function details(input: BankTransferInput, { sends }: TransferFlowState, activity: string): string {
@@ -70,7 +72,7 @@ type ParkedCause = Exclude<NonNullable<ReturnType<typeof decideAttention>>, 'rai
 const PARKED: Record<Exclude<ParkedCause, 'rail_not_ready'>, { summary: string; lastResponse: string }> = {
   rail_unreachable: {
     summary: 'The rail has not responded for longer than the limit, so it is unknown whether the money was paid out.',
-    lastResponse: 'none, or no certain one: `attention show` has its words',
+    lastResponse: 'none, or none that is certain; `attention show` prints it',
   },
   outcome_unknown: {
     summary:
@@ -100,8 +102,8 @@ export function parkedView(
   const { summary, lastResponse } = PARKED[cause];
   return {
     summary:
-      `${summary} The flow queries the rail every 15 minutes, and at once when the rail calls back: as soon as the ` +
-      'rail answers, it continues without a decision. Until then nothing is posted.',
+      `${summary} The flow queries the rail every 15 minutes and after each callback, and continues by itself once the ` +
+      'rail has an answer. Nothing is posted until then.',
     lastResponse: { of: 'rail', words: lastResponse },
     fundsAtRisk: `${nairaText(input.amount)}, ${LOCATION[status]} (reference ${referenceOf(input)})`,
   };
@@ -112,8 +114,8 @@ function notReadyView(input: BankTransferInput, notReady: NotReady | undefined):
   const { words, remedy } = NOT_READY[notReady?.why ?? 'unauthorised'];
   return {
     summary:
-      `The transfer was not accepted for longer than the limit: ${words}. ${remedy} Nothing was paid out. The flow sends ` +
-      'the same reference again, at least every 15 minutes, and continues by itself.',
+      `The rail has not accepted the transfer for longer than the limit: ${words}. ${remedy} Nothing was paid out. The ` +
+      'flow sends the same reference again, at least every 15 minutes.',
     lastResponse: { of: 'rail', words: `not accepted (${notReady?.why ?? 'unknown'})` },
     fundsAtRisk: `none: ${nairaText(input.amount)}, held in transit (reference ${referenceOf(input)})`,
   };

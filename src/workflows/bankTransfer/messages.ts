@@ -77,7 +77,7 @@ export interface TransferLimits extends AttentionLimits {
   unknownIsFinalAfterMs: number | null;
   /** A parked flow queries the rail at this interval. */
   probeMs: number;
-  /** A flow that waits for a paused rail looks at this interval whether it is resumed, in case no signal told it. */
+  /** A flow that waits for a paused rail looks at this interval whether it is resumed, in case the signal was lost. */
   pausedLookMs: number;
 }
 

@@ -102,8 +102,8 @@ export function decidePay(payment: WalletPaymentState, payerWalletId: string, no
 
 /**
  * A credit is signalled unless this many credits of its payment are not applied yet: a stream of signals would fill the
- * history, and would keep the flow from continuing as new. Instead the flow reads what it was not told, each time that
- * it has applied half as many and has no more.
+ * history, and would keep the flow from continuing as new. Instead the flow reads what was not signalled, each time
+ * that it has applied half as many and has no more.
  */
 export const SIGNALLED_MAX = 50;
 export const READ_AFTER_APPLIED = SIGNALLED_MAX / 2;

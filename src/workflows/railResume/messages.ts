@@ -1,4 +1,4 @@
-// The messages of the flow that tells the waiting flows that their rail is resumed, or that its balance has changed.
+// The messages of the flow that signals the waiting flows when their rail is resumed, or that its balance has changed.
 import type { InstallationScope } from '../flows.ts';
 
 /** With an organisation: the balance of its contract has changed. Without: operators have resumed the rail. */

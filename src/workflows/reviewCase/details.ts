@@ -72,7 +72,7 @@ function describeRecall({ amount, walletId }: ReviewCaseInput): string[] {
   return [
     '**Needs attention: review** (credit_recalled)',
     '',
-    `The bank has taken a credit back, and **${nairaText(amount)} of it is missing**: ${owes} owes what stands in ${account}. ` +
+    `The bank has taken a credit back, and **${nairaText(amount)} of it is missing**: ${owes} owes what is booked in ${account}. ` +
       'Claim it, or book it as a loss by an adjustment. If the recall was set aside because the bank did not confirm it, ' +
       'nothing was posted: ask the bank in writing.',
   ];
@@ -83,7 +83,7 @@ function describeClawback({ amount, walletId }: ReviewCaseInput, { transfer }: R
     '**Needs attention: review** (paid_after_failure)',
     '',
     `The bank has paid ${transfer}, which it had reported as failed. The money that had gone back was taken from ` +
-      `${walletId} again, as far as it went; **${nairaText(amount)} is missing** and stands in receivable:bank. Ask the bank ` +
+      `${walletId} again, up to its balance. **${nairaText(amount)} is missing** and is booked in receivable:bank. Ask the bank ` +
       'in writing. If it keeps the money, book the missing amount as a loss by an adjustment.',
   ];
 }
@@ -107,7 +107,7 @@ function describeMoney(
     `**Needs attention: review** (${reason})`,
     '',
     `${nairaText(amount)} is in suspense${walletId === undefined ? '' : `; it was sent to ${walletId}`}. ` +
-      'They stay there until an operator decides.',
+      'It stays there until an operator decides.',
     ...(failure === null
       ? []
       : [
