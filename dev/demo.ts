@@ -1,5 +1,5 @@
 // `npm run demo`: runs the money flows against the running service and prints each step: in the sandbox, or with
-// `--rail monnify-fake` on live, with a stand-in for Monnify as the provider. Exits 1 when a step fails.
+// `--rail monnify-fake` on live, with a fake of Monnify as the provider. Exits 1 when a step fails.
 import { parseArgs } from 'node:util';
 import { findRunning } from './demo/integrator.ts';
 import { runRailDemo } from './demo/rail.ts';

@@ -8,7 +8,7 @@ import { connect, type Sql } from './database/pool.ts';
 import { readFeeSchedules } from './ledger/feeSchedules.ts';
 import type { FeeSchedules } from './ledger/fees.ts';
 import { Journal } from './ledger/journal.ts';
-import { RailContracts } from './rail/contracts.ts';
+import { ConnectedContracts } from './rail/contracts.ts';
 import { type Breakers, guardedRail } from './rail/guarded.ts';
 import type { BankRail } from './rail/port.ts';
 import { PROVIDERS } from './rail/providers.ts';
@@ -60,7 +60,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     ...config.sandboxRail,
     capabilities: sandboxCapabilities(config.sandboxRail),
   });
-  const contracts = new RailContracts({
+  const contracts = new ConnectedContracts({
     sql,
     keyring,
     providers: PROVIDERS,

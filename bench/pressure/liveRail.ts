@@ -1,5 +1,5 @@
 // A live rail for the benchmark: a second instance of the sandbox bank, with its books in a database of its own, so
-// that the service is measured and not a stand-in of a provider.
+// that the service is measured and not a fake of a provider.
 import { connect, type Sql } from '../../src/database/pool.ts';
 import type { Keyring } from '../../src/keyring.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';

@@ -44,7 +44,7 @@ DECLARE
     'public.rail_balances',
     'public.rail_checks',
     'public.rail_contracts',
-    'public.rail_words',
+    'public.provider_messages',
     'public.rate_counters',
     'public.reconciliation_breaks',
     'public.reconciliation_progress',

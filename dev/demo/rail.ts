@@ -1,5 +1,5 @@
 // `npm run demo -- --rail monnify-fake`: a new organisation connects a contract with a provider, checks it, and moves
-// money on live. The provider is the stand-in for Monnify, which keeps books of its own; at the end both books must
+// money on live. The provider is the fake of Monnify, which keeps books of its own; at the end both books must
 // agree.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { type Call, createCaller, createTier1Wallet, printBalance, printStep, un
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const RAIL = 'monnify';
-/** A transfer of the stand-in takes its next step after this. */
+/** A transfer of the fake takes its next step after this. */
 const STEP_MS = 300;
 const FUNDING = 5_000_000;
 const BVN = '22222222226';
@@ -46,7 +46,7 @@ export async function runRailDemo(quickstart: Quickstart): Promise<void> {
 
 async function moveMoney(quickstart: Quickstart, fake: MonnifyFake): Promise<void> {
   const startedAt = new Date();
-  printStep('A stand-in for Monnify, with books of its own', fake.baseUrl);
+  printStep('A fake of Monnify, with books of its own', fake.baseUrl);
   const { organisationId } = await operate<{ organisationId: string }>('organisations create --name Rail-demo');
   const of = `--organisation ${organisationId}`;
   const { key } = await operate<{ key: string }>(`keys create ${of} --environment live --scopes ${SCOPES.join(',')}`);

@@ -1,4 +1,4 @@
-// The books of the Monnify stand-in: account numbers, collections, transfers and the wallet, in kobo. It shares no code
+// The books of the Monnify fake: account numbers, collections, transfers and the wallet, in kobo. It shares no code
 // with the adapter that is tested against it.
 import { randomInt } from 'node:crypto';
 

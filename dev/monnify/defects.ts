@@ -1,4 +1,4 @@
-// What a provider may do otherwise than documented, for `rail check` to find. The stand-in does none of these by
+// What a provider may do otherwise than documented, for `rail check` to find. The fake does none of these by
 // itself.
 export const DEFECTS = [
   /** Any secret logs in. */
@@ -20,7 +20,7 @@ export const DEFECTS = [
   'forgets_references',
   /** An invoice takes any amount. */
   'any_amount',
-  /** The look-up of a transaction tells another amount than the list. */
+  /** The look-up of a transaction reports another amount than the list. */
   'other_amount',
   /** Callbacks are signed with another secret. */
   'other_signature',
@@ -36,7 +36,7 @@ export const DEFECTS = [
   'rounds',
   /** Narrations have 30 characters at most. */
   'short_narrations',
-  /** The charge of a transfer is not told. */
+  /** The charge of a transfer is not reported. */
   'no_charges',
   /** The statement has no transfers. */
   'empty_statement',

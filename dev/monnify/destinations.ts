@@ -1,4 +1,4 @@
-// How the Monnify stand-in treats transfers, by the destination account. Any other account completes them.
+// How the Monnify fake treats transfers, by the destination account. Any other account completes them.
 import type { TransferStep } from './book.ts';
 
 const pending = { status: 'PENDING' };

@@ -1,4 +1,4 @@
-// The callbacks of the Monnify stand-in, in the shapes of Monnify's documentation, signed over the bytes that are sent.
+// The callbacks of the Monnify fake, in the shapes of Monnify's documentation, signed over the bytes that are sent.
 import { createHmac } from 'node:crypto';
 import {
   type Collection,
@@ -85,7 +85,7 @@ const ENDINGS: Record<string, string> = {
   REVERSED: 'REVERSED_DISBURSEMENT',
 };
 
-/** Null: a transfer in progress is not told of. */
+/** Null: a transfer in progress is not reported of. */
 export function disbursementEvent(transfer: FakeTransfer, at: Date): object | null {
   const step = transfer.steps[0];
   const eventType = ENDINGS[step?.status ?? ''];

@@ -1,4 +1,4 @@
-// A stand-in for Monnify: a real HTTP server on this machine, with its own books. It refuses what Monnify refuses,
+// A fake of Monnify: a real HTTP server on this machine, with its own books. It refuses what Monnify refuses,
 // notes what the adapter must never send, and misbehaves when it is told to. `npm run demo -- --rail monnify-fake` and
 // the tests of the adapter use it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -102,7 +102,7 @@ export class MonnifyFake {
 
   /** The next responses of a route go wrong. `acts`: the request has its effect all the same. */
   break(route: string, fault: Fault, { acts = false, times = 1 }: { acts?: boolean; times?: number } = {}): void {
-    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the stand-in has no route ${route}`);
+    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault), times });
   }
 
@@ -155,7 +155,7 @@ export class MonnifyFake {
     });
   }
 
-  /** Books a collection, and tells of it. */
+  /** Books a collection, and reports of it. */
   async collect(
     given: Pick<
       Collection,
@@ -182,7 +182,7 @@ export class MonnifyFake {
     this.book.book('CREDIT', amount, reference, `${reference}/#/Wallet funding`);
   }
 
-  /** Moves a transfer to its next step, and tells when it has ended. */
+  /** Moves a transfer to its next step, and reports when it has ended. */
   async advance(reference: string): Promise<void> {
     const transfer = this.transfer(reference);
     if (!this.book.advance(transfer)) return;
@@ -208,7 +208,7 @@ export class MonnifyFake {
 
   transfer(reference: string): FakeTransfer {
     const transfer = this.book.transfers.get(reference);
-    if (transfer === undefined) throw new Error(`the stand-in has no transfer ${reference}`);
+    if (transfer === undefined) throw new Error(`the fake has no transfer ${reference}`);
     return transfer;
   }
 

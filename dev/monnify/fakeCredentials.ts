@@ -1,4 +1,4 @@
-// The credentials of the only contract of the Monnify stand-in. Not secrets: it listens on this machine only.
+// The credentials of the only contract of the Monnify fake. Not secrets: it listens on this machine only.
 export const FAKE_CREDENTIALS = {
   apiKey: 'MK_TEST_4KFAKE0KEY',
   // The key of the example in Monnify's documentation.

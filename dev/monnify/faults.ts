@@ -1,4 +1,4 @@
-// The ways in which a response of the Monnify stand-in goes wrong. Whether it acted is chosen apart from that.
+// The ways in which a response of the Monnify fake goes wrong. Whether it acted is chosen apart from that.
 import type { ServerResponse } from 'node:http';
 
 export const FAULTS = [

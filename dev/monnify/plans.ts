@@ -1,4 +1,4 @@
-// How the Monnify stand-in treats the transfers to single accounts, where a test says otherwise than the number of the
+// How the Monnify fake treats the transfers to single accounts, where a test says otherwise than the number of the
 // account (destinations.ts): the steps that they take, and what goes wrong with the requests about them.
 import type { TransferStep } from './book.ts';
 import { stepsTo } from './destinations.ts';

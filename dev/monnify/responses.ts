@@ -1,4 +1,4 @@
-// The responses of the Monnify stand-in to requests that break no rule.
+// The responses of the Monnify fake to requests that break no rule.
 import {
   type FakeTransfer,
   type Invoice,

@@ -1,4 +1,4 @@
-// What the Monnify stand-in demands of a request. A request that breaks a rule is refused as Monnify would refuse it,
+// What the Monnify fake demands of a request. A request that breaks a rule is refused as Monnify would refuse it,
 // and is noted as a complaint, which fails the test: the adapter must never send such a request.
 export interface Incoming {
   method: string;

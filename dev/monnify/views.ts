@@ -1,4 +1,4 @@
-// What the Monnify stand-in shows of its books, in the shapes of Monnify's documentation: amounts are numbers here and
+// What the Monnify fake shows of its books, in the shapes of Monnify's documentation: amounts are numbers here and
 // texts there, and times have several formats.
 import {
   type Collection,

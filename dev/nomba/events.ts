@@ -1,4 +1,4 @@
-// The callbacks of the Nomba stand-in, signed as Nomba signs them: over some fields and a time.
+// The callbacks of the Nomba fake, signed as Nomba signs them: over some fields and a time.
 import { createHmac } from 'node:crypto';
 import { FAKE_CREDENTIALS } from './fakeCredentials.ts';
 import { number, type Row } from './views.ts';

@@ -1,4 +1,4 @@
-// A stand-in for Nomba: a real HTTP server on this machine, with its own books. It refuses what Nomba refuses, notes
+// A fake of Nomba: a real HTTP server on this machine, with its own books. It refuses what Nomba refuses, notes
 // what the adapter must never send, and misbehaves when it is told to.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -92,13 +92,13 @@ export class NombaFake {
   }
 
   break(route: string, fault: Fault, acts: boolean): void {
-    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the stand-in has no route ${route}`);
+    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault) });
   }
 
   /** The next requests of a route are refused in these words, and have no effect. */
   refuse(route: string, [status, code, description]: readonly [number, string, string], times = 1): void {
-    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the stand-in has no route ${route}`);
+    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
     this.#refusals.push({ route, answer: no(status, code, description), times });
   }
 
@@ -126,7 +126,7 @@ export class NombaFake {
   /** The end of a transfer at the receiving bank. */
   end(reference: string, status: 'SUCCESS' | 'REFUND'): void {
     const row = this.transferOf(reference);
-    if (row === undefined) throw new Error(`the stand-in has no transfer ${reference}`);
+    if (row === undefined) throw new Error(`the fake has no transfer ${reference}`);
     if (status === 'SUCCESS') row.timesPaid += 1;
     else this.balance += kobo(row.amount) + kobo(row.charge);
     row.status = status;

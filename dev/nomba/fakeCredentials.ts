@@ -1,4 +1,4 @@
-// The credentials of the only contract of the Nomba stand-in. Not secrets: it listens on this machine only.
+// The credentials of the only contract of the Nomba fake. Not secrets: it listens on this machine only.
 export const FAKE_CREDENTIALS = {
   clientId: 'c6d4f0de-6a5d-4cf0-9d3e-fake00000001',
   clientSecret: 'fakeSecretOfTheStandInForNomba==',

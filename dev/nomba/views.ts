@@ -1,4 +1,4 @@
-// The books of the Nomba stand-in, and what it shows of them in the shapes of Nomba's documentation.
+// The books of the Nomba fake, and what it shows of them in the shapes of Nomba's documentation.
 export interface Account {
   ref: string;
   name: string;

@@ -9,8 +9,8 @@ import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../ra
 import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
 import type { DecidedBy } from '../resources/failureCodes.ts';
 import { withAudit } from '../resources/operators.ts';
-import { isRailPaused } from '../resources/railPauses.ts';
-import { saveRailWords } from '../resources/railWords.ts';
+import { isRailPaused } from '../resources/rails/pauses.ts';
+import { saveProviderMessage } from '../resources/rails/providerMessages.ts';
 import {
   decideTransfer,
   type RailStatus,
@@ -79,7 +79,7 @@ interface Answer {
   /** With `unreachable`: the rail says that the reference exists. */
   knowsReference?: boolean;
   /** What the rail said instead of a status. */
-  said?: string | null;
+  providerMessage?: string | null;
 }
 
 const answerOfRail = (status: Answer['status'], report: TransferReport): Answer => ({
@@ -111,18 +111,23 @@ export async function queryRail(rail: BankRail, { organisationId }: Book, refere
 function answerOfError(error: unknown, reference: string): Answer {
   const report = emptyReport(reference, 'processing');
   if (error instanceof RailUnavailableError) {
-    const { said, knowsReference } = error;
-    return { ...answerOfRail('unreachable', report), said, ...(knowsReference && { knowsReference }) };
+    const { providerMessage, knowsReference } = error;
+    return { ...answerOfRail('unreachable', report), providerMessage, ...(knowsReference && { knowsReference }) };
   }
   if (!(error instanceof RailNotReadyError)) throw error;
-  return { ...answerOfRail('not_ready', report), notReady: notReadyOf(error), said: error.said };
+  return { ...answerOfRail('not_ready', report), notReady: notReadyOf(error), providerMessage: error.providerMessage };
 }
 
 export const notReadyOf = ({ why, retryAfterMs }: RailNotReadyError): NotReady => ({ why, retryAfterMs });
 
 /** Keeps what the rail said, for operators. */
-export async function keepWords(sql: Sql, book: Book, transferId: string, words: string | null): Promise<void> {
-  if (words) await saveRailWords(sql, book, transferId, words);
+export async function keepProviderMessage(
+  sql: Sql,
+  book: Book,
+  transferId: string,
+  words: string | null,
+): Promise<void> {
+  if (words) await saveProviderMessage(sql, book, transferId, words);
 }
 
 /** Whether a report is about this transfer: what the rail reports of it is what was instructed. */
@@ -185,9 +190,14 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
       // has it twice): the rail's status no longer matters.
       if (decided !== undefined && state !== actsOn) return await unchanged('known');
       const acted = compared(state === actsOn ? await act(rail, instruction, answer) : answer);
-      const { status, report, decidedBy, notReady, knowsReference, said } = acted;
+      const { status, report, decidedBy, notReady, knowsReference, providerMessage } = acted;
       // Not in the result: a history has only ids, amounts and codes.
-      await keepWords(sql, book, input.transferId, said ?? (status === 'processing' ? report.reason : null));
+      await keepProviderMessage(
+        sql,
+        book,
+        input.transferId,
+        providerMessage ?? (status === 'processing' ? report.reason : null),
+      );
       if (status === 'unreachable')
         return { status: state, rail: 'unreachable', ...(knowsReference && { knowsReference }), limits };
       if (status === 'not_ready') return { status: state, rail: 'not_ready', ...(notReady && { notReady }), limits };

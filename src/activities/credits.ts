@@ -40,7 +40,10 @@ export async function findCreditRecord(
   } catch (error) {
     if (error instanceof RailUnavailableError || error instanceof RailNotReadyError) {
       const { rail: railName, sessionId } = credit;
-      log.warn({ ...book, railName, sessionId, said: error.said }, 'the rail gave no certain answer about a credit');
+      log.warn(
+        { ...book, railName, sessionId, providerMessage: error.providerMessage },
+        'the rail gave no certain answer about a credit',
+      );
       return { rail: 'unreachable' };
     }
     if (error instanceof RailRefusedError) return { rail: 'unconfirmed', why: 'not_known' };

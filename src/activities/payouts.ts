@@ -22,7 +22,7 @@ import {
   type PayoutItem,
   type PayoutItemStatus,
 } from '../resources/payouts/queries.ts';
-import { isRailPaused } from '../resources/railPauses.ts';
+import { isRailPaused } from '../resources/rails/pauses.ts';
 import { findWallet, type Wallet } from '../resources/wallets/queries.ts';
 import type { TransferProgress } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
@@ -31,7 +31,7 @@ import type { PayoutActivities, PayoutInput, PayoutProgress } from '../workflows
 import type { PayoutItemActivities, PayoutItemInput } from '../workflows/payoutItem/messages.ts';
 import {
   createBankTransferSteps,
-  keepWords,
+  keepProviderMessage,
   notReadyOf,
   railOf,
   type TransferAdapter,
@@ -189,7 +189,8 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
         if (held === 'paused') return { status: 'processing', rail: 'paused', limits: await limits() };
         return await (held ? send : step)(input);
       } catch (error) {
-        if (error instanceof RailCallError) await keepWords(sql, book, input.transferId, error.said);
+        if (error instanceof RailCallError)
+          await keepProviderMessage(sql, book, input.transferId, error.providerMessage);
         if (error instanceof RailNotReadyError) {
           return { status: 'processing', rail: 'not_ready', notReady: notReadyOf(error), limits: await limits() };
         }

@@ -6,7 +6,7 @@ import type { BankRail, InboundCreditRecord, StatementLine } from '../rail/port.
 import type { Line } from '../reconciliation/lines.ts';
 import type { Bank } from '../reconciliation/reconcile.ts';
 import { receiveCredit } from '../resources/inboundCredits/receive.ts';
-import { chargeReference } from '../resources/railAccounts.ts';
+import { chargeReference } from '../resources/rails/accounts.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 

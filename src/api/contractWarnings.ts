@@ -1,6 +1,6 @@
 // Contracts with providers that serve live without a check of their credentials with this version that passed, which
 // `RAIL_CHECK=required` refuses; and those that passed one without a transfer.
-import type { StoredContract } from '../resources/railContracts.ts';
+import type { StoredContract } from '../resources/rails/contracts.ts';
 
 /** `version`: of the adapter that this version of the service has; null: it has none. */
 export function checkWarnings(

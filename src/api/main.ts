@@ -3,7 +3,7 @@ import { readConfig } from '../config.ts';
 import { requireServiceLogin } from '../database/serviceLogin.ts';
 import { feesOf } from '../ledger/fees.ts';
 import { providerNamed } from '../rail/providers.ts';
-import { listContracts } from '../resources/railContracts.ts';
+import { listContracts } from '../resources/rails/contracts.ts';
 import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';

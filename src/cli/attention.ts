@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { parseId } from '../ids.ts';
 import { type FailingFlow, listFailingFlows } from '../recovery/failingFlows.ts';
 import { createBatchCode } from '../resources/operators.ts';
-import { findRailWords } from '../resources/railWords.ts';
+import { findProviderMessage } from '../resources/rails/providerMessages.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAction, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
@@ -149,13 +149,14 @@ function addShow(group: Command): void {
     });
     const { organisation, ...shown } = report;
     const organisationId = parseId('organisation', organisation ?? '');
-    const said =
+    const last =
       organisationId === null
         ? null
-        : await withDatabase('application', (sql) => findRailWords(sql, organisationId, id));
-    if (options.json) return printJson({ ...shown, railSaid: said });
+        : await withDatabase('application', (sql) => findProviderMessage(sql, organisationId, id));
+    if (options.json) return printJson({ ...shown, providerMessage: last });
     printLine(`${shown.flow} ${id} (${shown.status})\n\n${shown.details}`);
-    if (said !== null) printLine(`\nLast response of the rail, at ${timeText(said.saidAt)} UTC: ${said.words}.`);
+    if (last !== null)
+      printLine(`\nLast message of the provider, at ${timeText(last.receivedAt)} UTC: ${last.message}.`);
   });
 }
 

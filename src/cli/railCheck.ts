@@ -9,10 +9,10 @@ import type { PromiseResult } from '../rail/promises/promise.ts';
 import { CHECKS } from '../rail/promises/promises.ts';
 import type { CheckReport } from '../rail/promises/report.ts';
 import { runPromises } from '../rail/promises/run.ts';
-import type { Credentials, RailContract, RailProvider } from '../rail/provider.ts';
+import type { Credentials, ProviderContract, RailProvider } from '../rail/provider.ts';
 import { PROVIDERS } from '../rail/providers.ts';
-import { insertRailCheck } from '../resources/railChecks.ts';
-import { findSealedCredentials, type StoredContract } from '../resources/railContracts.ts';
+import { insertRailCheck } from '../resources/rails/checks.ts';
+import { findSealedCredentials, type StoredContract } from '../resources/rails/contracts.ts';
 import { type CallbackListener, listenForCallbacks } from './callbackListener.ts';
 import { addCommand, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
@@ -65,7 +65,7 @@ export function addCheck(group: Command): void {
         const stored = isStored ? await requireContract(sql, book) : null;
         const { credentials, version } = await credentialsOf(sql, provider, stored, options);
         checkMoney(provider, credentials, options);
-        const contract: RailContract = { ...book, id: stored?.id ?? newUuid(), credentials };
+        const contract: ProviderContract = { ...book, id: stored?.id ?? newUuid(), credentials };
         const done = await check(provider, contract, options);
         if (stored === null) return done;
         const { PASS: passes } = done.summary;
@@ -108,7 +108,7 @@ function checkMoney(provider: RailProvider, credentials: Credentials, options: O
   if (yesMoveMoney && !isSandbox && !live) throw usage('These credentials are live: add --live to move real money.');
 }
 
-async function check(provider: RailProvider, contract: RailContract, options: Options): Promise<CheckReport> {
+async function check(provider: RailProvider, contract: ProviderContract, options: Options): Promise<CheckReport> {
   const { to, bank, yesMoveMoney, credit, listen, json } = options;
   const bvn = options.bvn === true ? await readBvn() : null;
   const listener: CallbackListener | null = listen === undefined ? null : await listenForCallbacks(listen);

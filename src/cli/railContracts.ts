@@ -12,7 +12,7 @@ import {
   findContract,
   rotateContract,
   type StoredContract,
-} from '../resources/railContracts.ts';
+} from '../resources/rails/contracts.ts';
 import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { inOrganisation } from './organisations.ts';

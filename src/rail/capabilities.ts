@@ -12,7 +12,7 @@ export interface RailCapabilities {
   credits: {
     /** Whether `listInboundCredits` lists them. If not, a lost callback is found on the statement only. */
     listable: boolean;
-    /** What it tells of the account that paid. */
+    /** What it reports of the account that paid. */
     senderAccount: 'full' | 'masked' | 'none';
     /**
      * `at_once`: received money can be paid out at once: collections and payouts have one balance. `later`: it is first
@@ -33,7 +33,7 @@ export interface RailCapabilities {
     minAmount: Kobo;
     /** Null: no limit. */
     maxAmount: Kobo | null;
-    /** Whether `balance` tells what is left to pay out. */
+    /** Whether `balance` reports what is left to pay out. */
     balance: boolean;
   };
   callbacks: {

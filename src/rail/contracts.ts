@@ -6,7 +6,7 @@ import type { Keyring } from '../keyring.ts';
 import type { Book, Environment } from '../money.ts';
 import type { BankRail } from './port.ts';
 import type { RailProvider } from './provider.ts';
-import type { ContractRails } from './rails.ts';
+import type { ContractDirectory } from './rails.ts';
 
 /** A process reads a contract again after this, so a change by operators is followed by every process. */
 export const CONTRACT_READ_AGAIN_AFTER_MS = 5_000;
@@ -36,7 +36,7 @@ export interface ContractOptions {
   checkRequired: boolean;
 }
 
-export class RailContracts implements ContractRails {
+export class ConnectedContracts implements ContractDirectory {
   readonly #options: ContractOptions;
   readonly #read = new Map<string, { until: number; row: Promise<ContractRow | null> }>();
   readonly #opened = new Map<Uuid, { version: number; rail: BankRail }>();

@@ -1,17 +1,17 @@
 // What a call of a rail may throw. Every adapter maps each failure of its provider to exactly one of these.
 
 interface CallErrorOptions extends ErrorOptions {
-  said?: string | null;
+  providerMessage?: string | null;
 }
 
 /** A call of the rail that has failed, or was not made. */
 export class RailCallError extends Error {
   /** What the rail said, or why it said nothing, without secrets and personal data, for operators; null: not known. */
-  readonly said: string | null;
+  readonly providerMessage: string | null;
 
   constructor(message: string, options: CallErrorOptions = {}) {
     super(message, options);
-    this.said = options.said ?? null;
+    this.providerMessage = options.providerMessage ?? null;
   }
 }
 

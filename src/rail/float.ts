@@ -19,7 +19,7 @@ export class FloatGate {
 
   /**
    * Admits a transfer, and counts it. Throws RailNotReadyError `underfunded` when the balance is too low. A rail that
-   * does not tell its balance decides by itself.
+   * does not report its balance decides by itself.
    */
   async admit(amount: Kobo, read: () => Promise<RailBalance | null>): Promise<void> {
     const known = this.#known;

@@ -129,7 +129,7 @@ export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpCli
           const reason = timedOut ? `no complete response within ${limitMs} ms` : reasonOf(error);
           // Without `cause`: some errors of the client have bytes of the response.
           throw new RailUnavailableError(`${rail}: ${call.method} ${call.route}: ${reason}`, {
-            said: reason,
+            providerMessage: reason,
             timedOut,
           });
         }

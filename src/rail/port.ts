@@ -69,13 +69,13 @@ export interface OpenedAccount {
 /** Money that arrived, as reported by the rail. `sessionId` identifies it permanently. */
 export interface InboundCreditReport {
   sessionId: string;
-  /** What we called the account when it was opened; null: the rail does not tell. The owner is found by it first. */
+  /** What we called the account when it was opened; null: the rail does not report. The owner is found by it first. */
   accountReference: string | null;
-  /** Null: the rail does not tell it here. At least one of the two is known. */
+  /** Null: the rail does not report it here. At least one of the two is known. */
   accountNumber: string | null;
   /** What the payer sent, before charges. */
   amount: Kobo;
-  /** What the rail keeps of it; null: it does not tell here. The charge is posted from the statement, once. */
+  /** What the rail keeps of it; null: it does not report here. The charge is posted from the statement, once. */
   charge: Kobo | null;
   senderName: string | null;
   /** Null where the rail masks it. */
@@ -113,7 +113,7 @@ export interface TransferInstruction {
 
 /**
  * A transfer's status in the rail's own books. `returned`: the receiving bank sent the money back. A field that the
- * rail does not tell is null. `amount`, `accountNumber` and `bankCode` are compared with the instruction.
+ * rail does not report is null. `amount`, `accountNumber` and `bankCode` are compared with the instruction.
  */
 export interface TransferReport {
   reference: string;
@@ -159,7 +159,7 @@ export interface StatementPage {
   lines: StatementLine[];
   nextCursor: string | null;
   /**
-   * The balance, of both accounts if there are two, after all lines before the end; null: the rail does not tell it.
+   * The balance, of both accounts if there are two, after all lines before the end; null: the rail does not report it.
    */
   closingBalance: Kobo | null;
 }
@@ -174,7 +174,7 @@ export interface CreditPage {
 export interface RailBalance {
   /** What can be paid out now. */
   available: Kobo;
-  /** What is booked; null: the rail does not tell it. */
+  /** What is booked; null: the rail does not report it. */
   ledger: Kobo | null;
 }
 
@@ -185,14 +185,14 @@ export interface RailBalance {
 export type RailNotice = 'low_balance' | 'payment_rejected' | 'settled';
 
 /**
- * What a rail's callback tells. `recall`: it has taken a credit back, which `findInboundCredit` confirms.
+ * What a rail's callback reports. `recall`: it has taken a credit back, which `findInboundCredit` confirms.
  * `transfer_update` carries no status: the flow reads it with `transferStatus`. `ignored`: not about our money.
  */
 export type RailCallback =
   | { kind: 'inbound_credit'; credit: InboundCreditReport }
   | { kind: 'recall'; sessionId: string }
   | { kind: 'transfer_update'; reference: string }
-  | { kind: 'notice'; notice: RailNotice; reference: string | null; said?: string | null }
+  | { kind: 'notice'; notice: RailNotice; reference: string | null; providerMessage?: string | null }
   | { kind: 'ignored'; event: string };
 
 /** A request to the callback address of a contract. */
@@ -266,7 +266,7 @@ export interface BankRail {
     signal?: AbortSignal,
   ): Promise<TransferReport | null>;
 
-  /** The money that can be paid out. Null: the rail does not tell (`transfers.balance`). */
+  /** The money that can be paid out. Null: the rail does not report (`transfers.balance`). */
   balance(request: { organisationId: Uuid }, signal?: AbortSignal): Promise<RailBalance | null>;
 
   /**

@@ -13,7 +13,7 @@ import type { BankRail } from './port.ts';
 export type Credentials = Record<string, string>;
 
 /** A contract of one organisation with a provider. `id` is in its callback address. */
-export interface RailContract {
+export interface ProviderContract {
   id: Uuid;
   organisationId: Uuid;
   environment: Environment;
@@ -21,7 +21,7 @@ export interface RailContract {
 }
 
 /** The rail of a contract. */
-export interface ContractRail extends BankRail {
+export interface ClosableRail extends BankRail {
   /** Closes its connections. */
   close(): Promise<void>;
 }
@@ -40,5 +40,5 @@ export interface RailProvider {
    * Makes the rail of a contract. Called once in a process for each version of the credentials, so a token cache or a
    * list of banks may be kept in it. No input or output happens here.
    */
-  open: (contract: RailContract) => ContractRail;
+  open: (contract: ProviderContract) => ClosableRail;
 }

@@ -5,7 +5,7 @@ import type { Book, Environment } from '../money.ts';
 import type { BankRail } from './port.ts';
 
 /** The rails of the contracts that organisations have connected. */
-export interface ContractRails {
+export interface ContractDirectory {
   /** The rail of a book's contract; null: none is connected. */
   ofBook: (book: Book) => Promise<BankRail | null>;
   /** Whether it may be used for something new. A contract may be closing, or lack a check that is required. */
@@ -18,10 +18,10 @@ export interface ContractRails {
 
 export class Rails {
   readonly #shared: Partial<Record<Environment, BankRail>>;
-  readonly #contracts: ContractRails | null;
+  readonly #contracts: ContractDirectory | null;
 
   /** `shared`: the rail that serves every organisation of an environment. */
-  constructor(shared: Partial<Record<Environment, BankRail>>, contracts: ContractRails | null = null) {
+  constructor(shared: Partial<Record<Environment, BankRail>>, contracts: ContractDirectory | null = null) {
     this.#shared = shared;
     this.#contracts = contracts;
   }

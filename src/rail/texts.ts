@@ -24,7 +24,7 @@ export function narrationOf(text: string | null, otherwise: string): string {
  * What a provider said, for operators: on one line, cut, and without runs of digits, which may be account numbers and
  * identity numbers, and without long words, which may be keys. Null: it said nothing.
  */
-export function safeWords(text: string | null): string | null {
+export function safeMessage(text: string | null): string | null {
   const words = (text ?? '')
     .replaceAll(/[^\P{C}\t\n]/gu, '')
     .replaceAll(/\s+/g, ' ')

@@ -4,7 +4,7 @@ import type { Sql } from '../database/pool.ts';
 import { type IdKind, parseId, type Uuid } from '../ids.ts';
 import { entryNumber } from '../ledger/entries.ts';
 import type { Book, Kobo } from '../money.ts';
-import { railAccounts } from '../resources/railAccounts.ts';
+import { railAccounts } from '../resources/rails/accounts.ts';
 import { caseOfReference } from '../resources/reviewCases/queries.ts';
 import { keysOfLine, type Line, type LineName, lineOfKey, nameOf, type Period } from './lines.ts';
 import type { ResourceState } from './match.ts';

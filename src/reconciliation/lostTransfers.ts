@@ -6,7 +6,7 @@ import { type AccountCode, BANK_RECEIVABLE, walletAccount } from '../ledger/char
 import type { Journal } from '../ledger/journal.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
 import { type Grounds, requestAdjustment } from '../resources/adjustments/request.ts';
-import { payoutAccount } from '../resources/railAccounts.ts';
+import { payoutAccount } from '../resources/rails/accounts.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 
 /** A transfer of which Temporal has the flow, and the database nothing. */

@@ -29,7 +29,7 @@ import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
-import { chargedAccount, payoutAccount } from '../resources/railAccounts.ts';
+import { chargedAccount, payoutAccount } from '../resources/rails/accounts.ts';
 import type { Refund } from '../resources/refunds/queries.ts';
 import { type ReviewCase, returnReference } from '../resources/reviewCases/queries.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';

@@ -6,7 +6,7 @@ import type { Client } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';
 import { ENVIRONMENTS } from '../money.ts';
 import { findNewestLostFlow } from '../recovery/lostFlows.ts';
-import { pauseRail } from '../resources/railPauses.ts';
+import { pauseRail } from '../resources/rails/pauses.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const RETRY_MS = 1_000;

@@ -8,7 +8,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { FAKE_CREDENTIALS } from '../../dev/monnify/fakeCredentials.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
-import { RailContracts } from '../../src/rail/contracts.ts';
+import { ConnectedContracts } from '../../src/rail/contracts.ts';
 import { CHECKS } from '../../src/rail/promises/promises.ts';
 import { PROVIDERS } from '../../src/rail/providers.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -68,7 +68,7 @@ const stored = () =>
 
 /** Whether a process with RAIL_CHECK=required uses the contract for something new. */
 const accepts = () =>
-  new RailContracts({
+  new ConnectedContracts({
     sql: api.sql,
     keyring: api.dependencies.keyring,
     providers: PROVIDERS,

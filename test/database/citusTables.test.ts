@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 test('every table of an organisation is in exactly one list, and every listed table exists', async () => {
-  // The sandbox bank, a stand-in for an external system, stays on the coordinator.
+  // The sandbox bank, a fake of an external system, stays on the coordinator.
   const tables = await sql<{ name: string }[]>`
     SELECT n.nspname || '.' || c.relname AS name
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid

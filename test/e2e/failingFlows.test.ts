@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { freePort } from '../../dev/freePort.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
+import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { scrape } from '../metrics/exposition.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';

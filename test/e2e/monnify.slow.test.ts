@@ -1,11 +1,11 @@
-// The whole service with Monnify as its rail: API, flows and ledger over the adapter and its stand-in. Whatever becomes
+// The whole service with Monnify as its rail: API, flows and ledger over the adapter and its fake. Whatever becomes
 // of a request, a response or a callback, each reference is paid at most once, and the books hold.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { publicId } from '../../src/ids.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
-import type { ContractRail } from '../../src/rail/provider.ts';
+import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { endFlows } from '../support/endFlows.ts';
@@ -18,7 +18,7 @@ const AMOUNT = 100_000;
 const HELD = 103_000;
 
 let fake: MonnifyFake;
-let rail: ContractRail;
+let rail: ClosableRail;
 let flows: TestFlows;
 
 beforeAll(async () => {

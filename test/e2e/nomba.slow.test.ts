@@ -5,7 +5,7 @@ import { NombaFake } from '../../dev/nomba/fake.ts';
 import { publicId } from '../../src/ids.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
-import type { ContractRail } from '../../src/rail/provider.ts';
+import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -17,7 +17,7 @@ const AMOUNT = 100_000;
 const HELD = 103_000;
 
 let fake: NombaFake;
-let rail: ContractRail;
+let rail: ClosableRail;
 let flows: TestFlows;
 
 beforeAll(async () => {

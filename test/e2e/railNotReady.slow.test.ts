@@ -81,12 +81,12 @@ test.concurrent('two operators can give up a transfer that the rail did not acce
   expect(status).toBe(404);
 });
 
-test('operators read what the rail said about it', async () => {
+test('operators read the message of the provider', async () => {
   const { id, path, setBehaviour } = await withdraw('3333333303');
   const { output, errors } = await runAs(flows, 'ada', 'attention', 'show', id);
   expect(errors).toBe('');
   expect(output).toMatch(
-    /Nothing was paid out.*\nLast response of the rail, at [-0-9: ]+ UTC: Insufficient balance\.\n$/s,
+    /Nothing was paid out.*\nLast message of the provider, at [-0-9: ]+ UTC: Insufficient balance\.\n$/s,
   );
   await setBehaviour('complete');
   await flows.untilStatus(path, 'completed');

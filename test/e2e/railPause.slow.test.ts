@@ -4,7 +4,7 @@
 import { tmpdir } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
+import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { operate, runCli } from '../cli/run.ts';
 import type { Resource } from '../support/api.ts';

@@ -6,7 +6,7 @@ import { RailUnavailableError } from '../../src/rail/errors.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
+import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { OPERATORS } from '../support/operators.ts';

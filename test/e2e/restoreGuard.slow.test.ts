@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { startFlow } from '../../src/outbox/startFlow.ts';
 import { findNewestLostFlow } from '../../src/recovery/lostFlows.ts';
-import { listRailPauses } from '../../src/resources/railPauses.ts';
+import { listRailPauses } from '../../src/resources/rails/pauses.ts';
 import { startWithdrawal } from '../../src/resources/withdrawals/flow.ts';
 import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';
 import { operate, runAs } from '../cli/run.ts';

@@ -93,7 +93,7 @@ function sandboxBank(): FaultBank {
   };
 }
 
-/** The stand-in for Monnify, on live, with the contract of the organisation. */
+/** The fake of Monnify, on live, with the contract of the organisation. */
 async function connectMonnify(): Promise<FaultBank> {
   const fake = await new MonnifyFake().start();
   const { organisationId } = api.organisation;

@@ -1,5 +1,5 @@
 // Property-based test: random workloads of customers, payers and operators against the real API, worker and bank, with
-// callbacks lost, repeated and out of order: over the sandbox bank, and over Monnify, whose stand-in loses requests and
+// callbacks lost, repeated and out of order: over the sandbox bank, and over Monnify, whose fake loses requests and
 // responses. Afterwards all money invariants hold and the ledger agrees with the bank.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';

@@ -15,7 +15,7 @@ import { CHECKS } from '../../src/rail/promises/promises.ts';
 import type { CheckReport } from '../../src/rail/promises/report.ts';
 import { runPromises } from '../../src/rail/promises/run.ts';
 import type { RailProvider } from '../../src/rail/provider.ts';
-import { BVN, ORGANISATION, startBench } from './monnify/bench.ts';
+import { BVN, ORGANISATION, startMonnify } from './monnify/harness.ts';
 
 const TO = { accountNumber: '1234567890', bankCode: '058' };
 const ALL: HarnessOptions = {
@@ -31,17 +31,17 @@ interface Change {
   options?: Partial<HarnessOptions>;
   prepare?: (fake: MonnifyFake) => void;
   sandbox?: boolean;
-  /** Whether the rail tells its balance. */
+  /** Whether the rail reports its balance. */
   tellsBalance?: boolean;
   /** Whether somebody pays what is asked for. */
   pays?: boolean;
 }
 
-/** Runs all checks against a new stand-in for Monnify. */
+/** Runs all checks against a new fake of Monnify. */
 async function run(change: Change = {}) {
   const { defects = [], options = {}, prepare, sandbox = false, tellsBalance = true, pays = true } = change;
-  const monnifyBench = await startBench({ balance: 1_000_000n });
-  const { fake, now, pass } = monnifyBench;
+  const started = await startMonnify({ balance: 1_000_000n });
+  const { fake, now, pass } = started;
   for (const defect of defects) fake.defects.add(defect);
   prepare?.(fake);
   const provider: RailProvider = {
@@ -73,7 +73,7 @@ async function run(change: Change = {}) {
   const told: string[] = [];
   const report = await runPromises(CHECKS, harness, ({ id, verdict }) => told.push(`${id} ${verdict}`));
   await Promise.all([harness.close(), ...payments]);
-  await monnifyBench.close();
+  await started.close();
   const sent = [...fake.book.transfers.values()].reduce((sum, { amount }) => sum + amount, 0n);
   return { report, told, fake, sent };
 }
@@ -177,7 +177,7 @@ const CASES: Case[] = [
   { id: 'account.permanent', how: 'forgets references', defects: ['forgets_references'], found: /another number/ },
   { id: 'credit.simulated', how: 'lists no credit', pays: false, found: /not listed/ },
   { id: 'credit.simulated', how: 'takes any amount', defects: ['any_amount'], found: /2 of two other amounts/ },
-  { id: 'credit.confirm', how: 'tells another amount', defects: ['other_amount'], found: /another amount/ },
+  { id: 'credit.confirm', how: 'reports another amount', defects: ['other_amount'], found: /another amount/ },
   { id: 'callback.signature', how: 'calls nobody', options: { callbacks: () => [] }, found: /no callback/ },
   { id: 'callback.signature', how: 'signs otherwise', defects: ['other_signature'], found: /not signed/ },
   {
@@ -225,7 +225,7 @@ const CASES: Case[] = [
   { id: 'transfer.repeat', how: 'pays a repetition', defects: ['pays_again'], found: /paid twice/ },
   {
     id: 'transfer.repeat',
-    how: 'pays a repetition and tells no charge',
+    how: 'pays a repetition and reports no charge',
     defects: ['pays_again', 'no_charges'],
     found: /paid twice/,
   },
@@ -316,7 +316,7 @@ test("at the provider's sandbox, callbacks without a signature are expected", as
 });
 
 test('a run never sends more than its limit, whatever its checks do', async () => {
-  const { fake, now, rail, close } = await startBench();
+  const { fake, now, rail, close } = await startMonnify();
   const contract = {
     id: newUuid(),
     organisationId: ORGANISATION,

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
-import { RailContracts } from '../../src/rail/contracts.ts';
+import { ConnectedContracts } from '../../src/rail/contracts.ts';
 import type { Credentials, RailProvider } from '../../src/rail/provider.ts';
 import { PROVIDERS } from '../../src/rail/providers.ts';
-import { type ContractRails, Rails } from '../../src/rail/rails.ts';
+import { type ContractDirectory, Rails } from '../../src/rail/rails.ts';
 import { createSandboxRail } from '../../src/rail/sandbox/adapter.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { type Ended, runCli } from '../cli/run.ts';
@@ -20,18 +20,18 @@ const API_KEY = 'pocket-key-of-the-test';
 const OTHER_KEY = 'another-key-of-the-test';
 
 let api: TestApi;
-let contracts: RailContracts;
+let contracts: ConnectedContracts;
 /** The credentials with which each rail was made, in order. */
 const opened: Credentials[] = [];
 
 /** A new process's view of the contracts: nothing is remembered. */
-function readAgain(checkRequired = false): RailContracts {
+function readAgain(checkRequired = false): ConnectedContracts {
   const { keyring } = api.dependencies;
-  return new RailContracts({ sql: api.sql, keyring, providers: PROVIDERS, guard: (rail) => rail, checkRequired });
+  return new ConnectedContracts({ sql: api.sql, keyring, providers: PROVIDERS, guard: (rail) => rail, checkRequired });
 }
 
 beforeAll(async () => {
-  const current: ContractRails = {
+  const current: ContractDirectory = {
     ofBook: (book) => contracts.ofBook(book),
     accepts: (book) => contracts.accepts(book),
     ofContract: (environment, id) => contracts.ofContract(environment, id),

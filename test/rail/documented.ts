@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { RailCallbackInvalidError } from '../../src/rail/errors.ts';
 import { parseJson } from '../../src/rail/http.ts';
 import type { RailCallback } from '../../src/rail/port.ts';
-import type { ContractRail } from '../../src/rail/provider.ts';
+import type { ClosableRail } from '../../src/rail/provider.ts';
 import { mutations } from './mutations.ts';
 
 export interface Documented {
@@ -78,7 +78,7 @@ export interface DocumentedCase {
   route: string;
   list: readonly Documented[];
   name: string;
-  call: (rail: ContractRail) => Promise<unknown>;
+  call: (rail: ClosableRail) => Promise<unknown>;
   expected: unknown;
   /** The responses to other requests, where they differ from the usual ones. */
   besides?: Answers;
@@ -104,7 +104,7 @@ async function concludeFrom(
   { route, list, name, call, expected, besides, passedOn = [], harmless = [], isFirst = false }: DocumentedCase,
   server: AnsweringServer,
   usual: Answers,
-  openRail: () => ContractRail,
+  openRail: () => ClosableRail,
 ): Promise<{ conclusion: unknown; wrong: string[] }> {
   const response = named(list, name);
   const rail = openRail();
@@ -174,7 +174,7 @@ export function testResponses({
   usual: Answers;
   /** Of the cases that name none. */
   passedOn: readonly string[];
-  openRail: (baseUrl: string) => ContractRail;
+  openRail: (baseUrl: string) => ClosableRail;
 }): void {
   describe('a documented response has one outcome, and with one changed field the same or none', () => {
     let server: AnsweringServer;
@@ -189,7 +189,7 @@ export function testResponses({
     });
 
     test.each(cases.map((one) => [`${one.route}: ${one.name}`, one] as const))('%s', async (_, one) => {
-      const open = (): ContractRail => openRail(server.baseUrl);
+      const open = (): ClosableRail => openRail(server.baseUrl);
       const { conclusion, wrong } = await concludeFrom({ passedOn, ...one }, server, usual, open);
       expect(conclusion).toEqual(one.expected);
       expect(wrong).toEqual([]);

@@ -52,7 +52,7 @@ describe('the balance of a rail', () => {
   });
 
   test.each([
-    ['that it does not tell', null],
+    ['that it does not report', null],
     ['that cannot be read now', new RailUnavailableError('away')],
   ])('%s keeps nothing back: the rail decides', async (_case, balance) => {
     const { admit } = gate([balance]);

@@ -135,7 +135,10 @@ test.each([
     'http',
     200,
   );
-  expect(await failure(get(client))).toMatchObject({ timedOut: true, said: 'no complete response within 200 ms' });
+  expect(await failure(get(client))).toMatchObject({
+    timedOut: true,
+    providerMessage: 'no complete response within 200 ms',
+  });
 });
 
 test.each([

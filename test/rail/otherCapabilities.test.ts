@@ -1,4 +1,4 @@
-// A rail with other capabilities than the sandbox bank: what the API bounds and tells, which identity it gives away,
+// A rail with other capabilities than the sandbox bank: what the API bounds and reports, which identity it gives away,
 // how a credit finds its account, and which accounts of the books its money is on.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -17,7 +17,7 @@ import type {
   StatementLine,
 } from '../../src/rail/port.ts';
 import { receiveCredit } from '../../src/resources/inboundCredits/receive.ts';
-import { findRailWords } from '../../src/resources/railWords.ts';
+import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { LATER_BANK, withLaterBank } from '../support/laterBank.ts';
@@ -40,7 +40,7 @@ let lines: StatementLine[] = [];
 let found: InboundCreditRecord | null = null;
 /** Whether the contract has an identity for the wallets of the organisation itself. */
 let hasOwnIdentity = true;
-/** What the next callback tells. */
+/** What the next callback reports. */
 let told: RailCallback[] = [];
 /** References that were sent to the rail. */
 const sent: string[] = [];
@@ -164,7 +164,7 @@ describe('credits', () => {
     const paymentId = publicId('payment', newUuid());
     told = [
       { kind: 'ignored', event: 'MANDATE_CREATED' },
-      { kind: 'notice', notice: 'payment_rejected', reference: paymentId, said: 'UNDER_PAYMENT' },
+      { kind: 'notice', notice: 'payment_rejected', reference: paymentId, providerMessage: 'UNDER_PAYMENT' },
       { kind: 'notice', notice: 'low_balance', reference: null },
       { kind: 'transfer_update', reference: 'not ours' },
       { kind: 'inbound_credit', credit: first },
@@ -179,11 +179,11 @@ describe('credits', () => {
       SELECT FROM inbound_credits WHERE session_id IN (${first.sessionId}, ${second.sessionId})`;
     expect(rows.length).toBe(2);
     const { organisationId } = api.organisation;
-    const said = { words: 'payment_rejected: UNDER_PAYMENT' };
-    expect(await findRailWords(api.sql, organisationId, paymentId)).toMatchObject(said);
+    const expected = { message: 'payment_rejected: UNDER_PAYMENT' };
+    expect(await findProviderMessage(api.sql, organisationId, paymentId)).toMatchObject(expected);
   });
 
-  test('find their account by our reference, whatever number the rail tells or none', async () => {
+  test('find their account by our reference, whatever number the rail reports or none', async () => {
     const { data } = await pay(api.organisation);
     const owner = requireUuid('payment', data.id);
     expect(await take(report({ accountReference: data.id }))).toBe(owner);
@@ -215,7 +215,7 @@ describe('credits', () => {
     ['another reference and the number', { accountReference: 'other', accountNumber: '6000000001' }, 'differs'],
     ['the reference and another number', { accountReference: 'ours', accountNumber: '6000000002' }, 'differs'],
     ['neither', { accountReference: null, accountNumber: null }, 'differs'],
-  ])('are confirmed by %s as the rail tells it: %#', async (_case, names, expected) => {
+  ])('are confirmed by %s as the rail reports it: %#', async (_case, names, expected) => {
     const { organisationId } = api.organisation;
     const credit = {
       rail: LATER_BANK,

@@ -17,7 +17,7 @@ export const optionsOf = async (
 });
 
 /** What the service copes with, of a fake that is as documented. */
-const WARNINGS = ["the payer's account number is masked", 'the rail does not tell its balance'];
+const WARNINGS = ["the payer's account number is masked", 'the rail does not report its balance'];
 
 /** What was found of a broken promise; null: it is kept, or the rail offers nothing of the kind. */
 export async function findBroken(promise: RailPromise, harness: RailHarness): Promise<string | null> {

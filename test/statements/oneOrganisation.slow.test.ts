@@ -182,7 +182,7 @@ test('the recorded statements cover the service and the bodies of its functions'
     'public.bank_balances',
     'public.rail_balances',
     'public.rail_checks',
-    'public.rail_words', // and where a rail tells no status
+    'public.provider_messages', // and where a rail tells no status
     'public.credit_polls',
     'public.failing_flows',
     'public.statement_entries',

@@ -1,5 +1,5 @@
-// Monnify as the bank of the scenarios: the real adapter over the stand-in (dev/monnify/), which has books of its own.
-// Each organisation has a contract, a stand-in and a rail of its own, so that its scenario sees no other.
+// Monnify as the bank of the scenarios: the real adapter over the fake (dev/monnify/), which has books of its own.
+// Each organisation has a contract, a fake and a rail of its own, so that its scenario sees no other.
 import type { BankBook } from '../../dev/chaos/invariants.ts';
 import type { Destination } from '../../dev/chaos/requests.ts';
 import { type Collection, collectionFee, type TransferStep } from '../../dev/monnify/book.ts';
@@ -14,8 +14,8 @@ import { guardedRail } from '../../src/rail/guarded.ts';
 import { FAILURE_FINAL_AFTER_MS } from '../../src/rail/monnify/outcomes.ts';
 import { CAPABILITIES, createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import type { BankRail } from '../../src/rail/port.ts';
-import type { ContractRail } from '../../src/rail/provider.ts';
-import { type ContractRails, Rails } from '../../src/rail/rails.ts';
+import type { ClosableRail } from '../../src/rail/provider.ts';
+import { type ContractDirectory, Rails } from '../../src/rail/rails.ts';
 import type { TestOrganisation } from './api.ts';
 import type { TestFlows } from './flows.ts';
 import type {
@@ -41,7 +41,7 @@ const STEP_MS = 50;
 const AHEAD_MS = 2 * FAILURE_FINAL_AFTER_MS.final;
 
 /**
- * Monnify's silence is final after a quarter of an hour. That of the stand-in is when no call can be in flight any
+ * Monnify's silence is final after a quarter of an hour. That of the fake is when no call can be in flight any
  * more, which is the least that the service waits for (src/rail/guarded.ts).
  */
 const SILENCE_MS = 1;
@@ -95,8 +95,8 @@ class MonnifyScenarioBank implements ScenarioBank {
     this.#held = this.fake.book.balance;
   }
 
-  /** The adapter to the stand-in, which has started. */
-  createRail(): ContractRail {
+  /** The adapter to the fake, which has started. */
+  createRail(): ClosableRail {
     const credentials = { ...this.fake.credentials, bvn: DIRECTOR_BVN };
     const adapter = createMonnifyRail(credentials, () => new Date(Date.now() + AHEAD_MS));
     const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: SILENCE_MS };
@@ -147,7 +147,7 @@ class MonnifyScenarioBank implements ScenarioBank {
     const { invoices, reserved } = this.fake.book;
     const invoice = [...invoices.values()].find((one) => one.accountNumber === accountNumber);
     const account = invoice ?? [...reserved.values()].find((one) => one.accountNumber === accountNumber);
-    if (account === undefined) throw new Error(`the stand-in has no account number ${accountNumber}`);
+    if (account === undefined) throw new Error(`the fake has no account number ${accountNumber}`);
     const payer = { name: 'CHIDI EZE', accountNumber: CUSTOMER, bankCode: '000013' };
     const productType = invoice === undefined ? 'RESERVED_ACCOUNT' : 'INVOICE';
     const collection = this.#collectionOf(account.reference, accountNumber, amount, payer, productType);
@@ -158,7 +158,7 @@ class MonnifyScenarioBank implements ScenarioBank {
 
   bookAnnounced(sessionId: string): Promise<void> {
     const collection = this.#told.get(sessionId);
-    if (collection === undefined) throw new Error(`the stand-in has told of no credit ${sessionId}`);
+    if (collection === undefined) throw new Error(`the fake has told of no credit ${sessionId}`);
     this.fake.book.collections.set(sessionId, collection);
     return Promise.resolve();
   }
@@ -187,7 +187,7 @@ class MonnifyScenarioBank implements ScenarioBank {
     return Promise.resolve(accountNumber);
   }
 
-  /** Of another bank: the stand-in collects no transfer of ours, and a payout to a wallet stays within the book. */
+  /** Of another bank: the fake collects no transfer of ours, and a payout to a wallet stays within the book. */
   async ownAccount(): Promise<{ accountNumber: string; bankCode: string }> {
     return { accountNumber: await this.accountFor('completes'), bankCode: '058' };
   }
@@ -292,7 +292,7 @@ const statusOf = ([step]: readonly TransferStep[]): BankTransfer['status'] =>
   STATUSES[step?.status ?? ''] ?? 'processing';
 
 /** A contract of each organisation with Monnify, of which it is the id. */
-export class MonnifyBanks implements ScenarioBanks, ContractRails {
+export class MonnifyBanks implements ScenarioBanks, ContractDirectory {
   readonly can = {
     any_amount: CAPABILITIES.oneOff?.amount === 'any',
     late_money: CAPABILITIES.oneOff?.lateMoney === 'taken',
@@ -302,7 +302,7 @@ export class MonnifyBanks implements ScenarioBanks, ContractRails {
   readonly settings = { probeMs: 1_000 };
   readonly secrets = [FAKE_CREDENTIALS.apiKey, FAKE_CREDENTIALS.secretKey, 'eyJhbG', DIRECTOR_BVN];
   readonly #callbackUrl: string | null;
-  readonly #contracts = new Map<Uuid, { bank: MonnifyScenarioBank; adapter: ContractRail; rail: BankRail }>();
+  readonly #contracts = new Map<Uuid, { bank: MonnifyScenarioBank; adapter: ClosableRail; rail: BankRail }>();
 
   /** `callbackUrl`: where callbacks are sent, before the id of the contract; null: to the service. */
   constructor(callbackUrl: string | null = null) {

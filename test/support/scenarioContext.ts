@@ -8,7 +8,7 @@ import { updateFlow } from '../../src/outbox/startFlow.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
 import { requestAdjustment, requestReversal } from '../../src/resources/adjustments/request.ts';
 import type { Event } from '../../src/resources/events.ts';
-import { pauseRail, resumeRail } from '../../src/resources/railPauses.ts';
+import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { recallFlowId } from '../../src/resources/recalls/flow.ts';
 import { startReviewCase } from '../../src/resources/reviewCases/flow.ts';
 import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';

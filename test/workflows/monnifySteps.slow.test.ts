@@ -1,6 +1,6 @@
 // The scenarios of steps.slow.test.ts with Monnify as the rail: while every activity of every money flow fails, runs
 // many times at once, loses its result and runs again, each has the same outcome as over the sandbox bank, and each
-// reference was paid at most once by the books of the stand-in.
+// reference was paid at most once by the books of the fake.
 import { expect, test } from '@jest/globals';
 import { testEveryScenario, without } from '../support/everyScenario.ts';
 import { MonnifyBanks } from '../support/monnifyBank.ts';

@@ -10,7 +10,7 @@ import { createReconciliationActivities } from '../../src/activities/reconciliat
 import { publicId } from '../../src/ids.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
-import type { ContractRail } from '../../src/rail/provider.ts';
+import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { FAILS_AND_REPEATS, startFaultInjectingWorker } from '../support/activities.ts';
@@ -28,7 +28,7 @@ const HELD = 103_000;
 const OPENING = 1_000_000_000n;
 
 let fake: NombaFake;
-let rail: ContractRail;
+let rail: ClosableRail;
 let flows: TestFlows;
 let worker: { stop: () => Promise<void> };
 let callbackUrl: string;

@@ -7,7 +7,7 @@ import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { findRailWords } from '../../src/resources/railWords.ts';
+import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
@@ -27,7 +27,7 @@ const [SEND_LOST, SEND_DIES, ...ENQUIRY_FAILS] = [
 ] as const;
 const FUNDS = 10_000_000;
 const SAID = 'Service temporarily unavailable';
-const UNREACHABLE = new RailUnavailableError('the bank does not answer', { said: SAID });
+const UNREACHABLE = new RailUnavailableError('the bank does not answer', { providerMessage: SAID });
 const to = (accountNumber: string, more: object = {}) => ({
   amount: 100_000,
   bankAccount: { accountNumber, bankCode: '058' },
@@ -119,7 +119,7 @@ describe('items without name enquiry', () => {
   test.concurrent('an item without name enquiry parks in the reserve and continues when name enquiry works again', async () => {
     const { payout, itemId, resolve } = await parkedItem(ENQUIRY_FAILS[0]);
     const { organisationId } = flows.api.organisation;
-    expect(await findRailWords(flows.api.sql, organisationId, itemId)).toMatchObject({ words: SAID });
+    expect(await findProviderMessage(flows.api.sql, organisationId, itemId)).toMatchObject({ message: SAID });
     flows.bank.enquiryFaults.delete(ENQUIRY_FAILS[0]);
     await resolve('retry', 'ngozi');
     await flows.untilStatus(payout.id, 'completed');

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
 import { RailNotReadyError, RailUnavailableError } from '../../src/rail/errors.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
-import { findRailWords } from '../../src/resources/railWords.ts';
+import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { reportOf, ScriptedRail } from '../support/scriptedRail.ts';
@@ -72,22 +72,31 @@ describe('a report about another transfer', () => {
 });
 
 describe('what the rail says instead of a status', () => {
-  test.each<[string, (id: string, said: string) => void]>([
-    ['a send has no certain answer', (id, said) => rail.fail('send', id, new RailUnavailableError('99', { said }))],
+  test.each<[string, (id: string, providerMessage: string) => void]>([
+    [
+      'a send has no certain answer',
+      (id, providerMessage) => rail.fail('send', id, new RailUnavailableError('99', { providerMessage })),
+    ],
     [
       'a send is not accepted',
-      (id, said) => rail.fail('send', id, new RailNotReadyError('feature_off', '403', { said })),
+      (id, providerMessage) => rail.fail('send', id, new RailNotReadyError('feature_off', '403', { providerMessage })),
     ],
-    ['a status is not told', (id, said) => rail.fail('status', id, new RailUnavailableError('99', { said }))],
-    ['a failure is not final', (id, said) => rail.tell(id, { ...reportOf(id, 'processing'), reason: said })],
+    [
+      'a status is not told',
+      (id, providerMessage) => rail.fail('status', id, new RailUnavailableError('99', { providerMessage })),
+    ],
+    [
+      'a failure is not final',
+      (id, providerMessage) => rail.tell(id, { ...reportOf(id, 'processing'), reason: providerMessage }),
+    ],
   ])('is kept when %s, its last words, and is in no result, which the history would have', async (_case, fail) => {
     const { id, input, steps } = await accepted();
     const { organisationId } = api.organisation;
-    expect(await findRailWords(api.sql, organisationId, id)).toBeNull();
-    for (const said of ['Please try again later', 'Beneficiary bank not available']) {
-      fail(id, said);
-      expect(JSON.stringify(await steps.sendWithdrawal(input))).not.toContain(said);
-      expect(await findRailWords(api.sql, organisationId, id)).toMatchObject({ words: said });
+    expect(await findProviderMessage(api.sql, organisationId, id)).toBeNull();
+    for (const providerMessage of ['Please try again later', 'Beneficiary bank not available']) {
+      fail(id, providerMessage);
+      expect(JSON.stringify(await steps.sendWithdrawal(input))).not.toContain(providerMessage);
+      expect(await findProviderMessage(api.sql, organisationId, id)).toMatchObject({ message: providerMessage });
     }
   });
 
@@ -95,7 +104,7 @@ describe('what the rail says instead of a status', () => {
     const { id, input, steps } = await accepted();
     rail.fail('send', id, new RailUnavailableError('no answer'));
     await steps.sendWithdrawal(input);
-    expect(await findRailWords(api.sql, api.organisation.organisationId, id)).toBeNull();
+    expect(await findProviderMessage(api.sql, api.organisation.organisationId, id)).toBeNull();
   });
 });
 

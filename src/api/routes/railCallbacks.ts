@@ -11,8 +11,8 @@ import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
 import { enqueue, isUpdateWaiting } from '../../resources/outbox.ts';
 import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
-import { isOfBalance, wakeTransfers } from '../../resources/railNews.ts';
-import { saveRailWords } from '../../resources/railWords.ts';
+import { isOfBalance, wakeTransfers } from '../../resources/rails/balanceNews.ts';
+import { saveProviderMessage } from '../../resources/rails/providerMessages.ts';
 import { receiveRecall } from '../../resources/recalls/movements.ts';
 import { wakeRefund } from '../../resources/refunds/flow.ts';
 import { findRefund } from '../../resources/refunds/queries.ts';
@@ -82,11 +82,16 @@ async function receiveCallback(
       await receiveTransferUpdate(dependencies, book, callback.reference);
       break;
     case 'notice': {
-      const { notice, reference, said } = callback;
+      const { notice, reference, providerMessage } = callback;
       railNotices.inc({ rail, notice });
       // For operators, whom customers ask for their payment.
       if (reference !== null && parseId('payment', reference) !== null) {
-        await saveRailWords(dependencies.sql, book, reference, said ? `${notice}: ${said}` : notice);
+        await saveProviderMessage(
+          dependencies.sql,
+          book,
+          reference,
+          providerMessage ? `${notice}: ${providerMessage}` : notice,
+        );
       }
       dependencies.log.info({ ...book, railName: rail, notice, reference }, 'notice from a rail');
       break;

@@ -68,21 +68,21 @@ COMMENT ON TABLE rail_pauses IS 'Environments whose rail is paused: no transfer 
 COMMENT ON COLUMN rail_pauses.organisation_id IS
   'The nil UUID: the pause applies to every organisation, including those created later.';
 
--- What a rail said about a transfer without telling its status, or about a payment that it rejected. Histories have only
+-- What a provider reported about a transfer without its status, or about a payment that it rejected. Histories have only
 -- ids, amounts and codes.
-CREATE TABLE rail_words (
+CREATE TABLE provider_messages (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   flow_id         text NOT NULL,
-  words           text NOT NULL CHECK (length(words) BETWEEN 1 AND 300),
-  said_at         timestamptz(3) NOT NULL DEFAULT now(),
+  message         text NOT NULL CHECK (length(message) BETWEEN 1 AND 300),
+  received_at     timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, flow_id)
 );
-COMMENT ON TABLE rail_words IS 'The last words of a rail about a transfer without a status, or a rejected payment, for operators.';
-COMMENT ON COLUMN rail_words.flow_id IS 'The public id of the transfer or payment, under which its flow runs.';
-COMMENT ON COLUMN rail_words.words IS 'Without credentials, account numbers and identity numbers.';
+COMMENT ON TABLE provider_messages IS 'The last message of a provider about a transfer without a status, or a rejected payment, for operators.';
+COMMENT ON COLUMN provider_messages.flow_id IS 'The public id of the transfer or payment, under which its flow runs.';
+COMMENT ON COLUMN provider_messages.message IS 'Without credentials, account numbers and identity numbers.';
 
 GRANT SELECT, INSERT ON rail_contracts, rail_checks TO manilla_app;
 GRANT UPDATE (version, sealed, capabilities, closing_at, disconnected_at) ON rail_contracts TO manilla_app;
-GRANT SELECT, INSERT, UPDATE ON rail_balances, rail_words TO manilla_app;
+GRANT SELECT, INSERT, UPDATE ON rail_balances, provider_messages TO manilla_app;
 GRANT SELECT, INSERT, DELETE ON rail_pauses TO manilla_app;

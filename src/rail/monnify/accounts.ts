@@ -143,7 +143,7 @@ export function createAccounts(client: MonnifyClient, banks: BankList, credentia
       const outcome = callOutcome(response);
       if (outcome.kind === 'ok' || outcome.kind === 'absent') return;
       if (outcome.kind === 'not_ready') throw client.failure(removal, response, outcome);
-      // Already closed, or paid: the state tells, whatever words the refusal has.
+      // Already closed, or paid: the state reports, whatever words the refusal has.
       const state = await client.call(get(kind === 'one_off' ? INVOICE : RESERVED, reference), signal);
       const found = callOutcome(state);
       if (found.kind === 'absent') return;

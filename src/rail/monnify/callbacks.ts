@@ -1,4 +1,4 @@
-// Monnify's callbacks: signed with HMAC-SHA512 over the raw bytes, without a time. A callback only tells what to look
+// Monnify's callbacks: signed with HMAC-SHA512 over the raw bytes, without a time. A callback only reports what to look
 // up, so an old one has no effect. An event that is not about our money is accepted and ignored, because Monnify
 // repeats what is not accepted.
 
@@ -8,7 +8,7 @@ import type { BankList } from '../bankList.ts';
 import { RailCallbackInvalidError } from '../errors.ts';
 import { parseJson } from '../http.ts';
 import type { CallbackRequest, RailCallback, RailNotice } from '../port.ts';
-import { fullAccountNumber, safeWords } from '../texts.ts';
+import { fullAccountNumber, safeMessage } from '../texts.ts';
 import type { MonnifyCredentials } from './client.ts';
 import { chargeOf } from './credits.ts';
 import {
@@ -68,7 +68,7 @@ const noticeOf = (notice: RailNotice, reference: string | null) => ({
 /** A payer sent another amount, which goes back. */
 const rejectionOf = ({ product, paymentRejectionInformation: why }: z.infer<typeof rejectionEvent>): RailCallback => ({
   ...noticeOf('payment_rejected', product.reference),
-  said: safeWords(why?.rejectionReason ?? null),
+  providerMessage: safeMessage(why?.rejectionReason ?? null),
 });
 
 /** Null: not money that was paid into an account number of ours. */

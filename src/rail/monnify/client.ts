@@ -2,10 +2,10 @@
 import type { z } from 'zod';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import { createHttpClient, type HttpRequest, type HttpResponse } from '../http.ts';
-import { safeWords } from '../texts.ts';
+import { safeMessage } from '../texts.ts';
 import { createTokenSource, type Token } from '../token.ts';
 import { type CallOutcome, callOutcome, type NotReady, type Unknown } from './outcomes.ts';
-import { loginBody, replyOf, saidOf } from './wire.ts';
+import { loginBody, messageOf as rawMessageOf, replyOf } from './wire.ts';
 
 export interface MonnifyCredentials {
   baseUrl: string;
@@ -40,8 +40,8 @@ export interface MonnifyClient {
   failure(request: HttpRequest, response: HttpResponse, outcome: NotReady | Unknown): Error;
   /** The error of a response that is a refusal, with the provider's words as its reason. */
   refusal(response: HttpResponse): RailRefusedError;
-  /** The words of a response, without our credentials. */
-  said(response: HttpResponse): string;
+  /** The message of a response, without our credentials. */
+  messageOf(response: HttpResponse): string;
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export function createMonnifyClient(credentials: MonnifyCredentials, now?: () =>
 
   const redacted = (text: string): string =>
     [apiKey, secretKey, basic].reduce((words, secret) => words.replaceAll(secret, '***'), text);
-  const said = (response: HttpResponse): string => redacted(saidOf(response));
+  const messageOf = (response: HttpResponse): string => redacted(rawMessageOf(response));
 
   async function login(): Promise<Token> {
     const request: HttpRequest = {
@@ -87,12 +87,12 @@ export function createMonnifyClient(credentials: MonnifyCredentials, now?: () =>
   }
 
   function failure(request: HttpRequest, response: HttpResponse, outcome: NotReady | Unknown): Error {
-    const words = said(response);
-    const message = `monnify: ${request.method} ${request.route}: ${words}`;
+    const providerMessage = messageOf(response);
+    const message = `monnify: ${request.method} ${request.route}: ${providerMessage}`;
     if (outcome.kind === 'not_ready') {
-      return new RailNotReadyError(outcome.why, message, { said: words, retryAfterMs: outcome.retryAfterMs });
+      return new RailNotReadyError(outcome.why, message, { providerMessage, retryAfterMs: outcome.retryAfterMs });
     }
-    return new RailUnavailableError(message, { said: words, ofOneAccount: !outcome.isRailsFault });
+    return new RailUnavailableError(message, { providerMessage, ofOneAccount: !outcome.isRailsFault });
   }
 
   function parse<Body>(request: HttpRequest, response: HttpResponse, schema: z.ZodType<Body>): Body {
@@ -101,15 +101,17 @@ export function createMonnifyClient(credentials: MonnifyCredentials, now?: () =>
     // The names of the fields, never their values.
     const fields = parsed.error.issues.map(({ path }) => path.filter((part) => typeof part === 'string').join('.'));
     const message = `the response is not as documented: ${[...new Set(fields)].slice(0, 5).join(', ')}`;
-    throw new RailUnavailableError(`monnify: ${request.method} ${request.route}: ${message}`, { said: message });
+    throw new RailUnavailableError(`monnify: ${request.method} ${request.route}: ${message}`, {
+      providerMessage: message,
+    });
   }
 
   return {
     call,
     parse,
     failure,
-    said,
-    refusal: (response) => new RailRefusedError(redacted(safeWords(replyOf(response)?.message ?? null) ?? REFUSED)),
+    messageOf,
+    refusal: (response) => new RailRefusedError(redacted(safeMessage(replyOf(response)?.message ?? null) ?? REFUSED)),
     async read(request, schema, signal) {
       const response = await call(request, signal);
       const outcome = callOutcome(response);

@@ -31,7 +31,7 @@ export interface Period {
 
 export const isWithin = (time: Date, { from, to }: Period): boolean => time >= from && time < to;
 
-/** What Monnify keeps of a credit; null: it does not tell. */
+/** What Monnify keeps of a credit; null: it does not report. */
 export const chargeOf = (paid: number, settled: number | null): number | null =>
   settled === null || settled > paid ? null : paid - settled;
 

@@ -3,7 +3,7 @@
 import type { NotReadyCause } from '../errors.ts';
 import type { HttpResponse } from '../http.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
-import { safeWords } from '../texts.ts';
+import { safeMessage } from '../texts.ts';
 import { type Reply, replyOf, type Transfer, transferBody } from './wire.ts';
 
 /**
@@ -270,8 +270,8 @@ export function failureOf(message: string | null): 'final' | 'query_again' {
 
 export function reportOf(transfer: Transfer, now: Date): TransferReport {
   const { status, isDoubted, isUnknownWord } = readStatus(transfer, now);
-  const message = safeWords(transfer.message);
-  const word = isUnknownWord ? safeWords(transfer.status) : transfer.status;
+  const message = safeMessage(transfer.message);
+  const word = isUnknownWord ? safeMessage(transfer.status) : transfer.status;
   const isOver = status === 'failed' || status === 'returned';
   const reason = isOver ? (message ?? word) : [word, message].filter((text) => text !== null).join(': ');
   return {
@@ -287,7 +287,7 @@ export function reportOf(transfer: Transfer, now: Date): TransferReport {
   };
 }
 
-/** Whether a report is about this instruction, as far as it tells. */
+/** Whether a report is about this instruction, as far as it reports. */
 export const isAbout = (
   { reference, amount, accountNumber, bankCode }: TransferReport,
   instruction: TransferInstruction,

@@ -40,8 +40,10 @@ export async function readPage<Row>(
   if (!isBare && outcome.kind !== 'ok') throw client.failure(request, response, unknownUnless(outcome));
   const parsed = schema.safeParse(isBare ? response.json : replyOf(response)?.body);
   if (!parsed.success) {
-    const said = 'the page is not as documented';
-    throw new RailUnavailableError(`monnify: ${request.method} ${request.route}: ${said}`, { said });
+    const providerMessage = 'the page is not as documented';
+    throw new RailUnavailableError(`monnify: ${request.method} ${request.route}: ${providerMessage}`, {
+      providerMessage,
+    });
   }
   const { content, last } = parsed.data;
   const seen = new Set(at.seen);

@@ -2,7 +2,7 @@
 import { createBankList } from '../bankList.ts';
 import type { RailCapabilities } from '../capabilities.ts';
 import type { Bank } from '../port.ts';
-import type { ContractRail } from '../provider.ts';
+import type { ClosableRail } from '../provider.ts';
 import { createAccounts } from './accounts.ts';
 import { parseCallback } from './callbacks.ts';
 import { createMonnifyClient, type MonnifyCredentials } from './client.ts';
@@ -44,7 +44,7 @@ export const CAPABILITIES: RailCapabilities = {
 };
 
 /** `clock`, for tests: the time that the age of a transfer is measured by. */
-export function createMonnifyRail(credentials: MonnifyCredentials, clock: () => Date = () => new Date()): ContractRail {
+export function createMonnifyRail(credentials: MonnifyCredentials, clock: () => Date = () => new Date()): ClosableRail {
   const client = createMonnifyClient(credentials, () => clock().getTime());
   const readBanks = async (): Promise<Bank[]> => {
     const rows = await client.read({ method: 'GET', route: '/api/v1/banks' }, banksBody);

@@ -39,8 +39,8 @@ export function createStatement(
       if (line !== null) return line;
       const report = byReference.get(row.transactionReference);
       if (report === undefined || report.charge === null) {
-        const said = 'a collection has no exact amount or charge';
-        throw new RailUnavailableError(`monnify: ${said}`, { said });
+        const providerMessage = 'a collection has no exact amount or charge';
+        throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage });
       }
       const { sessionId, amount, charge, receivedAt } = report;
       return { kind: 'credit', reference: sessionId, amount, charge, at: receivedAt };
@@ -72,8 +72,8 @@ function collectionLine(row: TransactionRow): StatementLine | null {
   const amount = amountPaid ?? row.amount;
   if (amount === null || fee === null || completedOn === null) {
     if (isTransfer(row)) return null;
-    const said = 'a collection has no exact amount or charge';
-    throw new RailUnavailableError(`monnify: ${said}`, { said });
+    const providerMessage = 'a collection has no exact amount or charge';
+    throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage });
   }
   return { kind: isTransfer(row) ? 'credit' : 'other_in', reference, amount, charge: fee, at: completedOn };
 }

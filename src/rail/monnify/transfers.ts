@@ -81,16 +81,20 @@ export function createTransfers(
     if (outcome.kind === 'absent') return null;
     if (outcome.kind !== 'report') throw client.failure(request, response, outcome);
     if (outcome.transfer.reference !== reference) {
-      const said = 'the status is about another transfer';
-      throw new RailUnavailableError(`monnify: ${said}`, { said });
+      const providerMessage = 'the status is about another transfer';
+      throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage });
     }
     return report(outcome.transfer, since);
   }
 
   function checked(found: TransferReport, instruction: TransferInstruction): TransferReport {
     if (isAbout(found, instruction)) return found;
-    const said = 'the response has another amount, account or bank than the instruction';
-    throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true, knowsReference: true });
+    const providerMessage = 'the response has another amount, account or bank than the instruction';
+    throw new RailUnavailableError(`monnify: ${providerMessage}`, {
+      providerMessage,
+      ofOneAccount: true,
+      knowsReference: true,
+    });
   }
 
   return {
@@ -101,8 +105,8 @@ export function createTransfers(
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
       const accountName = instruction.accountName ?? (await resolve(instruction, signal))?.accountName;
       if (accountName === undefined) {
-        const said = 'name enquiry finds no such account';
-        throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true });
+        const providerMessage = 'name enquiry finds no such account';
+        throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage, ofOneAccount: true });
       }
       const request: HttpRequest = {
         method: 'POST',
@@ -130,16 +134,16 @@ export function createTransfers(
         case 'refused':
           throw client.refusal(response);
         case 'duplicate_guard': {
-          const said = client.said(response);
-          throw new RailNotReadyError('duplicate_guard', `monnify: ${said}`, {
-            said,
+          const providerMessage = client.messageOf(response);
+          throw new RailNotReadyError('duplicate_guard', `monnify: ${providerMessage}`, {
+            providerMessage,
             retryAfterMs: DUPLICATE_GUARD_MS,
           });
         }
         case 'unknown': {
-          const said = client.said(response);
-          const message = `monnify: the reference exists, and its status is not found: ${said}`;
-          throw new RailUnavailableError(message, { said, ofOneAccount: true, knowsReference: true });
+          const providerMessage = client.messageOf(response);
+          const message = `monnify: the reference exists, and its status is not found: ${providerMessage}`;
+          throw new RailUnavailableError(message, { providerMessage, ofOneAccount: true, knowsReference: true });
         }
       }
     },
@@ -163,10 +167,14 @@ export function createTransfers(
       const isPaid = await isInWallet(client, walletAccountNumber, reference, period, signal);
       if (isPaid === false) return null;
       const knowsReference = isPaid === true;
-      const said = knowsReference
+      const providerMessage = knowsReference
         ? 'the status is unknown, but the wallet statement has the reference'
         : 'the wallet statement is too long to be searched for the reference';
-      throw new RailUnavailableError(`monnify: ${said}`, { said, ofOneAccount: true, knowsReference });
+      throw new RailUnavailableError(`monnify: ${providerMessage}`, {
+        providerMessage,
+        ofOneAccount: true,
+        knowsReference,
+      });
     },
   };
 }

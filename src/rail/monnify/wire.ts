@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
-import { safeWords } from '../texts.ts';
+import { safeMessage } from '../texts.ts';
 import { timeOf } from './times.ts';
 
 const time = fieldOfTime(timeOf);
@@ -36,11 +36,11 @@ export function replyOf({ status, json }: HttpResponse): Reply | null {
 }
 
 /** The words of a response for operators. */
-export function saidOf(response: HttpResponse): string {
+export function messageOf(response: HttpResponse): string {
   const reply = replyOf(response);
-  const words = safeWords(reply?.message ?? null);
+  const words = safeMessage(reply?.message ?? null);
   if (reply === null) return `HTTP ${response.status}`;
-  return `HTTP ${response.status}, code ${safeWords(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
+  return `HTTP ${response.status}, code ${safeMessage(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
 }
 
 export const loginBody = z.object({
@@ -158,7 +158,7 @@ export type WalletRow = z.infer<typeof walletPage>['content'][number];
 /** How an event of a collection was paid: other than by a bank transfer, it is not read any further. */
 export const collectionMethod = z.object({ paymentMethod: maybe(text) });
 
-/** What an event of a collection tells. */
+/** What an event of a collection reports. */
 export const collectionEvent = z.object({
   transactionReference: reference,
   paymentMethod: text,

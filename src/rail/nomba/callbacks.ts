@@ -1,5 +1,5 @@
 // Nomba's callbacks: signed with HMAC-SHA256 over some fields and a time. The amount and the account number are not
-// among them, so a callback only tells what to look up.
+// among them, so a callback only reports what to look up.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { BankList } from '../bankList.ts';
 import { RailCallbackInvalidError } from '../errors.ts';

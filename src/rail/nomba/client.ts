@@ -2,10 +2,10 @@
 import type { z } from 'zod';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import { createHttpClient, type HttpRequest, type HttpResponse } from '../http.ts';
-import { safeWords } from '../texts.ts';
+import { safeMessage } from '../texts.ts';
 import { createTokenSource, type Token } from '../token.ts';
 import { isTokenRefused, mayBeTokenRefused, type Outcome, outcomeOf } from './outcomes.ts';
-import { replyOf, saidOf, tokenData } from './wire.ts';
+import { messageOf, replyOf, tokenData } from './wire.ts';
 
 export interface NombaCredentials {
   baseUrl: string;
@@ -45,7 +45,7 @@ export function createNombaClient(credentials: NombaCredentials, clock: () => Da
   const http = createHttpClient({ rail: 'nomba', baseUrl: credentials.baseUrl, limitMs: REQUEST_LIMIT_MS });
   const secrets = [clientId, clientSecret, credentials.signatureKey];
   const redacted = (text: string): string => secrets.reduce((words, secret) => words.replaceAll(secret, '***'), text);
-  const said = (response: HttpResponse): string => redacted(saidOf(response));
+  const providerMessage = (response: HttpResponse): string => redacted(messageOf(response));
 
   let lastLoginAt = Number.NEGATIVE_INFINITY;
   async function login(): Promise<Token> {
@@ -88,27 +88,33 @@ export function createNombaClient(credentials: NombaCredentials, clock: () => Da
   }
 
   function failure(request: HttpRequest, response: HttpResponse, outcome: Exclude<Outcome, { kind: 'ok' }>): Error {
-    const words = said(response);
+    const words = providerMessage(response);
     const message = `nomba: ${request.method} ${request.route}: ${words}`;
     if (outcome.kind === 'not_ready') {
-      return new RailNotReadyError(outcome.why, message, { said: words, retryAfterMs: outcome.retryAfterMs });
+      return new RailNotReadyError(outcome.why, message, {
+        providerMessage: words,
+        retryAfterMs: outcome.retryAfterMs,
+      });
     }
     const ofOneAccount = outcome.kind !== 'unknown' || !outcome.isRailsFault;
-    return new RailUnavailableError(message, { said: words, ofOneAccount });
+    return new RailUnavailableError(message, { providerMessage: words, ofOneAccount });
   }
 
   function parse<Data>(request: HttpRequest, response: HttpResponse, schema: z.ZodType<Data>): Data {
     const parsed = schema.safeParse(replyOf(response)?.data);
     if (parsed.success) return parsed.data;
-    const said = 'the response is not as documented';
-    throw new RailUnavailableError(`nomba: ${request.method} ${request.route}: ${said}`, { said });
+    const providerMessage = 'the response is not as documented';
+    throw new RailUnavailableError(`nomba: ${request.method} ${request.route}: ${providerMessage}`, {
+      providerMessage,
+    });
   }
 
   return {
     call,
     parse,
     failure,
-    refusal: (response) => new RailRefusedError(redacted(safeWords(replyOf(response)?.description ?? null) ?? REFUSED)),
+    refusal: (response) =>
+      new RailRefusedError(redacted(safeMessage(replyOf(response)?.description ?? null) ?? REFUSED)),
     async read(request, schema, signal) {
       const response = await call(request, signal);
       const outcome = outcomeOf(response);

@@ -6,7 +6,7 @@ import { replyOf } from './wire.ts';
 
 /**
  * `refused`: the documentation says not to try again; the status decides whether the transfer exists. `unknown`: it
- * says to try again, which tells nothing of the first attempt. 02 is a validation error, and also "Token expired".
+ * says to try again, which reports nothing of the first attempt. 02 is a validation error, and also "Token expired".
  */
 const CODES = { '00': 'ok', '01': 'unknown', '02': 'refused', '05': 'refused', '06': 'refused' } as const;
 

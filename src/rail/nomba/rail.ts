@@ -1,7 +1,7 @@
 // Nomba behind the rail port. See docs/rails/nomba.md for what is known of it and what is not.
 import { createBankList } from '../bankList.ts';
 import type { RailCapabilities } from '../capabilities.ts';
-import type { ContractRail } from '../provider.ts';
+import type { ClosableRail } from '../provider.ts';
 import { createAccounts } from './accounts.ts';
 import { parseCallback } from './callbacks.ts';
 import { createNombaClient, type NombaCredentials } from './client.ts';
@@ -28,7 +28,7 @@ export const CAPABILITIES: RailCapabilities = {
   charges: null,
 };
 
-export function createNombaRail(credentials: NombaCredentials, clock: () => Date = () => new Date()): ContractRail {
+export function createNombaRail(credentials: NombaCredentials, clock: () => Date = () => new Date()): ClosableRail {
   const client = createNombaClient(credentials, clock);
   const readBanks = async () => {
     const rows = await client.read({ method: 'GET', route: '/v1/transfers/banks' }, banksData);

@@ -48,8 +48,8 @@ export function createTransactions(client: NombaClient, banks: BankList) {
     const sessionId = sessionOf(row);
     const accountNumber = fullAccountNumber(row.recipientAccountNumber);
     if (sessionId === null || accountNumber === null || row.amount <= 0) {
-      const said = 'a credit lacks its session, its account or its amount';
-      throw new RailUnavailableError(`nomba: ${said}`, { said });
+      const providerMessage = 'a credit lacks its session, its account or its amount';
+      throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage });
     }
     await banks.load().catch(() => {}); // only for the code of the payer's bank
     return {
@@ -78,8 +78,8 @@ export function createTransactions(client: NombaClient, banks: BankList) {
       // A filter that was ignored would list other transfers.
       const [first, ...more] = results.filter(({ merchantTxRef }) => merchantTxRef === reference);
       if (more.length > 0 || (first === undefined && results.length > 0)) {
-        const said = 'the list of a reference has other transactions';
-        throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true });
+        const providerMessage = 'the list of a reference has other transactions';
+        throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage, ofOneAccount: true });
       }
       return first ?? null;
     },
@@ -132,12 +132,12 @@ function linesOf(row: Transaction): StatementLine[] {
     if (status === 'completed') return [{ ...sent, charge: chargeOf(fixedCharge) }];
     return status === 'returned' ? [sent, { ...sent, kind: 'returned' }] : [];
   }
-  const said = 'a transaction is of a type whose direction is not documented';
-  throw new RailUnavailableError(`nomba: ${said}`, { said });
+  const providerMessage = 'a transaction is of a type whose direction is not documented';
+  throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage });
 }
 
 function chargeOf(fixedCharge: number | null): number {
   if (fixedCharge !== null) return fixedCharge;
-  const said = 'a transaction has no exact charge';
-  throw new RailUnavailableError(`nomba: ${said}`, { said });
+  const providerMessage = 'a transaction has no exact charge';
+  throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage });
 }

@@ -3,7 +3,7 @@ import { RailUnavailableError } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
-import { fullAccountNumber, narrationOf, safeWords } from '../texts.ts';
+import { fullAccountNumber, narrationOf, safeMessage } from '../texts.ts';
 import type { NombaClient, NombaCredentials } from './client.ts';
 import { isNoAccount, outcomeOf, transferStatusOf } from './outcomes.ts';
 import type { createTransactions } from './transactions.ts';
@@ -38,7 +38,8 @@ export function createTransfers(
       reference,
       status,
       sessionId: row.sessionId ?? row.paymentVendorReference,
-      reason: status === 'returned' ? (safeWords(row.gatewayMessage) ?? 'The transfer failed and was refunded') : null,
+      reason:
+        status === 'returned' ? (safeMessage(row.gatewayMessage) ?? 'The transfer failed and was refunded') : null,
       amount: row.amount,
       accountNumber: fullAccountNumber(row.recipientAccountNumber),
       bankCode: null,
@@ -55,8 +56,12 @@ export function createTransfers(
   function checked(report: TransferReport, { amount, accountNumber }: TransferInstruction): TransferReport {
     const isSame = report.amount === amount && (report.accountNumber ?? accountNumber) === accountNumber;
     if (isSame) return report;
-    const said = 'the response has another amount or account than the instruction';
-    throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true, knowsReference: true });
+    const providerMessage = 'the response has another amount or account than the instruction';
+    throw new RailUnavailableError(`nomba: ${providerMessage}`, {
+      providerMessage,
+      ofOneAccount: true,
+      knowsReference: true,
+    });
   }
 
   return {
@@ -67,8 +72,8 @@ export function createTransfers(
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
       const accountName = instruction.accountName ?? (await resolve(instruction, signal))?.accountName;
       if (accountName === undefined) {
-        const said = 'name enquiry finds no such account';
-        throw new RailUnavailableError(`nomba: ${said}`, { said, ofOneAccount: true });
+        const providerMessage = 'name enquiry finds no such account';
+        throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage, ofOneAccount: true });
       }
       const request: HttpRequest = {
         method: 'POST',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
-import { safeWords } from '../texts.ts';
+import { safeMessage } from '../texts.ts';
 
 /** Times have a zone; those of lists may lack it and are in UTC. */
 export function timeOf(value: string): Date | null {
@@ -29,11 +29,11 @@ export function replyOf({ status, json }: HttpResponse): Reply | null {
   return { isOk: status >= 200 && status < 300 && code === '00', code, description, data };
 }
 
-export function saidOf(response: HttpResponse): string {
+export function messageOf(response: HttpResponse): string {
   const reply = replyOf(response);
   if (reply === null) return `HTTP ${response.status}`;
-  const words = safeWords(reply.description);
-  return `HTTP ${response.status}, code ${safeWords(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
+  const words = safeMessage(reply.description);
+  return `HTTP ${response.status}, code ${safeMessage(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
 }
 
 export const tokenData = z.object({ access_token: z.string().min(1).max(16_384), expiresAt: maybe(time) });

@@ -19,7 +19,7 @@ async function login({ rail }: RailHarness): Promise<Finding> {
 
 async function wrongSecret({ contract }: RailHarness): Promise<Finding> {
   const wrong = contract && withWrongSecret(contract);
-  if (wrong === null) return notOffered('the adapter does not tell which field is the secret');
+  if (wrong === null) return notOffered('the adapter does not report which field is the secret');
   const outcome = await contract
     ?.openRail(wrong)
     .banks()

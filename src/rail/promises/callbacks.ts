@@ -36,7 +36,7 @@ async function signature(harness: RailHarness): Promise<Finding> {
   for (;;) {
     const events = (callbacks?.() ?? []).map((sent) => read(harness, sent));
     if (events.some((one) => one?.some(isOurs)))
-      return pass('a callback arrived, is signed, and tells of what this check did');
+      return pass('a callback arrived, is signed, and reports of what this check did');
     if (now().getTime() < endsAt) {
       await pause(POLL_EVERY_MS);
       continue;

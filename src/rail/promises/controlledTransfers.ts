@@ -8,7 +8,7 @@ import { type ControlledHarness, fails, failsFor, statusOf, underControl, until,
 import type { RailPromise } from './promise.ts';
 import { instruct } from './requests.ts';
 
-/** What a report tells of the transfer is what the instruction says. */
+/** What a report reports of the transfer is what the instruction says. */
 function assertAbout(report: TransferReport, instruction: TransferInstruction): void {
   assert.equal(report.reference, instruction.reference);
   if (report.amount !== null) assert.equal(report.amount, instruction.amount);

@@ -96,9 +96,9 @@ async function confirm({ rail, organisationId, facts, limit }: RailHarness): Pro
     if (found === null || typeof found === 'string')
       return fail(`the rail listed a credit, and now calls it ${found ?? 'unknown'}`, report);
     if (found.amount !== asked || credit.amount !== asked)
-      return fail('the rail tells another amount than was paid', report);
+      return fail('the rail reports another amount than was paid', report);
     if (found.accountReference !== accountReference && found.accountNumber !== credit.accountNumber)
-      return fail('the rail tells another account than was paid to', report);
+      return fail('the rail reports another account than was paid to', report);
     isMasked ||= found.senderAccountNumber === null;
   }
   return isMasked

@@ -15,7 +15,7 @@ import type {
   TransferReport,
   VirtualAccount,
 } from '../port.ts';
-import type { ContractRail, Credentials, RailContract, RailProvider } from '../provider.ts';
+import type { ClosableRail, Credentials, ProviderContract, RailProvider } from '../provider.ts';
 
 /** All transfers that an operator's money pays, together: 200 naira. */
 export const MONEY_MAX: Kobo = 20_000;
@@ -175,14 +175,14 @@ export function createHarness(
 /** The same for a contract with a provider. `close` closes its connections. */
 export function createContractHarness(
   provider: RailProvider,
-  contract: RailContract,
+  contract: ProviderContract,
   options: HarnessOptions,
   clock?: Clock,
   control?: ProviderControl,
 ): RailHarness & { close: () => Promise<void> } {
-  const opened: ContractRail[] = [];
+  const opened: ClosableRail[] = [];
   const { credentials, organisationId } = contract;
-  const openRail = (given = credentials): ContractRail => {
+  const openRail = (given = credentials): ClosableRail => {
     const rail = provider.open({ ...contract, credentials: given });
     opened.push(rail);
     return rail;

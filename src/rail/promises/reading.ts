@@ -78,9 +78,9 @@ const resolveUnknownBank = async (harness: RailHarness): Promise<Finding> =>
 
 async function balance({ rail, organisationId, movesMoney, limit }: RailHarness): Promise<Finding> {
   if (!rail.capabilities.transfers.balance)
-    return warn('the rail does not tell its balance', 'Watch it at the provider: transfers wait when it is too low.');
+    return warn('the rail does not report its balance', 'Watch it at the provider: transfers wait when it is too low.');
   const told = await rail.balance({ organisationId }, limit());
-  if (told === null) return fail('the balance is not told', 'Report this with the stored exchanges.');
+  if (told === null) return fail('the balance is not reported', 'Report this with the stored exchanges.');
   const text = `${nairaText(told.available)} can be paid out`;
   if (!movesMoney || told.available >= 2 * MONEY_MAX) return pass(text);
   return fail(text, `Fund the account that transfers are paid from with ${nairaText(2 * MONEY_MAX)} at least.`);

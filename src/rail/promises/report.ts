@@ -1,6 +1,6 @@
 // The report of a run, as it is stored: what each check found, and each exchange with the provider without the values.
 import type { Exchange } from '../exchanges.ts';
-import { safeWords } from '../texts.ts';
+import { safeMessage } from '../texts.ts';
 import type { RailHarness } from './harness.ts';
 import { type PromiseResult, VERDICTS, type Verdict } from './promise.ts';
 import { shapeOf } from './shape.ts';
@@ -58,5 +58,5 @@ export function withoutSecrets({ contract }: RailHarness, text: string): string 
   const secrets = Object.entries(contract?.provider.credentials.shape ?? {}).flatMap(
     ([name, field]) => (field.meta()?.secret === false ? [] : contract?.credentials[name] || []), // an optional one may be empty
   );
-  return secrets.reduce((words, secret) => words.replaceAll(secret, '***'), safeWords(text) ?? '');
+  return secrets.reduce((words, secret) => words.replaceAll(secret, '***'), safeMessage(text) ?? '');
 }

@@ -1,6 +1,6 @@
 // The shape of a provider's response, for the report of a check: names and formats, without the values. So a report
 // shows that a field was renamed, or that a time has another format, and has no secrets and no personal data.
-import { safeWords } from '../texts.ts';
+import { safeMessage } from '../texts.ts';
 
 /** Words that a documentation lists, by the name of their field. */
 const WORDS = /(?:status|code|type|method|currency|successful)$/i;
@@ -31,7 +31,7 @@ export function shapeOf(value: unknown, name = '', depth = 0): unknown {
 function textShape(text: string, name: string): string {
   if (NUMBERS.test(name) && /^[0-9]{1,9}$/.test(text)) return text;
   if (WORDS.test(name) && !/bank|account|contract/i.test(name) && /^[A-Za-z0-9_ ]{1,40}$/.test(text)) return text;
-  if (SENTENCES.test(name)) return safeWords(text)?.slice(0, 2 * TEXT_MAX) ?? '';
+  if (SENTENCES.test(name)) return safeMessage(text)?.slice(0, 2 * TEXT_MAX) ?? '';
   const format = text
     .slice(0, TEXT_MAX)
     .replaceAll(/\p{Lu}/gu, 'A')

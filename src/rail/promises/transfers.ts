@@ -75,7 +75,7 @@ async function ok(harness: RailHarness): Promise<Finding> {
   const sent = await harness.send(instruction).catch((error: unknown) => error as Error);
   const first: FirstSend = { instruction, balanceBefore, sent, last: null, visibleAfterMs: null };
   facts.firstSend = first;
-  // Without a legible response it may have been sent: its status tells.
+  // Without a legible response it may have been sent: its status reports.
   if (sent instanceof Error && !(sent instanceof RailUnavailableError)) throw sent;
   const words: string[] = sent instanceof Error ? [] : [sent.status];
   first.last = await follow(harness, instruction, ({ status }) => {
@@ -87,7 +87,7 @@ async function ok(harness: RailHarness): Promise<Finding> {
   const end = endOf(first.last);
   if (end !== null) return end;
   const { charge = null, sessionId = null } = first.last ?? {};
-  const cost = charge === null ? 'the charge is not told' : `${nairaText(charge)} charge`;
+  const cost = charge === null ? 'the charge is not reported' : `${nairaText(charge)} charge`;
   const session = sessionId === null ? 'no session id' : 'a session id';
   return pass(
     `${words.join(', then ')} after ${Math.round((now().getTime() - sentAt) / 1_000)} s; ${cost}, ${session}`,
@@ -127,11 +127,11 @@ async function repeat(harness: RailHarness): Promise<Finding> {
   await pause(BALANCE_DUE_AFTER_MS);
   const after = await rail.balance({ organisationId }, limit());
   if (balanceBefore === null || after === null)
-    return pass('the repetition was answered; the statement tells whether it was paid once');
+    return pass('the repetition was answered; the statement reports whether it was paid once');
   return paidOnce(balanceBefore.available - after.available, instruction.amount, last?.charge ?? null);
 }
 
-/** What left the balance after two sends of one reference. A charge that is not told is less than the amount. */
+/** What left the balance after two sends of one reference. A charge that is not reported is less than the amount. */
 function paidOnce(moved: Kobo, amount: Kobo, charge: Kobo | null): Finding {
   const text = `after two sends ${nairaText(moved)} left the balance`;
   if (moved === amount + (charge ?? 0)) return pass(text);
@@ -179,7 +179,7 @@ async function sendLike(
   if (end !== null) return end;
   return last?.amount === instruction.amount
     ? pass(`${what} was paid`)
-    : warn(`${what} was paid, and its amount is not told`, 'The statement tells it.');
+    : warn(`${what} was paid, and its amount is not reported`, 'The statement reports it.');
 }
 
 async function twin(harness: RailHarness): Promise<Finding> {

@@ -120,7 +120,7 @@ function reportOf(answer: SandboxAnswer): TransferReport | null {
       });
     case 'underfunded':
       throw new RailNotReadyError('underfunded', 'the sandbox bank is set to pay from too low a balance', {
-        said: 'Insufficient balance',
+        providerMessage: 'Insufficient balance',
       });
     case 'unavailable':
       throw new RailUnavailableError('the sandbox bank is set to be unavailable for this account', {

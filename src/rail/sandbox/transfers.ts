@@ -46,7 +46,7 @@ export interface SandboxInstruction {
   narration: string | null;
 }
 
-/** The bank's response, if any. `timed_out` does not tell whether the bank accepted the transfer. */
+/** The bank's response, if any. `timed_out` does not report whether the bank accepted the transfer. */
 export type SandboxAnswer =
   | { answer: 'known'; transfer: SandboxTransfer }
   | { answer: 'unknown' }

@@ -6,7 +6,7 @@ import { type AccountCode, BANK_RECEIVABLE, FEE_INCOME, walletAccount } from '..
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
-import { payoutAccount } from '../railAccounts.ts';
+import { payoutAccount } from '../rails/accounts.ts';
 import { startReviewCase } from '../reviewCases/flow.ts';
 import { openReviewCase } from '../reviewCases/movements.ts';
 

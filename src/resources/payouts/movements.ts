@@ -9,7 +9,7 @@ import type { TransferReport } from '../../rail/port.ts';
 import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
 import type { FailureCode } from '../failureCodes.ts';
-import { payoutAccount } from '../railAccounts.ts';
+import { payoutAccount } from '../rails/accounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
 import { payoutSummaryView } from '../views.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';

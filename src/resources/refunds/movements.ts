@@ -10,7 +10,7 @@ import { type BankTransferStep, clawable, clawBack, undoClawback } from '../claw
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
-import { payoutAccount } from '../railAccounts.ts';
+import { payoutAccount } from '../rails/accounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
 import { refundView } from '../views.ts';
 import type { Refund } from './queries.ts';

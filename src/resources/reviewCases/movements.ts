@@ -8,7 +8,7 @@ import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
-import { payoutAccount } from '../railAccounts.ts';
+import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
 import { startReviewCase, wakeReviewCase } from './flow.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';

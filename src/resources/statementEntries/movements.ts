@@ -4,7 +4,7 @@ import { clearingAccount, INTEREST_INCOME, RAIL_EXPENSE, settlementAccount } fro
 import type { Movement } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { chargedAccount, payoutAccount } from '../railAccounts.ts';
+import { chargedAccount, payoutAccount } from '../rails/accounts.ts';
 
 /** A line of a statement that is the rail's own doing. */
 export interface StatementEntry {

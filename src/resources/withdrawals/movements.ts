@@ -8,7 +8,7 @@ import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
-import { payoutAccount } from '../railAccounts.ts';
+import { payoutAccount } from '../rails/accounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
 import { withdrawalView } from '../views.ts';
 import type { Withdrawal } from './queries.ts';

@@ -6,40 +6,40 @@ import { FAKE_CREDENTIALS } from '../../../dev/monnify/fakeCredentials.ts';
 import { FAULTS, REFUSALS } from '../../../dev/monnify/faults.ts';
 import { createMonnifyRail } from '../../../src/rail/monnify/rail.ts';
 import type { CreditPage, InboundCreditReport, StatementLine, VirtualAccount } from '../../../src/rail/port.ts';
+import { SIGNED_EXAMPLE } from './documented.ts';
 import {
-  type Bench,
   BVN,
   failureOf,
   instruct,
+  type MonnifyHarness,
   ORGANISATION,
   onceAsked,
   oneOff,
   permanent,
-  startBench,
-} from './bench.ts';
-import { SIGNED_EXAMPLE } from './documented.ts';
+  startMonnify,
+} from './harness.ts';
 
 const CREATE = 'POST /api/v1/invoice/create';
 
-let bench: Bench;
+let harness: MonnifyHarness;
 
 beforeEach(async () => {
-  bench = await startBench();
+  harness = await startMonnify();
 });
 
 afterEach(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 const parse = (headers: Record<string, string>, body: Buffer | string) =>
-  bench.rail.parseCallback({ organisationId: ORGANISATION, headers, body: Buffer.from(body) });
+  harness.rail.parseCallback({ organisationId: ORGANISATION, headers, body: Buffer.from(body) });
 const lastCallback = () => {
-  const event = bench.fake.events.at(-1);
+  const event = harness.fake.events.at(-1);
   if (event === undefined) throw new Error('no callback');
   return parse(event.headers, event.body);
 };
 const close = (account: VirtualAccount, kind: 'one_off' | 'permanent', reference: string) =>
-  bench.rail.closeVirtualAccount({
+  harness.rail.closeVirtualAccount({
     organisationId: ORGANISATION,
     kind,
     reference,
@@ -48,18 +48,18 @@ const close = (account: VirtualAccount, kind: 'one_off' | 'permanent', reference
   });
 
 async function payOneOff(amount = 202_037): Promise<{ account: VirtualAccount; sessionId: string; reference: string }> {
-  const request = oneOff(bench.now(), { amount });
-  const account = await bench.rail.openVirtualAccount(request);
-  const paid = await bench.fake.pay(account.accountNumber, BigInt(amount));
+  const request = oneOff(harness.now(), { amount });
+  const account = await harness.rail.openVirtualAccount(request);
+  const paid = await harness.fake.pay(account.accountNumber, BigInt(amount));
   if (typeof paid === 'string') throw new Error(paid);
   return { account, sessionId: paid.transactionReference, reference: request.reference };
 }
 
 describe('an account number for one payment', () => {
   test('has the amount to the kobo, its bank and its expiry; the same reference has the same number', async () => {
-    const request = oneOff(bench.now());
-    await bench.rail.banks();
-    const account = await bench.rail.openVirtualAccount(request);
+    const request = oneOff(harness.now());
+    await harness.rail.banks();
+    const account = await harness.rail.openVirtualAccount(request);
     expect(account).toEqual({
       accountNumber: expect.stringMatching(/^[0-9]{10}$/),
       bankName: 'Wema bank',
@@ -68,72 +68,72 @@ describe('an account number for one payment', () => {
       railReference: null,
       expiresAt: request.expiresAt,
     });
-    expect(bench.fake.book.invoices.get(request.reference)?.amount).toBe(202_037n);
-    expect(await bench.rail.openVirtualAccount(request)).toEqual(account);
-    expect(bench.fake.book.invoices.size).toBe(1);
+    expect(harness.fake.book.invoices.get(request.reference)?.amount).toBe(202_037n);
+    expect(await harness.rail.openVirtualAccount(request)).toEqual(account);
+    expect(harness.fake.book.invoices.size).toBe(1);
   });
 
   test('an expiry with a part of a second is a second later', async () => {
-    const expiresAt = new Date(bench.now().getTime() + 60_001);
-    const account = await bench.rail.openVirtualAccount(oneOff(bench.now(), { expiresAt }));
-    expect(account.expiresAt).toEqual(new Date(bench.now().getTime() + 61_000));
+    const expiresAt = new Date(harness.now().getTime() + 60_001);
+    const account = await harness.rail.openVirtualAccount(oneOff(harness.now(), { expiresAt }));
+    expect(account.expiresAt).toEqual(new Date(harness.now().getTime() + 61_000));
   });
 
   test.each(FAULTS.filter((fault) => !REFUSALS.has(fault)))(
     'is found when its response was lost to %s',
     async (fault) => {
-      const request = oneOff(bench.now());
-      bench.fake.break(CREATE, fault, { acts: true });
+      const request = oneOff(harness.now());
+      harness.fake.break(CREATE, fault, { acts: true });
       if (fault === 'hang' || fault === 'trickle') {
-        await failureOf(bench.rail.openVirtualAccount(request, onceAsked(bench.fake, CREATE)));
+        await failureOf(harness.rail.openVirtualAccount(request, onceAsked(harness.fake, CREATE)));
       }
-      const account = await bench.rail.openVirtualAccount(request);
-      expect(bench.fake.book.invoices.get(request.reference)?.accountNumber).toBe(account.accountNumber);
+      const account = await harness.rail.openVirtualAccount(request);
+      expect(harness.fake.book.invoices.get(request.reference)?.accountNumber).toBe(account.accountNumber);
     },
   );
 
   test.each(FAULTS.filter((fault) => !REFUSALS.has(fault) && fault !== 'hang' && fault !== 'trickle'))(
     'is unknown when %s hid that it was not opened',
     async (fault) => {
-      bench.fake.break(CREATE, fault);
-      expect(await failureOf(bench.rail.openVirtualAccount(oneOff(bench.now())))).toMatchObject({
+      harness.fake.break(CREATE, fault);
+      expect(await failureOf(harness.rail.openVirtualAccount(oneOff(harness.now())))).toMatchObject({
         name: 'RailUnavailableError',
       });
     },
   );
 
   test('an amount that Monnify refuses is refused; a wrong contract code is a matter of the settings', async () => {
-    const tooLittle = bench.rail.openVirtualAccount(oneOff(bench.now(), { amount: 2_000 }));
+    const tooLittle = harness.rail.openVirtualAccount(oneOff(harness.now(), { amount: 2_000 }));
     expect(await failureOf(tooLittle)).toMatchObject({
       name: 'RailRefusedError',
       message: 'Amount must be greater than 20.',
     });
-    expect(await bench.rail.openVirtualAccount(oneOff(bench.now(), { amount: 2_001 }))).toBeDefined();
+    expect(await harness.rail.openVirtualAccount(oneOff(harness.now(), { amount: 2_001 }))).toBeDefined();
   });
 
   test('a number of the reference for another amount is not this account', async () => {
-    const request = oneOff(bench.now());
-    await bench.rail.openVirtualAccount(request);
-    expect(await failureOf(bench.rail.openVirtualAccount({ ...request, amount: 202_038 }))).toMatchObject({
+    const request = oneOff(harness.now());
+    await harness.rail.openVirtualAccount(request);
+    expect(await failureOf(harness.rail.openVirtualAccount({ ...request, amount: 202_038 }))).toMatchObject({
       name: 'RailUnavailableError',
     });
   });
 
   test('closes, and closes again; after payment and when it never existed it is closed already', async () => {
-    const request = oneOff(bench.now());
-    const account = await bench.rail.openVirtualAccount(request);
+    const request = oneOff(harness.now());
+    const account = await harness.rail.openVirtualAccount(request);
     await close(account, 'one_off', request.reference);
     await close(account, 'one_off', request.reference);
-    expect(await bench.fake.pay(account.accountNumber, 202_037n)).toBe('rejected');
+    expect(await harness.fake.pay(account.accountNumber, 202_037n)).toBe('rejected');
     const paid = await payOneOff();
     await close(paid.account, 'one_off', paid.reference);
     await close(account, 'one_off', 'svc_01kb0000000000000000000009_pay');
   });
 
   test('whose closing is unknown is not closed', async () => {
-    const request = oneOff(bench.now());
-    const account = await bench.rail.openVirtualAccount(request);
-    bench.fake.break('DELETE /api/v1/invoice/{reference}/cancel', 'code_99');
+    const request = oneOff(harness.now());
+    const account = await harness.rail.openVirtualAccount(request);
+    harness.fake.break('DELETE /api/v1/invoice/{reference}/cancel', 'code_99');
     expect(await failureOf(close(account, 'one_off', request.reference))).toMatchObject({
       name: 'RailUnavailableError',
     });
@@ -143,18 +143,18 @@ describe('an account number for one payment', () => {
 describe('an account number of a wallet', () => {
   test('is opened with the BVN, of one bank, once; it closes twice', async () => {
     const request = permanent();
-    const account = await bench.rail.openVirtualAccount(request);
+    const account = await harness.rail.openVirtualAccount(request);
     expect(account).toMatchObject({ bankName: 'Moniepoint Microfinance Bank', expiresAt: null });
-    expect(await bench.rail.openVirtualAccount(request)).toEqual(account);
+    expect(await harness.rail.openVirtualAccount(request)).toEqual(account);
     await close(account, 'permanent', request.reference);
     await close(account, 'permanent', request.reference);
-    expect(await bench.fake.pay(account.accountNumber, 100n)).toBe('no_account');
+    expect(await harness.fake.pay(account.accountNumber, 100n)).toBe('no_account');
   });
 
   test('an invalid BVN is refused, and is not in the error', async () => {
     const request = permanent();
     const holder = { ...request.holder, bvn: '00000000000' };
-    const error = await failureOf(bench.rail.openVirtualAccount({ ...request, holder }));
+    const error = await failureOf(harness.rail.openVirtualAccount({ ...request, holder }));
     expect(error).toMatchObject({ name: 'RailRefusedError' });
     expect(error.message).not.toContain('00000000000');
   });
@@ -162,11 +162,11 @@ describe('an account number of a wallet', () => {
   test('of the organisation itself is opened with the BVN of the contract, and not without one', async () => {
     const request = permanent();
     const ours = { ...request, holder: { ...request.holder, bvn: null } };
-    const before = bench.fake.requests.length;
+    const before = harness.fake.requests.length;
     const notReady = { name: 'RailNotReadyError', why: 'feature_off' };
-    expect(await failureOf(bench.rail.openVirtualAccount(ours))).toMatchObject(notReady);
-    expect(bench.fake.requests.length).toBe(before);
-    const rail = createMonnifyRail({ ...bench.fake.credentials, bvn: BVN }, bench.now);
+    expect(await failureOf(harness.rail.openVirtualAccount(ours))).toMatchObject(notReady);
+    expect(harness.fake.requests.length).toBe(before);
+    const rail = createMonnifyRail({ ...harness.fake.credentials, bvn: BVN }, harness.now);
     expect((await rail.openVirtualAccount(ours)).accountNumber).toMatch(/^[0-9]{10}$/);
     await rail.close();
   });
@@ -194,9 +194,9 @@ describe('a callback', () => {
     }
   });
 
-  test('of a credit tells its account, amount, charge and payer', async () => {
+  test('of a credit reports its account, amount, charge and payer', async () => {
     const { account, sessionId, reference } = await payOneOff();
-    await bench.rail.banks();
+    await harness.rail.banks();
     expect(lastCallback()).toEqual([
       {
         kind: 'inbound_credit',
@@ -209,7 +209,7 @@ describe('a callback', () => {
           senderName: 'CHIDI EZE',
           senderAccountNumber: '0065432190',
           senderBankCode: '044',
-          receivedAt: bench.now(),
+          receivedAt: harness.now(),
         },
       },
     ]);
@@ -223,7 +223,7 @@ describe('a callback', () => {
     ['masked', [{ bankCode: '', accountName: 'CHIDI EZE', accountNumber: '******2190' }], null],
   ])('of a credit whose payer is %s', async (_, paymentSourceInformation, senderAccountNumber) => {
     await payOneOff();
-    const event = JSON.parse(String(bench.fake.events.at(-1)?.body));
+    const event = JSON.parse(String(harness.fake.events.at(-1)?.body));
     event.eventData.paymentSourceInformation = paymentSourceInformation;
     const { headers, body } = signEvent(event, FAKE_CREDENTIALS.secretKey);
     expect(parse(headers, body)).toMatchObject([{ kind: 'inbound_credit', credit: { senderAccountNumber } }]);
@@ -231,7 +231,7 @@ describe('a callback', () => {
 
   test('of a credit by card, in another currency or without an exact amount is no credit', async () => {
     await payOneOff();
-    const original = JSON.parse(String(bench.fake.events.at(-1)?.body));
+    const original = JSON.parse(String(harness.fake.events.at(-1)?.body));
     const kindOf = (change: object): string | undefined => {
       const event = { ...original, eventData: { ...original.eventData, ...change } };
       const { headers, body } = signEvent(event, FAKE_CREDENTIALS.secretKey);
@@ -250,32 +250,32 @@ describe('a callback', () => {
 
   test('of a transfer names the transfer only', async () => {
     const instruction = instruct();
-    await bench.rail.sendTransfer(instruction);
+    await harness.rail.sendTransfer(instruction);
     for (const status of ['SUCCESS', 'REVERSED'] as const) {
-      await bench.fake.end(instruction.reference, status);
+      await harness.fake.end(instruction.reference, status);
       expect(lastCallback()).toEqual([{ kind: 'transfer_update', reference: instruction.reference }]);
     }
   });
 
   test('of a settlement of 2,000 transactions, a rejected payment and a low balance are notices', async () => {
     const { account, reference } = await openAnother();
-    expect(await bench.fake.pay(account.accountNumber, 1n)).toBe('rejected');
-    const rejection = { kind: 'notice', notice: 'payment_rejected', reference, said: 'UNDER_PAYMENT' };
+    expect(await harness.fake.pay(account.accountNumber, 1n)).toBe('rejected');
+    const rejection = { kind: 'notice', notice: 'payment_rejected', reference, providerMessage: 'UNDER_PAYMENT' };
     expect(lastCallback()).toEqual([rejection]);
 
     for (let index = 0; index < 2_000; index += 1) {
-      await bench.fake.collect({
+      await harness.fake.collect({
         transactionReference: `MNFY|1|${index}`,
         productType: 'INVOICE',
         productReference: 'other',
         accountNumber: '0000000000',
         amount: 10_000n,
         payer: { name: 'x', accountNumber: '0065432190', bankCode: '058' },
-        createdAt: bench.now(),
+        createdAt: harness.now(),
       });
     }
-    await bench.fake.settle();
-    expect(bench.fake.events.at(-1)?.body.length).toBeGreaterThan(500_000);
+    await harness.fake.settle();
+    expect(harness.fake.events.at(-1)?.body.length).toBeGreaterThan(500_000);
     expect(lastCallback()).toEqual([{ kind: 'notice', notice: 'settled', reference: expect.stringMatching(/^STL/) }]);
 
     const low = signEvent(lowBalanceEvent(FAKE_CREDENTIALS.walletAccountNumber), FAKE_CREDENTIALS.secretKey);
@@ -294,13 +294,13 @@ describe('a callback', () => {
 });
 
 async function openAnother() {
-  const request = oneOff(bench.now());
-  return { account: await bench.rail.openVirtualAccount(request), reference: request.reference };
+  const request = oneOff(harness.now());
+  return { account: await harness.rail.openVirtualAccount(request), reference: request.reference };
 }
 
 describe('the look-up of a credit', () => {
   const find = (sessionId: string) =>
-    bench.rail.findInboundCredit({ organisationId: ORGANISATION, sessionId, accountReference: null });
+    harness.rail.findInboundCredit({ organisationId: ORGANISATION, sessionId, accountReference: null });
 
   test('confirms the account by our reference, the amount and the charge', async () => {
     const { sessionId, reference } = await payOneOff();
@@ -313,7 +313,7 @@ describe('the look-up of a credit', () => {
       senderName: 'CHIDI EZE',
       senderAccountNumber: null, // masked
       senderBankCode: '044',
-      receivedAt: bench.now(),
+      receivedAt: harness.now(),
       recalledAt: null,
     });
   });
@@ -326,15 +326,15 @@ describe('the look-up of a credit', () => {
     ['EXPIRED', 'failed'],
   ])('of a transaction that is %s: %s', async (status, expected) => {
     const { sessionId } = await payOneOff();
-    const collection = bench.fake.book.collections.get(sessionId);
+    const collection = harness.fake.book.collections.get(sessionId);
     if (collection !== undefined) collection.status = status;
     expect(await find(sessionId)).toBe(expected);
   });
 
   test('of another transaction, or in another currency, is unknown', async () => {
     const { sessionId } = await payOneOff();
-    const collection = bench.fake.book.collections.get(sessionId);
-    if (collection !== undefined) bench.fake.book.collections.set('MNFY|9|9|9', collection);
+    const collection = harness.fake.book.collections.get(sessionId);
+    if (collection !== undefined) harness.fake.book.collections.set('MNFY|9|9|9', collection);
     expect(await failureOf(find('MNFY|9|9|9'))).toMatchObject({ name: 'RailUnavailableError' });
   });
 
@@ -342,7 +342,7 @@ describe('the look-up of a credit', () => {
     expect(await find('MNFY|0|0|0')).toBeNull();
     const { sessionId } = await payOneOff();
     for (const fault of FAULTS.filter((one) => !['hang', 'trickle', 'expired_token'].includes(one))) {
-      bench.fake.break('GET /api/v2/transactions/{reference}', fault);
+      harness.fake.break('GET /api/v2/transactions/{reference}', fault);
       await failureOf(find(sessionId));
     }
     expect(await find(sessionId)).toMatchObject({ amount: 202_037 });
@@ -352,15 +352,19 @@ describe('the look-up of a credit', () => {
 describe('the list of credits', () => {
   const HOUR_MS = 3_600_000;
   const sinceAnHour = () => ({
-    from: new Date(bench.now().getTime() - HOUR_MS),
-    to: new Date(bench.now().getTime() + 1),
+    from: new Date(harness.now().getTime() - HOUR_MS),
+    to: new Date(harness.now().getTime() + 1),
   });
 
   async function all(period = sinceAnHour()): Promise<InboundCreditReport[]> {
     const credits: InboundCreditReport[] = [];
     let cursor: string | null = null;
     do {
-      const page: CreditPage = await bench.rail.listInboundCredits({ organisationId: ORGANISATION, ...period, cursor });
+      const page: CreditPage = await harness.rail.listInboundCredits({
+        organisationId: ORGANISATION,
+        ...period,
+        cursor,
+      });
       credits.push(...page.credits);
       cursor = page.nextCursor;
     } while (cursor !== null);
@@ -368,28 +372,28 @@ describe('the list of credits', () => {
   }
 
   test('has a payment of an invoice that was created long before', async () => {
-    const request = oneOff(bench.now(), { expiresAt: new Date(bench.now().getTime() + 24 * HOUR_MS) });
-    const account = await bench.rail.openVirtualAccount(request);
-    bench.pass(24 * HOUR_MS - 1_000);
-    await bench.fake.pay(account.accountNumber, 202_037n);
+    const request = oneOff(harness.now(), { expiresAt: new Date(harness.now().getTime() + 24 * HOUR_MS) });
+    const account = await harness.rail.openVirtualAccount(request);
+    harness.pass(24 * HOUR_MS - 1_000);
+    await harness.fake.pay(account.accountNumber, 202_037n);
     expect(await all()).toMatchObject([{ accountReference: request.reference, amount: 202_037 }]);
-    bench.pass(2 * HOUR_MS);
+    harness.pass(2 * HOUR_MS);
     expect(await all()).toEqual([]);
   });
 
   test('of several pages has each credit once, also when one arrives between two pages; cards are not in it', async () => {
     const request = permanent();
-    const account = await bench.rail.openVirtualAccount(request);
-    const pay = () => bench.fake.pay(account.accountNumber, 50_000n);
+    const account = await harness.rail.openVirtualAccount(request);
+    const pay = () => harness.fake.pay(account.accountNumber, 50_000n);
     for (let index = 0; index < 120; index += 1) await pay();
-    const [first] = [...bench.fake.book.collections.values()];
+    const [first] = [...harness.fake.book.collections.values()];
     if (first !== undefined) first.paymentMethod = 'CARD';
 
     const period = sinceAnHour();
     const at = { organisationId: ORGANISATION, ...period };
-    const one = await bench.rail.listInboundCredits({ ...at, cursor: null });
+    const one = await harness.rail.listInboundCredits({ ...at, cursor: null });
     await pay();
-    const two = await bench.rail.listInboundCredits({ ...at, cursor: one.nextCursor });
+    const two = await harness.rail.listInboundCredits({ ...at, cursor: one.nextCursor });
     expect(two.nextCursor).toBeNull();
     const sessions = [...one.credits, ...two.credits].map(({ sessionId }) => sessionId);
     expect(sessions).toHaveLength(119);
@@ -399,13 +403,13 @@ describe('the list of credits', () => {
   test('does not look up a credit again that it has looked up', async () => {
     await payOneOff();
     await all();
-    const before = bench.fake.requests.length;
+    const before = harness.fake.requests.length;
     expect(await all()).toHaveLength(1);
-    expect(bench.fake.requests.slice(before)).toEqual(['GET /api/v1/transactions/search']);
+    expect(harness.fake.requests.slice(before)).toEqual(['GET /api/v1/transactions/search']);
   });
 
   test.each(['html_502', 'null_body', 'reset_in_body'] as const)('is not empty after %s', async (fault) => {
-    bench.fake.break('GET /api/v1/transactions/search', fault);
+    harness.fake.break('GET /api/v1/transactions/search', fault);
     expect(await failureOf(all())).toMatchObject({ name: 'RailUnavailableError' });
   });
 });
@@ -413,11 +417,11 @@ describe('the list of credits', () => {
 describe('the statement', () => {
   async function all(): Promise<StatementLine[]> {
     const lines: StatementLine[] = [];
-    const from = new Date(bench.now().getTime() - 3_600_000);
-    const to = new Date(bench.now().getTime() + 1);
+    const from = new Date(harness.now().getTime() - 3_600_000);
+    const to = new Date(harness.now().getTime() + 1);
     let cursor: string | null = null;
     do {
-      const page = await bench.rail.statement({ organisationId: ORGANISATION, from, to, cursor });
+      const page = await harness.rail.statement({ organisationId: ORGANISATION, from, to, cursor });
       lines.push(...page.lines);
       cursor = page.nextCursor;
     } while (cursor !== null);
@@ -427,21 +431,26 @@ describe('the statement', () => {
   test.each(['in_amount', 'own_row'] as const)(
     'has what was done once, and adds up, with charges %s',
     async (feeRows) => {
-      bench.fake.book.feeRows = feeRows;
-      const before = bench.fake.book.balance + bench.fake.book.collected;
+      harness.fake.book.feeRows = feeRows;
+      const before = harness.fake.book.balance + harness.fake.book.collected;
       const { sessionId } = await payOneOff();
       const paid = instruct();
       const returned = instruct({ accountNumber: '8000000003' });
       const failed = instruct({ accountNumber: '8000000001' });
-      for (const one of [paid, returned, failed]) await bench.rail.sendTransfer(one);
-      await bench.fake.end(paid.reference, 'SUCCESS');
-      bench.pass(1_000);
-      await bench.fake.advance(returned.reference);
-      await bench.fake.advance(returned.reference);
-      await bench.fake.end(failed.reference, 'FAILED', 'Dormant beneficiary account');
-      const settled = await bench.fake.settle();
-      bench.fake.book.book('CREDIT', 5_000_000n, 'TOPUP_CREDIT_0', ' MFY-WT/#/TRF|2MPT61/#/2026-11-22/#/VA-6927004623');
-      bench.fake.book.book('DEBIT', 700n, 'X_DEBIT_0', 'somebody moved this');
+      for (const one of [paid, returned, failed]) await harness.rail.sendTransfer(one);
+      await harness.fake.end(paid.reference, 'SUCCESS');
+      harness.pass(1_000);
+      await harness.fake.advance(returned.reference);
+      await harness.fake.advance(returned.reference);
+      await harness.fake.end(failed.reference, 'FAILED', 'Dormant beneficiary account');
+      const settled = await harness.fake.settle();
+      harness.fake.book.book(
+        'CREDIT',
+        5_000_000n,
+        'TOPUP_CREDIT_0',
+        ' MFY-WT/#/TRF|2MPT61/#/2026-11-22/#/VA-6927004623',
+      );
+      harness.fake.book.book('DEBIT', 700n, 'X_DEBIT_0', 'somebody moved this');
 
       const lines = await all();
       const of = (kind: StatementLine['kind']) =>
@@ -464,15 +473,15 @@ describe('the statement', () => {
       const moved = lines
         .filter(({ kind }) => kind !== 'settlement') // from one account to the other
         .reduce((sum, { kind, amount, charge: taken }) => sum + (inward.has(kind) ? amount : -amount) - taken, 0);
-      expect(before + BigInt(moved)).toBe(bench.fake.book.balance + bench.fake.book.collected);
+      expect(before + BigInt(moved)).toBe(harness.fake.book.balance + harness.fake.book.collected);
     },
   );
 
   test('of more than a page of transfers has each of them once', async () => {
     const instructions = Array.from({ length: 60 }, (_, index) => instruct({ amount: 100_000 + index }));
     for (const instruction of instructions) {
-      await bench.rail.sendTransfer(instruction);
-      await bench.fake.end(instruction.reference, 'SUCCESS');
+      await harness.rail.sendTransfer(instruction);
+      await harness.fake.end(instruction.reference, 'SUCCESS');
     }
     const references = (await all()).map(({ reference }) => reference);
     expect(references.toSorted()).toEqual(instructions.map(({ reference }) => reference).toSorted());
@@ -480,9 +489,9 @@ describe('the statement', () => {
 
   test('is unknown when the amount of a collection is not exact, and not without it', async () => {
     const { sessionId } = await payOneOff();
-    const collection = bench.fake.book.collections.get(sessionId);
+    const collection = harness.fake.book.collections.get(sessionId);
     if (collection !== undefined) collection.status = 'PAID';
-    bench.fake.break('GET /api/v1/transactions/search', 'not_utf8');
+    harness.fake.break('GET /api/v1/transactions/search', 'not_utf8');
     expect(await failureOf(all())).toMatchObject({ name: 'RailUnavailableError' });
   });
 });

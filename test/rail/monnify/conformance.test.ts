@@ -12,14 +12,14 @@ import { createContractHarness, type ProviderControl, type RailHarness } from '.
 import { PROMISES } from '../../../src/rail/promises/promises.ts';
 import type { Credentials } from '../../../src/rail/provider.ts';
 import { findBroken, optionsOf } from '../promises.ts';
-import { type Bench, BVN, instruct, ORGANISATION, startBench } from './bench.ts';
+import { BVN, instruct, type MonnifyHarness, ORGANISATION, startMonnify } from './harness.ts';
 
-let monnify: Bench;
+let monnify: MonnifyHarness;
 let harness: RailHarness & { close: () => Promise<void> };
 
 beforeAll(async () => {
   // Enough for the largest amounts, and few enough kobo for a balance that can be read.
-  monnify = await startBench({ balance: 10n * BigInt(AMOUNT_MAX) });
+  monnify = await startMonnify({ balance: 10n * BigInt(AMOUNT_MAX) });
   const { fake, now, pass } = monnify;
   const control = controlOf(monnify);
   const open = (credentials: Credentials) => createMonnifyRail(credentials as typeof fake.credentials, now);
@@ -46,7 +46,7 @@ const ENDINGS = {
   return: ['REVERSED'],
 } as const;
 
-const controlOf = ({ rail, fake, now, pass }: Bench): ProviderControl => ({
+const controlOf = ({ rail, fake, now, pass }: MonnifyHarness): ProviderControl => ({
   newDestination: () => Promise.resolve({ accountNumber: instruct().accountNumber, bankCode: '058' }),
   noDestination: { accountNumber: UNKNOWN_ACCOUNT, bankCode: '058' },
   payIn: async (accountNumber, amount) => {

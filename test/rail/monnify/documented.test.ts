@@ -7,9 +7,8 @@ import { createBankList } from '../../../src/rail/bankList.ts';
 import { parseCallback } from '../../../src/rail/monnify/callbacks.ts';
 import { createMonnifyRail } from '../../../src/rail/monnify/rail.ts';
 import type { RailCallback, StatementLine } from '../../../src/rail/port.ts';
-import type { ContractRail } from '../../../src/rail/provider.ts';
+import type { ClosableRail } from '../../../src/rail/provider.ts';
 import { type Answers, type DocumentedCase, named, testCallbacks, testResponses, testSources } from '../documented.ts';
-import { ORGANISATION, oneOff, permanent } from './bench.ts';
 import { INSTRUCTION, SENDS, SUMMARIES, TRANSACTIONS } from './documented.ts';
 import {
   BALANCES,
@@ -26,6 +25,7 @@ import {
   WALLET,
   WALLET_PAGES,
 } from './documentedCalls.ts';
+import { ORGANISATION, oneOff, permanent } from './harness.ts';
 
 /** Soon after the times of all responses. */
 const NOW = new Date('2026-06-27T08:40:00Z');
@@ -62,21 +62,21 @@ const opened = (kind: 'one_off' | 'permanent') => ({
   accountNumber: '1003440679',
 });
 const PERIOD = { from: new Date('2026-06-27T00:00:00Z'), to: new Date('2026-06-28T00:00:00Z') };
-const statement = (cursor: string | null) => async (rail: ContractRail) => {
+const statement = (cursor: string | null) => async (rail: ClosableRail) => {
   const { lines } = await rail.statement({ organisationId: ORGANISATION, ...PERIOD, cursor });
   return lines;
 };
 
-const open = (rail: ContractRail) => rail.openVirtualAccount(oneOff(NOW, { reference: INVOICE, amount: 202_037 }));
-const reserve = (rail: ContractRail) => rail.openVirtualAccount(permanent(WALLET));
-const close = (kind: 'one_off' | 'permanent') => async (rail: ContractRail) => {
+const open = (rail: ClosableRail) => rail.openVirtualAccount(oneOff(NOW, { reference: INVOICE, amount: 202_037 }));
+const reserve = (rail: ClosableRail) => rail.openVirtualAccount(permanent(WALLET));
+const close = (kind: 'one_off' | 'permanent') => async (rail: ClosableRail) => {
   await rail.closeVirtualAccount(opened(kind));
   return 'closed';
 };
-const balance = (rail: ContractRail) => rail.balance({ organisationId: ORGANISATION });
-const credits = async (rail: ContractRail) =>
+const balance = (rail: ClosableRail) => rail.balance({ organisationId: ORGANISATION });
+const credits = async (rail: ClosableRail) =>
   (await rail.listInboundCredits({ organisationId: ORGANISATION, ...PERIOD, cursor: null })).credits;
-const find = (rail: ContractRail) =>
+const find = (rail: ClosableRail) =>
   rail.findInboundCredit({
     organisationId: ORGANISATION,
     sessionId: 'MNFY|17|20260627090811|000340',
@@ -362,12 +362,12 @@ testCallbacks({
     ['paid out', update],
     ['not paid out', update],
     ['paid back', update],
-    ['rejected', { ...notice('payment_rejected', INVOICE), said: 'UNDER_PAYMENT' }],
+    ['rejected', { ...notice('payment_rejected', INVOICE), providerMessage: 'UNDER_PAYMENT' }],
     ['settled', notice('settled', 'LB8HG1PNZT4ATJGZXQBY')],
     ['low', notice('low_balance', null)],
     ['another product', { kind: 'ignored', event: 'ACCOUNT_ACTIVITY' }],
   ],
-  passedOn: [...NAMES, 'said', 'reference', 'accountReference', 'sessionId', 'event'],
+  passedOn: [...NAMES, 'providerMessage', 'reference', 'accountReference', 'sessionId', 'event'],
   parse,
 });
 

@@ -4,23 +4,23 @@ import { expect, test } from '@jest/globals';
 import { FAKE_CREDENTIALS } from '../../../dev/monnify/fakeCredentials.ts';
 import { inSpan, startTracing } from '../../../src/telemetry/tracing.ts';
 import { startCollector } from '../../traces/collector.ts';
-import { BVN, failureOf, instruct, ORGANISATION, permanent, startBench } from './bench.ts';
+import { BVN, failureOf, instruct, ORGANISATION, permanent, startMonnify } from './harness.ts';
 
 test('spans of requests have patterns and codes only', async () => {
   const collector = await startCollector();
-  const bench = await startBench();
+  const harness = await startMonnify();
   const tracing = { url: `${collector.url}/v1/traces`, ratio: 1, serviceName: '' };
   const stopTracing = await startTracing(tracing, 'test');
   const request = permanent();
   const instruction = instruct();
   await inSpan('test', { kind: 'internal', root: true }, async () => {
-    await bench.rail.openVirtualAccount(request);
-    await bench.rail.sendTransfer(instruction);
-    bench.fake.break('GET /api/v2/disbursements/single/summary', 'code_99');
+    await harness.rail.openVirtualAccount(request);
+    await harness.rail.sendTransfer(instruction);
+    harness.fake.break('GET /api/v2/disbursements/single/summary', 'code_99');
     const { reference } = instruction;
-    await failureOf(bench.rail.transferStatus({ organisationId: ORGANISATION, reference }));
-    bench.fake.break('GET /api/v2/disbursements/single/summary', 'reset');
-    await failureOf(bench.rail.transferStatus({ organisationId: ORGANISATION, reference }));
+    await failureOf(harness.rail.transferStatus({ organisationId: ORGANISATION, reference }));
+    harness.fake.break('GET /api/v2/disbursements/single/summary', 'reset');
+    await failureOf(harness.rail.transferStatus({ organisationId: ORGANISATION, reference }));
   });
   await stopTracing();
 
@@ -49,5 +49,5 @@ test('spans of requests have patterns and codes only', async () => {
   ];
   expect(words.filter((word) => collector.text().includes(word))).toEqual([]);
   await collector.close();
-  await bench.close();
+  await harness.close();
 });

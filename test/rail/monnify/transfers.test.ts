@@ -4,24 +4,24 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DESTINATIONS, UNKNOWN_ACCOUNT } from '../../../dev/monnify/destinations.ts';
 import { FAULTS, REFUSALS } from '../../../dev/monnify/faults.ts';
 import { registry } from '../../../src/telemetry/metrics.ts';
-import { type Bench, failureOf, instruct, ORGANISATION, onceAsked, startBench } from './bench.ts';
+import { failureOf, instruct, type MonnifyHarness, ORGANISATION, onceAsked, startMonnify } from './harness.ts';
 
 const SEND = 'POST /api/v2/disbursements/single';
 const SUMMARY = 'GET /api/v2/disbursements/single/summary';
 
-let bench: Bench;
+let harness: MonnifyHarness;
 
 beforeEach(async () => {
-  bench = await startBench();
+  harness = await startMonnify();
 });
 
 afterEach(async () => {
-  await bench.close();
+  await harness.close();
 });
 
 const statusOf = (reference: string, since?: Date) =>
-  bench.rail.transferStatus({ organisationId: ORGANISATION, reference, since });
-const sends = (): number => bench.fake.requests.filter((route) => route === SEND).length;
+  harness.rail.transferStatus({ organisationId: ORGANISATION, reference, since });
+const sends = (): number => harness.fake.requests.filter((route) => route === SEND).length;
 
 test('a transfer is accepted, in progress and paid, with its amount, charge and name', async () => {
   const instruction = instruct({ narration: 'Café – “rent” for #12' });
@@ -34,16 +34,16 @@ test('a transfer is accepted, in progress and paid, with its amount, charge and 
     sessionId: null,
     reason: null,
   };
-  expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ ...about, status: 'processing' });
-  await bench.fake.advance(instruction.reference);
+  expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ ...about, status: 'processing' });
+  await harness.fake.advance(instruction.reference);
   expect(await statusOf(instruction.reference)).toMatchObject({ ...about, status: 'processing' });
-  await bench.fake.advance(instruction.reference);
+  await harness.fake.advance(instruction.reference);
   expect(await statusOf(instruction.reference)).toMatchObject({
     ...about,
     status: 'completed',
     railReference: expect.stringMatching(/^MFDS/),
   });
-  expect(bench.fake.transfer(instruction.reference)).toMatchObject({
+  expect(harness.fake.transfer(instruction.reference)).toMatchObject({
     timesPaid: 1,
     narration: 'Cafe rent for 12',
     accountName: `ADA ${instruction.accountNumber.slice(-4)} OBI`,
@@ -51,31 +51,31 @@ test('a transfer is accepted, in progress and paid, with its amount, charge and 
 });
 
 test.each([1, 99, 100, 101, 2_001, 999_999_999_999])('%d kobo arrive exactly', async (amount) => {
-  await bench.close();
-  bench = await startBench({ balance: BigInt(Number.MAX_SAFE_INTEGER) });
+  await harness.close();
+  harness = await startMonnify({ balance: BigInt(Number.MAX_SAFE_INTEGER) });
   const instruction = instruct({ amount });
-  expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ amount });
-  expect(bench.fake.transfer(instruction.reference).amount).toBe(BigInt(amount));
+  expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ amount });
+  expect(harness.fake.transfer(instruction.reference).amount).toBe(BigInt(amount));
 });
 
 test('a failure is believed by the age of the transfer, which is not older than its reference', async () => {
   const instruction = instruct({ accountNumber: '8000000001' });
-  await bench.rail.sendTransfer(instruction);
+  await harness.rail.sendTransfer(instruction);
   const { reference } = instruction;
-  await bench.fake.end(reference, 'FAILED', 'Dormant beneficiary account');
-  bench.pass(60_000);
+  await harness.fake.end(reference, 'FAILED', 'Dormant beneficiary account');
+  harness.pass(60_000);
   // As if Monnify's times were of another zone than that of its documentation: the transfer is an hour old for it.
-  bench.fake.transfer(reference).createdAt = new Date(bench.now().getTime() - 3_600_000);
-  const since = new Date(bench.now().getTime() - 59_999);
+  harness.fake.transfer(reference).createdAt = new Date(harness.now().getTime() - 3_600_000);
+  const since = new Date(harness.now().getTime() - 59_999);
   expect(await statusOf(reference, since)).toMatchObject({ status: 'processing' });
-  bench.pass(1);
+  harness.pass(1);
   expect(await statusOf(reference, since)).toMatchObject({ status: 'failed' });
 });
 
 test('a transfer without a narration has the default one', async () => {
   const instruction = instruct({ narration: '“”' });
-  await bench.rail.sendTransfer(instruction);
-  expect(bench.fake.transfer(instruction.reference).narration).toBe('Transfer');
+  await harness.rail.sendTransfer(instruction);
+  expect(harness.fake.transfer(instruction.reference).narration).toBe('Transfer');
 });
 
 describe('a send whose response goes wrong', () => {
@@ -86,10 +86,10 @@ describe('a send whose response goes wrong', () => {
 
   test.each(cases)('%s, where it %s', async (fault, _, acts) => {
     const instruction = instruct();
-    bench.fake.break(SEND, fault, { acts });
+    harness.fake.break(SEND, fault, { acts });
     const isSlow = fault === 'hang' || fault === 'trickle';
     const error = await failureOf(
-      bench.rail.sendTransfer(instruction, isSlow ? onceAsked(bench.fake, SEND) : undefined),
+      harness.rail.sendTransfer(instruction, isSlow ? onceAsked(harness.fake, SEND) : undefined),
     );
     expect(error.knowsReference ?? false).toBe(false);
     const expected = REFUSALS.has(fault) ? 'RailNotReadyError' : 'RailUnavailableError';
@@ -97,23 +97,23 @@ describe('a send whose response goes wrong', () => {
 
     const known = await statusOf(instruction.reference);
     expect(known?.status ?? null).toBe(acts ? 'processing' : null);
-    const again = await bench.rail.sendTransfer(instruction);
+    const again = await harness.rail.sendTransfer(instruction);
     expect(again).toMatchObject({ status: 'processing', reference: instruction.reference });
-    await bench.fake.end(instruction.reference, 'SUCCESS');
-    expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ status: 'completed' });
-    expect(bench.fake.transfer(instruction.reference)).toMatchObject({ timesPaid: 1 });
+    await harness.fake.end(instruction.reference, 'SUCCESS');
+    expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'completed' });
+    expect(harness.fake.transfer(instruction.reference)).toMatchObject({ timesPaid: 1 });
   });
 
   test('a token that was refused is renewed, and the send is repeated once', async () => {
-    await bench.rail.sendTransfer(instruct());
-    bench.fake.expireTokens();
-    expect(await bench.rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
-    expect(bench.fake.logins).toBe(2);
+    await harness.rail.sendTransfer(instruct());
+    harness.fake.expireTokens();
+    expect(await harness.rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
+    expect(harness.fake.logins).toBe(2);
   });
 
   test('a token that is refused twice is a matter of the credentials', async () => {
-    bench.fake.break(SEND, 'expired_token', { times: 2 });
-    expect(await failureOf(bench.rail.sendTransfer(instruct()))).toMatchObject({
+    harness.fake.break(SEND, 'expired_token', { times: 2 });
+    expect(await failureOf(harness.rail.sendTransfer(instruct()))).toMatchObject({
       name: 'RailNotReadyError',
       why: 'unauthorised',
     });
@@ -122,52 +122,52 @@ describe('a send whose response goes wrong', () => {
 });
 
 test('200 transfers after a token has expired log in once, and each of them is sent once', async () => {
-  await bench.rail.balance({ organisationId: ORGANISATION });
-  bench.pass(3_600_000);
+  await harness.rail.balance({ organisationId: ORGANISATION });
+  harness.pass(3_600_000);
   const instructions = Array.from({ length: 200 }, (_, index) => instruct({ amount: 100_000 + index }));
-  await Promise.all(instructions.map((instruction) => bench.rail.sendTransfer(instruction)));
-  expect(bench.fake.logins).toBe(2);
+  await Promise.all(instructions.map((instruction) => harness.rail.sendTransfer(instruction)));
+  expect(harness.fake.logins).toBe(2);
   expect(sends()).toBe(200);
 });
 
 describe('D05, the reference is known', () => {
   test('the status is the truth, and no second reference is sent', async () => {
     const instruction = instruct();
-    await bench.rail.sendTransfer(instruction);
-    await bench.fake.end(instruction.reference, 'SUCCESS');
-    expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ status: 'completed' });
-    expect(bench.fake.transfer(instruction.reference)).toMatchObject({ timesSent: 2, timesPaid: 1 });
-    expect(bench.fake.book.transfers.size).toBe(1);
+    await harness.rail.sendTransfer(instruction);
+    await harness.fake.end(instruction.reference, 'SUCCESS');
+    expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'completed' });
+    expect(harness.fake.transfer(instruction.reference)).toMatchObject({ timesSent: 2, timesPaid: 1 });
+    expect(harness.fake.book.transfers.size).toBe(1);
   });
 
   test('a status that does not show it yet is unknown, not refused', async () => {
-    bench.fake.hiddenFor = 1;
+    harness.fake.hiddenFor = 1;
     const instruction = instruct();
-    await bench.rail.sendTransfer(instruction);
-    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({
+    await harness.rail.sendTransfer(instruction);
+    expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
       name: 'RailUnavailableError',
       knowsReference: true,
     });
-    expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
+    expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
   });
 
   test('a transfer of another amount under the reference is neither paid nor failed', async () => {
     const instruction = instruct();
-    await bench.rail.sendTransfer(instruction);
-    await bench.fake.end(instruction.reference, 'SUCCESS');
+    await harness.rail.sendTransfer(instruction);
+    await harness.fake.end(instruction.reference, 'SUCCESS');
     for (const other of [{ amount: 1 }, { accountNumber: '0000000001' }, { bankCode: '044' }]) {
-      expect(await failureOf(bench.rail.sendTransfer({ ...instruction, ...other }))).toMatchObject({
+      expect(await failureOf(harness.rail.sendTransfer({ ...instruction, ...other }))).toMatchObject({
         name: 'RailUnavailableError',
         knowsReference: true,
-        said: 'the response has another amount, account or bank than the instruction',
+        providerMessage: 'the response has another amount, account or bank than the instruction',
       });
     }
     // A bank may be told by its code of NIP.
-    bench.fake.transfer(instruction.reference).bankCode = '000013';
-    await bench.rail.banks();
-    expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ status: 'completed', bankCode: '058' });
-    bench.fake.transfer(instruction.reference).bankCode = '000014';
-    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({ name: 'RailUnavailableError' });
+    harness.fake.transfer(instruction.reference).bankCode = '000013';
+    await harness.rail.banks();
+    expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'completed', bankCode: '058' });
+    harness.fake.transfer(instruction.reference).bankCode = '000014';
+    expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({ name: 'RailUnavailableError' });
   });
 });
 
@@ -175,64 +175,67 @@ describe('D07, an equal transfer less than two minutes ago', () => {
   test('the same reference is sent again later, and is paid once', async () => {
     const first = instruct();
     const second = instruct({ accountNumber: first.accountNumber });
-    await bench.rail.sendTransfer(first);
-    expect(await failureOf(bench.rail.sendTransfer(second))).toMatchObject({
+    await harness.rail.sendTransfer(first);
+    expect(await failureOf(harness.rail.sendTransfer(second))).toMatchObject({
       name: 'RailNotReadyError',
       why: 'duplicate_guard',
       retryAfterMs: 120_000,
     });
-    expect(bench.fake.book.transfers.has(second.reference)).toBe(false);
-    bench.pass(120_000);
-    expect(await bench.rail.sendTransfer(second)).toMatchObject({ reference: second.reference, status: 'processing' });
-    expect([...bench.fake.book.transfers.keys()]).toEqual([first.reference, second.reference]);
+    expect(harness.fake.book.transfers.has(second.reference)).toBe(false);
+    harness.pass(120_000);
+    expect(await harness.rail.sendTransfer(second)).toMatchObject({
+      reference: second.reference,
+      status: 'processing',
+    });
+    expect([...harness.fake.book.transfers.keys()]).toEqual([first.reference, second.reference]);
   });
 
   test('of our own transfer, the status decides, and while it is not found the same reference is sent again', async () => {
-    bench.fake.guardFirst = true;
-    bench.fake.hiddenFor = 1;
+    harness.fake.guardFirst = true;
+    harness.fake.hiddenFor = 1;
     const instruction = instruct();
-    await bench.rail.sendTransfer(instruction);
-    expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({ why: 'duplicate_guard' });
-    expect(await bench.rail.sendTransfer(instruction)).toMatchObject({
+    await harness.rail.sendTransfer(instruction);
+    expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({ why: 'duplicate_guard' });
+    expect(await harness.rail.sendTransfer(instruction)).toMatchObject({
       status: 'processing',
       reference: instruction.reference,
     });
-    expect(bench.fake.guarded).toBe(2);
-    expect(bench.fake.transfer(instruction.reference)).toMatchObject({ timesSent: 1 });
+    expect(harness.fake.guarded).toBe(2);
+    expect(harness.fake.transfer(instruction.reference)).toMatchObject({ timesSent: 1 });
   });
 });
 
 test('a wallet that is too low is not ready, and the same reference is paid once it is funded', async () => {
-  await bench.close();
-  bench = await startBench({ balance: 250_037n });
+  await harness.close();
+  harness = await startMonnify({ balance: 250_037n });
   const instruction = instruct();
-  expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({
+  expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
     name: 'RailNotReadyError',
     why: 'underfunded',
-    said: expect.stringMatching(/balance/i),
+    providerMessage: expect.stringMatching(/balance/i),
   });
   expect(await statusOf(instruction.reference)).toBeNull();
-  bench.fake.book.balance += 1_000n;
-  expect(await bench.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
-  expect(await bench.rail.balance({ organisationId: ORGANISATION })).toEqual({ available: 0, ledger: 251_037 });
+  harness.fake.book.balance += 1_000n;
+  expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
+  expect(await harness.rail.balance({ organisationId: ORGANISATION })).toEqual({ available: 0, ledger: 251_037 });
 });
 
 test('an address that is not listed is not ready, and nothing fails', async () => {
-  bench.fake.listed = false;
-  expect(await failureOf(bench.rail.sendTransfer(instruct()))).toMatchObject({
+  harness.fake.listed = false;
+  expect(await failureOf(harness.rail.sendTransfer(instruct()))).toMatchObject({
     name: 'RailNotReadyError',
     why: 'unauthorised',
   });
 });
 
 test('a wrong secret key is a matter of the credentials', async () => {
-  bench.fake.break('POST /api/v1/auth/login', 'expired_token', { times: 10 });
-  expect(await failureOf(bench.rail.sendTransfer(instruct()))).toMatchObject({ why: 'unauthorised' });
+  harness.fake.break('POST /api/v1/auth/login', 'expired_token', { times: 10 });
+  expect(await failureOf(harness.rail.sendTransfer(instruct()))).toMatchObject({ why: 'unauthorised' });
 });
 
 test('an account that does not exist is not sent to', async () => {
   const instruction = instruct({ accountNumber: UNKNOWN_ACCOUNT });
-  expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({
+  expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
     name: 'RailUnavailableError',
     ofOneAccount: true,
   });
@@ -241,7 +244,7 @@ test('an account that does not exist is not sent to', async () => {
 
 test('an account that the send itself refuses is refused, unless the status has the transfer', async () => {
   const instruction = instruct({ accountNumber: UNKNOWN_ACCOUNT, accountName: 'ADA OBI' });
-  expect(await failureOf(bench.rail.sendTransfer(instruction))).toMatchObject({
+  expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
     name: 'RailRefusedError',
     message: 'Invalid account details supplied',
   });
@@ -260,16 +263,16 @@ describe('the status words', () => {
   ])('of a transfer to %s', async (accountNumber, expected) => {
     expect(Object.keys(DESTINATIONS)).toContain(accountNumber);
     const instruction = instruct({ accountNumber });
-    const seen = [(await bench.rail.sendTransfer(instruction)).status];
+    const seen = [(await harness.rail.sendTransfer(instruction)).status];
     for (const _ of expected.slice(1)) {
-      await bench.fake.advance(instruction.reference);
+      await harness.fake.advance(instruction.reference);
       const report = await statusOf(instruction.reference);
       seen.push(report?.status ?? 'processing');
       // A failure is believed when the transfer is a minute old.
-      if (bench.fake.transfer(instruction.reference).steps[0]?.status === 'FAILED') bench.pass(60_000);
+      if (harness.fake.transfer(instruction.reference).steps[0]?.status === 'FAILED') harness.pass(60_000);
     }
     expect(seen).toEqual(expected);
-    expect(bench.fake.transfer(instruction.reference).timesPaid).toBeLessThanOrEqual(1);
+    expect(harness.fake.transfer(instruction.reference).timesPaid).toBeLessThanOrEqual(1);
   });
 
   test('a one-time password that is switched on is counted', async () => {
@@ -278,22 +281,22 @@ describe('the status words', () => {
         ({ labels }) => labels.kind === 'otp',
       )?.value ?? 0;
     const before = await count();
-    bench.fake.otp = true;
-    expect(await bench.rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
+    harness.fake.otp = true;
+    expect(await harness.rail.sendTransfer(instruct())).toMatchObject({ status: 'processing' });
     expect(await count()).toBe(before + 1);
   });
 });
 
 describe('the status of a reference that Monnify does not know', () => {
-  const since = (): Date => new Date(bench.now().getTime() - 15 * 60_000);
+  const since = (): Date => new Date(harness.now().getTime() - 15 * 60_000);
 
   test('is null, and after 15 minutes only if the wallet did not pay it', async () => {
     const instruction = instruct();
-    await bench.rail.sendTransfer(instruction);
-    await bench.fake.end(instruction.reference, 'SUCCESS');
-    const transfer = bench.fake.transfer(instruction.reference);
+    await harness.rail.sendTransfer(instruction);
+    await harness.fake.end(instruction.reference, 'SUCCESS');
+    const transfer = harness.fake.transfer(instruction.reference);
     transfer.hiddenFor = 2;
-    expect(await statusOf(instruction.reference, bench.now())).toBeNull();
+    expect(await statusOf(instruction.reference, harness.now())).toBeNull();
     expect(await failureOf(statusOf(instruction.reference, since()))).toMatchObject({
       name: 'RailUnavailableError',
       knowsReference: true,
@@ -305,10 +308,10 @@ describe('the status of a reference that Monnify does not know', () => {
   /** A transfer that was paid and is not found by its reference; `rows` more were booked after it. */
   async function paidAndHidden(rows: number) {
     const { reference } = instruct();
-    await bench.rail.sendTransfer(instruct({ reference }));
-    await bench.fake.end(reference, 'SUCCESS');
-    bench.fake.transfer(reference).hiddenFor = Number.POSITIVE_INFINITY;
-    for (let row = 0; row < rows; row += 1) bench.fake.fund(1n);
+    await harness.rail.sendTransfer(instruct({ reference }));
+    await harness.fake.end(reference, 'SUCCESS');
+    harness.fake.transfer(reference).hiddenFor = Number.POSITIVE_INFINITY;
+    for (let row = 0; row < rows; row += 1) harness.fake.fund(1n);
     return reference;
   }
 
@@ -326,7 +329,7 @@ describe('the status of a reference that Monnify does not know', () => {
       expect(await failureOf(statusOf(one, since()))).toMatchObject({
         name: 'RailUnavailableError',
         knowsReference: false,
-        said: 'the wallet statement is too long to be searched for the reference',
+        providerMessage: 'the wallet statement is too long to be searched for the reference',
       });
     }
   });
@@ -336,53 +339,53 @@ describe('the status of a reference that Monnify does not know', () => {
     ['in UTC, where a time without a zone is taken for Lagos', 3_600_000],
   ])('is unknown where the wallet paid it by a clock that is %s', async (_, ms) => {
     const reference = await paidAndHidden(0);
-    for (const row of bench.fake.book.wallet) row.at = new Date(since().getTime() - ms);
+    for (const row of harness.fake.book.wallet) row.at = new Date(since().getTime() - ms);
     expect(await failureOf(statusOf(reference, since()))).toMatchObject({ knowsReference: true });
   });
 
   test('is unknown when the answer is about another transfer', async () => {
     const instruction = instruct();
-    await bench.rail.sendTransfer(instruction);
-    bench.fake.book.transfers.set('other', bench.fake.transfer(instruction.reference));
+    await harness.rail.sendTransfer(instruction);
+    harness.fake.book.transfers.set('other', harness.fake.transfer(instruction.reference));
     expect(await failureOf(statusOf('other'))).toMatchObject({ name: 'RailUnavailableError' });
   });
 
   test.each(FAULTS.filter((fault) => fault !== 'expired_token'))('is not concluded from %s', async (fault) => {
-    bench.fake.break(SUMMARY, fault);
-    const limit = fault === 'hang' || fault === 'trickle' ? onceAsked(bench.fake, SUMMARY) : undefined;
+    harness.fake.break(SUMMARY, fault);
+    const limit = fault === 'hang' || fault === 'trickle' ? onceAsked(harness.fake, SUMMARY) : undefined;
     const error = await failureOf(
-      bench.rail.transferStatus({ organisationId: ORGANISATION, reference: 'svc_x' }, limit),
+      harness.rail.transferStatus({ organisationId: ORGANISATION, reference: 'svc_x' }, limit),
     );
     expect(error.name).toMatch(/^(RailUnavailableError|RailNotReadyError|TimeoutError)$/);
   });
 });
 
-test('name enquiry tells no account from no response', async () => {
+test('name enquiry reports no account from no response', async () => {
   const at = (accountNumber: string, bankCode = '058') =>
-    bench.rail.resolveAccount({ organisationId: ORGANISATION, accountNumber, bankCode });
+    harness.rail.resolveAccount({ organisationId: ORGANISATION, accountNumber, bankCode });
   expect(await at('0123456789')).toEqual({ accountName: 'ADA 6789 OBI' });
   expect(await at(UNKNOWN_ACCOUNT)).toBeNull();
   expect(await at('0123456789', '999')).toBeNull();
-  bench.fake.break('GET /api/v1/disbursements/account/validate', 'code_99');
+  harness.fake.break('GET /api/v1/disbursements/account/validate', 'code_99');
   expect(await failureOf(at('0123456789'))).toMatchObject({
     name: 'RailUnavailableError',
     ofOneAccount: true,
-    said: 'HTTP 400, code 99: An unexpected error occurred, BVN ***, client *** Bearer ***',
+    providerMessage: 'HTTP 400, code 99: An unexpected error occurred, BVN ***, client *** Bearer ***',
   });
 });
 
 test('the list of banks is read once a day, and used for longer while it cannot be read', async () => {
-  const reads = (): number => bench.fake.requests.filter((route) => route === 'GET /api/v1/banks').length;
-  const banks = await bench.rail.banks();
+  const reads = (): number => harness.fake.requests.filter((route) => route === 'GET /api/v1/banks').length;
+  const banks = await harness.rail.banks();
   expect(banks).toContainEqual({ code: '058', name: 'GTBank', nipCode: '000013' });
-  await Promise.all([bench.rail.banks(), bench.rail.banks()]);
+  await Promise.all([harness.rail.banks(), harness.rail.banks()]);
   expect(reads()).toBe(1);
-  bench.pass(24 * 3_600_000);
-  bench.fake.break('GET /api/v1/banks', 'html_502', { times: 1 });
-  expect(await bench.rail.banks()).toBe(banks);
-  expect(await bench.rail.banks()).toBe(banks);
+  harness.pass(24 * 3_600_000);
+  harness.fake.break('GET /api/v1/banks', 'html_502', { times: 1 });
+  expect(await harness.rail.banks()).toBe(banks);
+  expect(await harness.rail.banks()).toBe(banks);
   expect(reads()).toBe(2);
-  bench.pass(60_000);
-  expect(await bench.rail.banks()).toEqual(banks);
+  harness.pass(60_000);
+  expect(await harness.rail.banks()).toEqual(banks);
   expect(reads()).toBe(3);
 });

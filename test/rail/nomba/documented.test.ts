@@ -8,7 +8,7 @@ import { parseJson } from '../../../src/rail/http.ts';
 import { parseCallback } from '../../../src/rail/nomba/callbacks.ts';
 import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
 import type { AccountRequest, RailCallback } from '../../../src/rail/port.ts';
-import type { ContractRail } from '../../../src/rail/provider.ts';
+import type { ClosableRail } from '../../../src/rail/provider.ts';
 import { type Answers, type DocumentedCase, named, testCallbacks, testResponses, testSources } from '../documented.ts';
 import {
   ACCOUNTS,
@@ -59,18 +59,18 @@ const REQUEST: AccountRequest = {
 };
 const PERIOD = { from: new Date('2026-11-22T00:00:00Z'), to: new Date('2026-11-23T00:00:00Z'), cursor: null };
 
-const open = (rail: ContractRail) => rail.openVirtualAccount(REQUEST);
-const close = async (rail: ContractRail) => {
+const open = (rail: ClosableRail) => rail.openVirtualAccount(REQUEST);
+const close = async (rail: ClosableRail) => {
   const account = { organisationId, kind: 'permanent', reference: REFERENCE, railReference: null } as const;
   await rail.closeVirtualAccount({ ...account, accountNumber: '9391076543' });
   return 'closed';
 };
-const balance = (rail: ContractRail) => rail.balance({ organisationId });
+const balance = (rail: ClosableRail) => rail.balance({ organisationId });
 const SESSION = '000132891359184717316165338085';
-const find = (rail: ContractRail) =>
+const find = (rail: ClosableRail) =>
   rail.findInboundCredit({ organisationId, sessionId: SESSION, accountReference: null });
-const credits = async (rail: ContractRail) => (await rail.listInboundCredits({ organisationId, ...PERIOD })).credits;
-const statement = async (rail: ContractRail) => (await rail.statement({ organisationId, ...PERIOD })).lines;
+const credits = async (rail: ClosableRail) => (await rail.listInboundCredits({ organisationId, ...PERIOD })).credits;
+const statement = async (rail: ClosableRail) => (await rail.statement({ organisationId, ...PERIOD })).lines;
 
 const NUMBER = {
   accountNumber: '9391076543',

@@ -13,7 +13,7 @@ import { outcomeOf, STATUSES, transferStatusOf } from '../../../src/rail/nomba/o
 import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
 import { sendData, transactionsData } from '../../../src/rail/nomba/wire.ts';
 import type { AccountRequest, TransferInstruction } from '../../../src/rail/port.ts';
-import type { ContractRail } from '../../../src/rail/provider.ts';
+import type { ClosableRail } from '../../../src/rail/provider.ts';
 import type { Documented } from '../documented.ts';
 import { mutations } from '../mutations.ts';
 import { INSTRUCTION, LISTS, SENDS, SIGNED_EXAMPLE } from './documented.ts';
@@ -24,7 +24,7 @@ const ORGANISATION = newUuid();
 
 let now: Date;
 let fake: NombaFake;
-let rail: ContractRail;
+let rail: ClosableRail;
 
 beforeEach(async () => {
   now = new Date('2026-11-22T09:30:00Z');

@@ -1,8 +1,8 @@
 // Changes of an environment's rail by operators, each with its audit log entry in the same statement.
 import type postgres from 'postgres';
-import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
-import type { FlowOutboxMessage } from '../workflows/flows.ts';
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { FlowOutboxMessage } from '../../workflows/flows.ts';
 
 export interface AuditNote {
   /** `id` null: the database owner. */

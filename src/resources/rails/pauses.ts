@@ -1,12 +1,12 @@
 // Pauses of an environment's rail by operators. Every process reads the pause before it sends. Each pause and resume
 // writes its audit log entry in the same statement, and a resume the message that starts its flow, which signals the
 // flows that wait.
-import type { Sql } from '../database/pool.ts';
-import { ALL_ORGANISATIONS, newUuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
-import { type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
-import type { RailResumeInput } from '../workflows/railResume/messages.ts';
-import { type AuditNote, audited } from './railAudit.ts';
+import type { Sql } from '../../database/pool.ts';
+import { ALL_ORGANISATIONS, newUuid } from '../../ids.ts';
+import type { Environment } from '../../money.ts';
+import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
+import type { RailResumeInput } from '../../workflows/railResume/messages.ts';
+import { type AuditNote, audited } from './audit.ts';
 
 export interface RailPause {
   environment: Environment;

@@ -1,9 +1,9 @@
 // News of the balance that a contract pays from: transfers that wait because it was too low are tried again.
-import { publicId } from '../ids.ts';
-import type { Book } from '../money.ts';
-import type { RailNotice } from '../rail/port.ts';
-import { type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
-import type { RailResumeInput } from '../workflows/railResume/messages.ts';
+import { publicId } from '../../ids.ts';
+import type { Book } from '../../money.ts';
+import type { RailNotice } from '../../rail/port.ts';
+import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
+import type { RailResumeInput } from '../../workflows/railResume/messages.ts';
 
 /** A provider may send a notice for each transaction that it has settled: flows are signalled once in this time. */
 const GATHERED_FOR_MS = 10_000;

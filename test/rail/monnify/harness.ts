@@ -1,4 +1,4 @@
-// The Monnify adapter over the stand-in, with one clock for both. A request that the adapter must never send fails the
+// The Monnify adapter over the fake, with one clock for both. A request that the adapter must never send fails the
 // test at its end.
 import { inspect } from 'node:util';
 import { expect } from '@jest/globals';
@@ -7,29 +7,29 @@ import { FAKE_CREDENTIALS } from '../../../dev/monnify/fakeCredentials.ts';
 import { newUuid, publicId } from '../../../src/ids.ts';
 import { createMonnifyRail } from '../../../src/rail/monnify/rail.ts';
 import type { AccountRequest, TransferInstruction } from '../../../src/rail/port.ts';
-import type { ContractRail } from '../../../src/rail/provider.ts';
+import type { ClosableRail } from '../../../src/rail/provider.ts';
 import { waitFor } from '../../support/waitFor.ts';
 
 export const ORGANISATION = newUuid();
 export const BVN = '22222222226';
 
-export interface Bench {
-  rail: ContractRail;
+export interface MonnifyHarness {
+  rail: ClosableRail;
   fake: MonnifyFake;
   now: () => Date;
   /** Moves the clock of both sides. */
   pass: (ms: number) => void;
   /** Another process with the same contract. */
-  openRail: () => ContractRail;
+  openRail: () => ClosableRail;
   close: () => Promise<void>;
 }
 
-export async function startBench(options: { balance?: bigint } = {}): Promise<Bench> {
+export async function startMonnify(options: { balance?: bigint } = {}): Promise<MonnifyHarness> {
   let now = Date.parse('2026-11-22T09:30:00Z');
   const clock = (): Date => new Date(now);
   const fake = await new MonnifyFake({ now: clock, ...options }).start();
-  const rails: ContractRail[] = [];
-  const openRail = (): ContractRail => {
+  const rails: ClosableRail[] = [];
+  const openRail = (): ClosableRail => {
     const rail = createMonnifyRail(fake.credentials, clock);
     rails.push(rail);
     return rail;

@@ -1,11 +1,11 @@
 // Contracts with providers: connected, rotated and disconnected by operators, each with its audit log entry in the same
 // statement.
-import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
-import type { Book, Environment } from '../money.ts';
-import type { RailCapabilities } from '../rail/capabilities.ts';
-import { CONTRACT_READ_AGAIN_AFTER_MS } from '../rail/contracts.ts';
-import { type AuditNote, audited } from './railAudit.ts';
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { Book, Environment } from '../../money.ts';
+import type { RailCapabilities } from '../../rail/capabilities.ts';
+import { CONTRACT_READ_AGAIN_AFTER_MS } from '../../rail/contracts.ts';
+import { type AuditNote, audited } from './audit.ts';
 
 export interface StoredContract {
   organisationId: Uuid;
@@ -16,7 +16,7 @@ export interface StoredContract {
   capabilities: RailCapabilities;
   connectedAt: Date;
   closingAt: Date | null;
-  /** What it could pay out when it was last asked, in kobo; null: it was not asked, or does not tell. */
+  /** What it could pay out when it was last asked, in kobo; null: it was not asked, or does not report. */
   available: number | null;
   readAt: Date | null;
   /** The last report of `rail check` with these credentials; null: there is none. */

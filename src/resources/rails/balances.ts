@@ -1,6 +1,6 @@
 // What each rail could pay out when it was last asked: for operators and alerts, not for decisions.
-import type { Sql } from '../database/pool.ts';
-import type { Book, Kobo } from '../money.ts';
+import type { Sql } from '../../database/pool.ts';
+import type { Book, Kobo } from '../../money.ts';
 
 export async function saveRailBalance(
   sql: Sql,

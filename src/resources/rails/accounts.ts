@@ -1,7 +1,7 @@
 // The ledger accounts of the money at a rail. A rail that settles later has two balances: what it has collected, and
 // what it pays out from.
-import { type AccountCode, clearingAccount, floatAccount } from '../ledger/chart.ts';
-import { providerNamed } from '../rail/providers.ts';
+import { type AccountCode, clearingAccount, floatAccount } from '../../ledger/chart.ts';
+import { providerNamed } from '../../rail/providers.ts';
 
 /** Whether transfers are paid from another balance than the one that collects. */
 const hasFloat = (rail: string): boolean => providerNamed(rail)?.capabilities.credits.settles === 'later';

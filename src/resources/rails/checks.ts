@@ -1,9 +1,9 @@
 // Reports of `rail check`, each with its audit log entry in the same statement.
-import type { Sql } from '../database/pool.ts';
-import { newUuid } from '../ids.ts';
-import type { CheckReport } from '../rail/promises/report.ts';
-import { type AuditNote, audited } from './railAudit.ts';
-import type { StoredContract } from './railContracts.ts';
+import type { Sql } from '../../database/pool.ts';
+import { newUuid } from '../../ids.ts';
+import type { CheckReport } from '../../rail/promises/report.ts';
+import { type AuditNote, audited } from './audit.ts';
+import type { StoredContract } from './contracts.ts';
 
 /** Stores the report of a contract, as it was with the credentials of this version. */
 export async function insertRailCheck(
