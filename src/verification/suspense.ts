@@ -1,6 +1,7 @@
 // Checks what is in suspense: each suspense account holds the money of the open review cases and of the partly paid
 // payment that name it. An account is read with them on one snapshot.
 import type postgres from 'postgres';
+import type { Sql } from '../database/pool.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import { type AccountCode, paymentSuspenseAccount } from '../ledger/chart.ts';
@@ -9,73 +10,64 @@ import type { Environment } from '../money.ts';
 import { addEntries, type EntrySum } from './entrySums.ts';
 import { type Check, pagedCheck, type Scope } from './verify.ts';
 
-/** A suspense account; `sum` is of its entries up to the last one that is final, unless its balance is stored. */
-interface SuspenseAccount extends EntrySum {
+interface SuspenseAccount {
   environment: Environment;
   code: AccountCode;
-  isStored: boolean;
 }
 
-/** `adding`: the account with a derived balance of which a page of entries was added up. */
-interface Cursor {
-  environment: Environment;
-  code: AccountCode;
-  adding: SuspenseAccount | null;
-}
-
-/** The suspense accounts, in the order of their books and codes: those with a derived balance one by one. */
-const accountsCheck = pagedCheck<Cursor>('suspense accounts', async (scope, after) => {
-  const { sql, lastPosting, pageSize } = scope;
-  const page = after?.adding ? [after.adding] : await readAccounts(scope, after);
-  const derived = page.findIndex(({ isStored }) => !isStored);
-  if (derived === 0 && page[0] !== undefined) {
-    const [account] = page;
-    const { isComplete, ...added } = await addEntries(scope, account, sql`id <= ${lastPosting}::text::bigint`);
-    const { environment, code } = account;
-    if (!isComplete) return { environment, code, adding: { ...account, ...added } };
-    await compare(scope, [{ ...account, ...added }]);
-    return { environment, code, adding: null };
-  }
-  const stored = page.slice(0, derived === -1 ? pageSize : derived);
-  await compare(scope, stored);
-  const last = stored.at(-1);
-  if (last === undefined || (derived === -1 && page.length < pageSize)) return null;
-  return { environment: last.environment, code: last.code, adding: null };
-});
-
-async function readAccounts(
-  { sql, organisationId, pageSize }: Scope,
-  after: Cursor | null,
-): Promise<SuspenseAccount[]> {
+/** SQL: the suspense accounts after this one, in the order of their books and codes. */
+const accountsAfter = (sql: Sql, organisationId: Uuid, after: SuspenseAccount | null): postgres.Fragment =>
   // The range is that of the index of codes, under any collation of the colon; LIKE then selects exactly these.
-  return await sql<SuspenseAccount[]>`
-    SELECT environment, code, id::text AS account_id, balance IS NOT NULL AS is_stored, '0' AS last, '0' AS sum
+  sql`
     FROM ledger.accounts
     WHERE organisation_id = ${organisationId} AND code >= 'suspense' AND code < 'suspensf' AND code LIKE 'suspense:%'
-      ${after === null ? sql`` : sql`AND (environment, code) > (${after.environment}, ${after.code})`}
-    ORDER BY environment, code LIMIT ${pageSize}`;
-}
+      ${after === null ? sql`` : sql`AND (environment, code) > (${after.environment}, ${after.code})`}`;
+
+/** The suspense accounts with a stored balance, which are those of payments. */
+const paymentsCheck = pagedCheck<SuspenseAccount>('suspense of payments', async (scope, after) => {
+  const { snapshots, organisationId, pageSize } = scope;
+  return await snapshots.read(async (snapshot) => {
+    const accounts = await snapshot<(SuspenseAccount & { balance: string })[]>`
+      SELECT environment, code, balance::text ${accountsAfter(snapshot, organisationId, after)} AND balance IS NOT NULL
+      ORDER BY environment, code LIMIT ${pageSize}`;
+    await compare(scope, snapshot, accounts);
+    return accounts.length < pageSize ? null : (accounts.at(-1) ?? null);
+  });
+});
+
+/** The others one by one: their entries up to the last one that is final are added up, then the later ones. */
+const accountsCheck = pagedCheck<SuspenseAccount & EntrySum>('suspense', async (scope, after) => {
+  const { sql, snapshots, organisationId, lastPosting } = scope;
+  const next = async (from: SuspenseAccount | null): Promise<(SuspenseAccount & EntrySum) | null> => {
+    const [row] = await sql<(SuspenseAccount & EntrySum)[]>`
+      SELECT environment, code, id::text AS account_id, '0' AS last, '0' AS sum
+      ${accountsAfter(sql, organisationId, from)} AND balance IS NULL ORDER BY environment, code LIMIT 1`;
+    return row ?? null;
+  };
+  const account = after ?? (await next(null));
+  if (account === null) return null;
+  const { isComplete, ...added } = await addEntries(scope, account, sql`id <= ${lastPosting}::text::bigint`);
+  if (!isComplete) return { ...account, ...added };
+  await snapshots.read(async (snapshot) => {
+    const later = (side: Side): postgres.Fragment => snapshot`
+      (SELECT coalesce(sum(amount), 0) FROM ledger.postings
+       WHERE organisation_id = ${organisationId} AND ${snapshot(`${side}_account_id`)} = ${added.accountId}::text::bigint
+         AND ${entryNumber(snapshot, side)} > ${lastPosting}::text::bigint)`;
+    const [row] = await snapshot<{ balance: string }[]>`
+      SELECT (${added.sum}::text::numeric + ${later('credit')} - ${later('debit')})::text AS balance`;
+    await compare(scope, snapshot, [{ ...account, balance: row?.balance ?? '0' }]);
+  });
+  return await next(account);
+});
 
 async function compare(
-  { snapshots, organisationId, lastPosting, add }: Scope,
-  accounts: readonly SuspenseAccount[],
+  { organisationId, add }: Scope,
+  snapshot: Snapshot,
+  accounts: readonly (SuspenseAccount & { balance: string })[],
 ): Promise<void> {
-  if (accounts.length === 0) return;
-  const since = (snapshot: Snapshot, side: Side): postgres.Fragment => snapshot`
-    (SELECT coalesce(sum(amount), 0) FROM ledger.postings
-     WHERE organisation_id = ${organisationId} AND ${snapshot(`${side}_account_id`)} = a.id
-       AND ${entryNumber(snapshot, side)} > ${lastPosting}::text::bigint)`;
-  const ids = accounts.map(({ accountId }) => accountId);
-  const { balances, expected } = await snapshots.read(async (snapshot) => ({
-    balances: await snapshot<{ balance: string }[]>`
-      SELECT coalesce(x.balance, a.sum + ${since(snapshot, 'credit')} - ${since(snapshot, 'debit')})::text AS balance
-      FROM unnest(${ids}::text[]::bigint[], ${accounts.map(({ sum }) => sum)}::text[]::numeric[])
-        WITH ORDINALITY AS a (id, sum, position)
-      LEFT JOIN ledger.accounts x ON x.organisation_id = ${organisationId} AND x.id = a.id ORDER BY a.position`,
-    expected: await readExpected(snapshot, organisationId, accounts),
-  }));
-  for (const [position, { environment, code }] of accounts.entries()) {
-    const [balance, waiting] = [balances[position]?.balance ?? '0', expected.get(`${environment} ${code}`) ?? '0'];
+  const expected = await readExpected(snapshot, organisationId, accounts);
+  for (const { environment, code, balance } of accounts) {
+    const waiting = expected.get(`${environment} ${code}`) ?? '0';
     if (balance !== waiting) add('SUSPENSE_MISMATCH', { environment, code }, waiting, balance);
   }
 }
@@ -124,4 +116,4 @@ const casesCheck = pagedCheck<Uuid>('review cases', async ({ sql, organisationId
   return rows.length < pageSize ? null : (rows.at(-1)?.id ?? null);
 });
 
-export const suspenseChecks: readonly Check[] = [accountsCheck, casesCheck];
+export const suspenseChecks: readonly Check[] = [paymentsCheck, accountsCheck, casesCheck];
