@@ -6,7 +6,7 @@ import { createSockets, IDLE_SECONDS, needsTypes, STATEMENT_MAX_MS, type TypeOpt
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 
-/** The role of every running process: it may call `ledger.post` but not write postings itself (migration 0001). */
+/** The role of every running process: it may call `ledger.post` but not write postings itself. */
 const APPLICATION_ROLE = 'manilla_app';
 
 /** Throws on a bigint outside of the safe integer range: a wrong balance is worse than an error. */

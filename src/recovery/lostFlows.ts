@@ -94,7 +94,7 @@ async function lostAmong(sql: Sql, flows: readonly WorkflowExecutionInfo[]): Pro
   return lost.flat();
 }
 
-/** Null: a flow of an earlier version, or one that was started by hand. */
+/** Null: a flow that was started by hand. */
 function parse({ type, workflowId, startTime, status, typedSearchAttributes }: WorkflowExecutionInfo): LostFlow | null {
   const kind = KINDS.find((one) => one === type);
   const organisationId = parseId('organisation', typedSearchAttributes.get(ORGANISATION_ID) ?? '');

@@ -61,7 +61,7 @@ export interface EventFilters extends ListFilters {
 /** The event of a transfer is written with it, by the same clock that its id has its time of. */
 const TRANSFER_EVENT_WITHIN_MS = 60_000;
 
-/** SQL: the events of a resource. The index by resource has none of transfers (migration 0038). */
+/** SQL: the events of a resource. The index by resource has none of transfers. */
 function ofResource(sql: Sql, resource: string) {
   if (parseId('transfer', resource) === null) return sql`AND resource = ${resource} AND type <> 'transfer.completed'`;
   const at = timeOfId(resource)?.getTime() ?? 0;

@@ -1,4 +1,4 @@
-// Seals of the ledger (migration 0013): a chain of digests over the postings of each book. This makes them, and finds
+// Seals of the ledger: a chain of digests over the postings of each book. This makes them, and finds
 // history that no longer has the digests of its seals.
 import type { Sql } from '../database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../ids.ts';

@@ -24,15 +24,15 @@ CREATE TABLE ledger.closing_balances (
   account_id      bigint NOT NULL,
   day             date NOT NULL,
   balance         bigint NOT NULL,
-  last_posting_id bigint NOT NULL,
-  read_posting_id bigint NOT NULL,
+  last_number     bigint NOT NULL,
+  read_number     bigint NOT NULL,
   PRIMARY KEY (organisation_id, account_id, day)
 );
 COMMENT ON TABLE ledger.closing_balances IS
   'The balance of an account at the end of a day, for the days on which it changed.';
-COMMENT ON COLUMN ledger.closing_balances.last_posting_id IS
+COMMENT ON COLUMN ledger.closing_balances.last_number IS
   'Every entry of the account that is dated after the day has a greater number.';
-COMMENT ON COLUMN ledger.closing_balances.read_posting_id IS
+COMMENT ON COLUMN ledger.closing_balances.read_number IS
   'The number of the last entry that was read: no entry that is dated up to the end of the day has a greater one.';
 
 CREATE TABLE ledger.closed_periods (

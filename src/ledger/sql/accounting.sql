@@ -1,4 +1,4 @@
--- version 6
+-- version 1
 -- Accounting days, closing balances and periods. A day is closed in three steps, each a statement of its own:
 -- begin_day_close, settle_day, fill_closing_balances (src/ledger/closing.ts). All can be repeated at any point.
 
@@ -81,8 +81,8 @@ BEGIN
     SELECT id FROM ledger.accounts
     WHERE organisation_id = organisation AND environment = env AND id > after_account ORDER BY id LIMIT accounts_max
   ), known AS (
-    SELECT page.id, coalesce(c.balance, 0) AS balance, c.day = closing AS is_begun, c.last_posting_id, c.read_posting_id,
-           coalesce(CASE WHEN c.day = closing THEN c.read_posting_id ELSE c.last_posting_id END, 0) AS read_after
+    SELECT page.id, coalesce(c.balance, 0) AS balance, c.day = closing AS is_begun, c.last_number, c.read_number,
+           coalesce(CASE WHEN c.day = closing THEN c.read_number ELSE c.last_number END, 0) AS read_after
     FROM page
     LEFT JOIN LATERAL (
       SELECT * FROM ledger.closing_balances WHERE organisation_id = organisation AND account_id = page.id AND day <= closing
@@ -106,14 +106,14 @@ BEGIN
       ) p
     ) e
   ), written AS (
-    INSERT INTO ledger.closing_balances (organisation_id, environment, account_id, day, balance, last_posting_id, read_posting_id)
+    INSERT INTO ledger.closing_balances (organisation_id, environment, account_id, day, balance, last_number, read_number)
     SELECT organisation, env, id, closing, balance + coalesce(change, 0),
-           CASE WHEN is_begun AND last_posting_id < read_posting_id THEN last_posting_id -- a later one was read before
+           CASE WHEN is_begun AND last_number < read_number THEN last_number -- a later one was read before
                 ELSE least(last_of_day, first_later - 1, last_read) END,
            last_read
     FROM entries WHERE is_read AND (is_begun OR is_full OR change IS NOT NULL)
     ON CONFLICT (organisation_id, account_id, day) DO UPDATE
-    SET balance = excluded.balance, last_posting_id = excluded.last_posting_id, read_posting_id = excluded.read_posting_id
+    SET balance = excluded.balance, last_number = excluded.last_number, read_number = excluded.read_number
   )
   SELECT count(*), max(id), bool_or(is_full) INTO page_size, last_account, unfinished FROM entries;
 
@@ -142,14 +142,14 @@ BEGIN
   SELECT a.id, a.code::text, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint
   FROM ledger.accounts a
   LEFT JOIN LATERAL (
-    SELECT balance, last_posting_id FROM ledger.closing_balances
+    SELECT balance, last_number FROM ledger.closing_balances
     WHERE organisation_id = organisation AND account_id = a.id AND day <= closed.day ORDER BY day DESC LIMIT 1
   ) c ON true
   LEFT JOIN LATERAL (
     SELECT sum(change) AS change FROM (
       -- As ledger.last_number_before.
       SELECT coalesce((
-        SELECT b.read_posting_id FROM ledger.closing_balances b
+        SELECT b.read_number FROM ledger.closing_balances b
         JOIN ledger.closed_days d ON d.organisation_id = organisation AND d.environment = b.environment AND d.day = b.day
         WHERE b.organisation_id = organisation AND b.account_id = a.id
           AND b.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
@@ -159,12 +159,12 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT -amount AS change FROM ledger.postings
       WHERE organisation_id = organisation AND debit_account_id = a.id
-        AND coalesce(debit_number, id) > coalesce(c.last_posting_id, 0) AND coalesce(debit_number, id) <= l.last
+        AND coalesce(debit_number, id) > coalesce(c.last_number, 0) AND coalesce(debit_number, id) <= l.last
         AND created_at >= closed.ends_at AND created_at < moment
       UNION ALL
       SELECT amount FROM ledger.postings
       WHERE organisation_id = organisation AND credit_account_id = a.id
-        AND coalesce(credit_number, id) > coalesce(c.last_posting_id, 0) AND coalesce(credit_number, id) <= l.last
+        AND coalesce(credit_number, id) > coalesce(c.last_number, 0) AND coalesce(credit_number, id) <= l.last
         AND created_at >= closed.ends_at AND created_at < moment
     ) p
   ) e ON closed.ends_at < moment
@@ -179,7 +179,7 @@ CREATE OR REPLACE FUNCTION ledger.last_number_before(organisation uuid, account 
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 BEGIN
   RETURN coalesce((
-    SELECT c.read_posting_id FROM ledger.closing_balances c
+    SELECT c.read_number FROM ledger.closing_balances c
     JOIN ledger.closed_days d ON d.organisation_id = c.organisation_id AND d.environment = c.environment AND d.day = c.day
     WHERE c.organisation_id = organisation AND c.account_id = account
       AND c.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
@@ -197,7 +197,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 BEGIN
   SELECT b.account_id, b.balance INTO account_id, opening FROM ledger.balances_before(organisation, env, starts, code) b;
   IF account_id IS NULL THEN RETURN; END IF;
-  SELECT c.last_posting_id INTO after FROM ledger.closing_balances c
+  SELECT c.last_number INTO after FROM ledger.closing_balances c
   JOIN ledger.closed_days d ON d.organisation_id = organisation AND d.environment = c.environment AND d.day = c.day
   WHERE c.organisation_id = organisation AND c.account_id = account_range.account_id
     AND d.completed_at IS NOT NULL AND d.ends_at <= starts

@@ -1,4 +1,4 @@
--- version 5
+-- version 1
 -- The views of the schema `accounting`. They run with the rights of their owner, so the role that reads them needs no
 -- right on a table. A version that changes the columns of a view drops it first.
 

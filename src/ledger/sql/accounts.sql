@@ -1,4 +1,4 @@
--- version 3
+-- version 1
 -- Opens the account of a wallet. An unverified one cannot move money until ledger.record_kyc verifies it.
 CREATE OR REPLACE FUNCTION ledger.open_account(organisation uuid, env text, account_code text, is_verified boolean)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$

@@ -1,4 +1,4 @@
--- version 2
+-- version 1
 -- The current versions of those of these payments that are newer than seen: arrays of equal length. One call for any
 -- number, of any organisations, and inside of it one statement for each book. Each payment is one look-up in the
 -- primary key (LATERAL with OFFSET 0 is not flattened into a join).

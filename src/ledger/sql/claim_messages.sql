@@ -1,4 +1,4 @@
--- version 3
+-- version 1
 -- Leases due messages of the outbox for a relay: live ones, and sandbox ones in the room that those leave. In each
 -- environment the organisations take turns: those with due messages share the room equally, from the one behind `after`
 -- on, so that a burst of one does not stand in front of a message of another. The messages are returned in the order of

@@ -1,4 +1,4 @@
--- version 3
+-- version 1
 -- Deletes webhook attempts made before a time, at most rows_max per call, and returns the number of deleted rows. The
 -- application role may not delete from this log itself; this function never deletes attempts of the last 30 days.
 -- The oldest are found in all organisations, and deleted by organisation.

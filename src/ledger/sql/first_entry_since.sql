@@ -1,4 +1,4 @@
--- version 4
+-- version 1
 -- The lowest number of the entries of one side of an account from a time on; above its last one when there is none. The
 -- caller may know that the entries before `low` are before the time, and that those from `high` on are not.
 --

@@ -1,4 +1,4 @@
--- version 5
+-- version 1
 -- The id up to which all postings of an organisation are final: those with it or a lower one are committed, and no
 -- other will be. The sums of an account with a derived balance, which is never locked, are exact and repeatable up to
 -- such an id only: a statement may commit later than another one that took higher ids.

@@ -1,4 +1,4 @@
--- version 7
+-- version 1
 -- The last entry of an account with a stored balance up to a time: its number, and the balance after it.
 --
 -- The entries of such an account have the same order by number as by time, because ledger.post reads the clock while it

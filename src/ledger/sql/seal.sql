@@ -1,4 +1,4 @@
--- version 7
+-- version 1
 -- Seals. The digest of a posting covers everything that is said about it: the posting, and the
 -- transaction that it belongs to.
 

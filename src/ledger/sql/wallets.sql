@@ -1,4 +1,4 @@
--- version 2
+-- version 1
 -- Wallets and organisations: what is written of them together with accounts of the ledger. Each is one function of one
 -- organisation, its first argument.
 
