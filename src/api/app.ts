@@ -24,10 +24,10 @@ import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
 import { clientAddress } from './admission/clientAddress.ts';
 import {
-  type Attempt,
   fingerprint,
   IdempotencyKeys,
   isIdempotencyKey,
+  type KeyAttempt,
   outcomeOf,
   readIdempotencyKey,
   type StoredOutcome,
@@ -235,7 +235,7 @@ async function authenticate(
   return caller;
 }
 
-/** Takes a place for the request; call the result when it is done. Throws RATE_LIMIT_EXCEEDED. */
+/** Counts the request as one in progress; call the result when it is done. Throws RATE_LIMIT_EXCEEDED. */
 function enter(inProgress: RequestsInProgress, { book }: Caller, ctx: Context): () => void {
   const leave = inProgress.enter(book.organisationId);
   if (leave !== null) return leave;
@@ -319,7 +319,7 @@ async function handleIdempotently(
  * error to send: IDEMPOTENCY_IN_PROGRESS when another attempt has committed meanwhile, and the storage error when the
  * refusal could not be stored, because a retry might then succeed.
  */
-async function storeRefusal(keys: IdempotencyKeys, attempt: Attempt, error: unknown): Promise<unknown> {
+async function storeRefusal(keys: IdempotencyKeys, attempt: KeyAttempt, error: unknown): Promise<unknown> {
   if (!(error instanceof ApiError) || error.code === 'IDEMPOTENCY_IN_PROGRESS' || !STORED_REFUSALS.has(error.status)) {
     return error;
   }

@@ -43,19 +43,15 @@ export function requireTimeLeft(neededMs: number): void {
  * work that can be repeated from the start: the next attempt does that, possibly in another process.
  */
 export async function untilAborted<Result>(attempt: Attempt, work: () => Promise<Result>): Promise<Result> {
-  const signals = [attempt.signal, attempt.closing].filter((signal) => signal !== undefined);
-  let abort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new AttemptOverError('the attempt was cancelled, or the process is shutting down'));
-  });
+  const signal = AbortSignal.any([attempt.signal, attempt.closing].filter((one) => one !== undefined));
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
   aborted.catch(() => {}); // no unhandled rejection when it rejects after the race
-  for (const signal of signals) {
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort);
-  }
+  const abort = (): void => reject(new AttemptOverError('the attempt was cancelled, or the process is shutting down'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
   try {
     return await Promise.race([aborted, withinAttempt(attempt, work)]);
   } finally {
-    for (const signal of signals) signal.removeEventListener('abort', abort);
+    signal.removeEventListener('abort', abort);
   }
 }

@@ -85,7 +85,7 @@ export function connect(url: string, options: PoolOptions): Sql {
 /** One connection with the settings of a pool, which lasts until it is closed with `sql.end()`. */
 export function connectAlone({ options }: Sql): Sql {
   const alone = { max: 1, max_lifetime: null, idle_timeout: null };
-  // The driver accepts parsed options, which its types do not tell: its own `listen` passes them.
+  // The driver accepts parsed options, although its types do not say so: its own `listen` passes them.
   return postgres({
     ...options,
     ...alone,

@@ -15,20 +15,32 @@ const STATEMENT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1
 /** Up to the largest batch (BATCH_MAX of the journal). */
 const BATCH_SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 500];
 
+const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+  new Counter({ name, help, labelNames, registers });
+
+const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+  new Gauge({ name, help, labelNames, registers });
+
+const histogram = <Label extends string = never>(
+  name: string,
+  help: string,
+  buckets: number[],
+  labelNames: readonly Label[] = [],
+) => new Histogram({ name, help, buckets, labelNames, registers });
+
 /** A counter over a closed set of outcomes. Each series starts at 0, so that `increase()` sees the first event. */
 function outcomeCounter(name: string, help: string, outcomes: readonly string[]): Counter<'outcome'> {
-  const counter = new Counter({ name, help, labelNames: ['outcome'], registers });
-  for (const outcome of outcomes) counter.inc({ outcome }, 0);
-  return counter;
+  const outcomesCounter = counter(name, help, ['outcome']);
+  for (const outcome of outcomes) outcomesCounter.inc({ outcome }, 0);
+  return outcomesCounter;
 }
 
-const httpSeconds = new Histogram({
-  name: 'manilla_http_request_duration_seconds',
-  help: 'Time until the response of a request was ready, by environment, method, route pattern and status class.',
-  labelNames: ['environment', 'method', 'route', 'status'],
-  buckets: REQUEST_SECONDS,
-  registers,
-});
+const httpSeconds = histogram(
+  'manilla_http_request_duration_seconds',
+  'Time until the response of a request was ready, by environment, method, route pattern and status class.',
+  REQUEST_SECONDS,
+  ['environment', 'method', 'route', 'status'],
+);
 
 type HttpLabels = { environment: string; method: string; route: string; status: string };
 /** Cache of label objects by route and first digit of the status. */
@@ -53,29 +65,25 @@ export function countRequest(
   if (ofClass !== undefined) httpSeconds.observe(ofClass, seconds);
 }
 
-export const rateLimited = new Counter({
-  name: 'manilla_http_rate_limited_total',
-  help: 'Requests rejected by the rate limit of their API key.',
-  registers,
-});
+export const rateLimited = counter(
+  'manilla_http_rate_limited_total',
+  'Requests rejected by the rate limit of their API key.',
+);
 
-export const overloaded = new Counter({
-  name: 'manilla_http_overloaded_total',
-  help: 'Requests rejected because too many were in progress.',
-  registers,
-});
+export const overloaded = counter(
+  'manilla_http_overloaded_total',
+  'Requests rejected because too many were in progress.',
+);
 
-export const checkoutPagesOpen = new Gauge({
-  name: 'manilla_checkout_pages_open',
-  help: 'Payment pages that are open in browsers and get their changes from this process.',
-  registers,
-});
+export const checkoutPagesOpen = gauge(
+  'manilla_checkout_pages_open',
+  'Payment pages that are open in browsers and get their changes from this process.',
+);
 
-export const requestLogsLost = new Counter({
-  name: 'manilla_request_logs_lost_total',
-  help: 'Answered requests that are missing in the request log, because the database did not take them in time.',
-  registers,
-});
+export const requestLogsLost = counter(
+  'manilla_request_logs_lost_total',
+  'Answered requests that are missing in the request log, because the database did not take them in time.',
+);
 
 export const idempotentRequests = outcomeCounter(
   'manilla_idempotent_requests_total',
@@ -83,91 +91,80 @@ export const idempotentRequests = outcomeCounter(
   ['new', 'replayed', 'in_progress', 'reused'],
 );
 
-export const journalBatchSize = new Histogram({
-  name: 'manilla_journal_batch_movements',
-  help: 'Movements per posting statement.',
-  buckets: BATCH_SIZES,
-  registers,
-});
+export const journalBatchSize = histogram(
+  'manilla_journal_batch_movements',
+  'Movements per posting statement.',
+  BATCH_SIZES,
+);
 
-export const journalBatchSeconds = new Histogram({
-  name: 'manilla_journal_batch_duration_seconds',
-  help: 'Duration of a posting statement by outcome: ok or failed.',
-  labelNames: ['outcome'],
-  buckets: STATEMENT_SECONDS,
-  registers,
-});
+export const journalBatchSeconds = histogram(
+  'manilla_journal_batch_duration_seconds',
+  'Duration of a posting statement by outcome: ok or failed.',
+  STATEMENT_SECONDS,
+  ['outcome'],
+);
 
-export const journalMovements = new Counter({
-  name: 'manilla_journal_movements_total',
-  help: 'Movements by outcome (posted, duplicate, duplicate_differs, refused, conflict, failed); code is the reason of a refusal.',
-  labelNames: ['outcome', 'code'],
-  registers,
-});
+export const journalMovements = counter(
+  'manilla_journal_movements_total',
+  'Movements by outcome (posted, duplicate, duplicate_differs, refused, conflict, failed); code is the reason of a refusal.',
+  ['outcome', 'code'],
+);
 for (const outcome of ['posted', 'duplicate', 'duplicate_differs', 'conflict', 'failed'])
   journalMovements.inc({ outcome, code: 'none' }, 0);
 
-export const outboxMessages = new Counter({
-  name: 'manilla_outbox_messages_total',
-  help: 'Outbox messages by topic and outcome: handled, or failed and scheduled for a retry.',
-  labelNames: ['topic', 'outcome'],
-  registers,
-});
+export const outboxMessages = counter(
+  'manilla_outbox_messages_total',
+  'Outbox messages by topic and outcome: handled, or failed and scheduled for a retry.',
+  ['topic', 'outcome'],
+);
 for (const topic of ['flow', 'event']) {
   for (const outcome of ['handled', 'failed']) outboxMessages.inc({ topic, outcome }, 0);
 }
 
-export const railSeconds = new Histogram({
-  name: 'manilla_rail_call_duration_seconds',
-  help: 'Duration of rail calls by operation and outcome: ok, refused, not_ready, unavailable, timed_out, error (a fault on our side).',
-  labelNames: ['rail', 'operation', 'outcome'],
-  buckets: REQUEST_SECONDS,
-  registers,
-});
+export const railSeconds = histogram(
+  'manilla_rail_call_duration_seconds',
+  'Duration of rail calls by operation and outcome: ok, refused, not_ready, unavailable, timed_out, error (a fault on our side).',
+  REQUEST_SECONDS,
+  ['rail', 'operation', 'outcome'],
+);
 
-export const railCallsNotMade = new Counter({
-  name: 'manilla_rail_calls_not_made_total',
-  help: 'Calls that were not made: concurrency (too many in progress in the process), or breaker (the rail did not respond to the last calls).',
-  labelNames: ['rail', 'reason'],
-  registers,
-});
+export const railCallsNotMade = counter(
+  'manilla_rail_calls_not_made_total',
+  'Calls that were not made: concurrency (too many in progress in the process), or breaker (the rail did not respond to the last calls).',
+  ['rail', 'reason'],
+);
 
-export const railBreakerOpen = new Gauge({
-  name: 'manilla_rail_breaker_open',
-  help: '1 while this process does not call an operation of the rail, except to probe it, because it did not respond.',
-  labelNames: ['rail', 'operation'],
-  registers,
-});
+export const railBreakerOpen = gauge(
+  'manilla_rail_breaker_open',
+  '1 while this process does not call an operation of the rail, except to probe it, because it did not respond.',
+  ['rail', 'operation'],
+);
 
-export const railCallbacks = new Counter({
-  name: 'manilla_rail_callbacks_total',
-  help: 'Rail callbacks by outcome: accepted, or invalid (signature missing or wrong, too old, malformed).',
-  labelNames: ['rail', 'outcome'],
-  registers,
-});
+export const railCallbacks = counter(
+  'manilla_rail_callbacks_total',
+  'Rail callbacks by outcome: accepted, or invalid (signature missing or wrong, too old, malformed).',
+  ['rail', 'outcome'],
+);
 
-export const railNotices = new Counter({
-  name: 'manilla_rail_notices_total',
-  help: 'News in callbacks that move no money: low_balance, payment_rejected, settled, or ignored (not about our money).',
-  labelNames: ['rail', 'notice'],
-  registers,
-});
+export const railNotices = counter(
+  'manilla_rail_notices_total',
+  'News in callbacks that move no money: low_balance, payment_rejected, settled, or ignored (not about our money).',
+  ['rail', 'notice'],
+);
 
-export const railUnknownAnswers = new Counter({
-  name: 'manilla_rail_unknown_answers_total',
-  help: 'Undocumented answers of a rail: status, payment_status; or otp, a transfer that waits for a password.',
-  labelNames: ['rail', 'kind'],
-  registers,
-});
+export const railUnknownAnswers = counter(
+  'manilla_rail_unknown_answers_total',
+  'Undocumented answers of a rail: status, payment_status; or otp, a transfer that waits for a password.',
+  ['rail', 'kind'],
+);
 
 for (const kind of ['status', 'payment_status', 'otp']) railUnknownAnswers.inc({ rail: 'monnify', kind }, 0);
 
-export const creditsRecovered = new Counter({
-  name: 'manilla_credits_recovered_total',
-  help: 'Inbound credits that no callback told: found in the list of credits or on the statement of the rail.',
-  labelNames: ['rail'],
-  registers,
-});
+export const creditsRecovered = counter(
+  'manilla_credits_recovered_total',
+  'Inbound credits that no callback reported: found in the list of credits or on the statement of the rail.',
+  ['rail'],
+);
 
 export const webhookAttempts = outcomeCounter(
   'manilla_webhook_attempts_total',
@@ -175,12 +172,11 @@ export const webhookAttempts = outcomeCounter(
   ['delivered', 'answered_3xx', 'answered_4xx', 'answered_5xx', 'timeout', 'connection_failed', 'connection_lost'],
 );
 
-export const webhookAttemptSeconds = new Histogram({
-  name: 'manilla_webhook_attempt_duration_seconds',
-  help: 'Duration of a webhook delivery attempt, successful or not.',
-  buckets: REQUEST_SECONDS,
-  registers,
-});
+export const webhookAttemptSeconds = histogram(
+  'manilla_webhook_attempt_duration_seconds',
+  'Duration of a webhook delivery attempt, successful or not.',
+  REQUEST_SECONDS,
+);
 
 export const webhookDeliveries = outcomeCounter(
   'manilla_webhook_deliveries_total',
@@ -194,105 +190,97 @@ export const ledgerVerifications = outcomeCounter(
   ['ok', 'violations'],
 );
 
-export const ledgerSealings = new Counter({
-  name: 'manilla_ledger_sealings_total',
-  help: 'Completed runs that sealed the new postings of every book and published the seals.',
-  registers,
-});
+export const ledgerSealings = counter(
+  'manilla_ledger_sealings_total',
+  'Completed runs that sealed the new postings of every book and published the seals.',
+);
 
-export const flowsRestarted = new Counter({
-  name: 'manilla_flows_restarted_total',
-  help: 'Flows that the sweep started for accepted resources that had none.',
-  registers,
-});
+export const flowsRestarted = counter(
+  'manilla_flows_restarted_total',
+  'Flows that the sweep started for accepted resources that had none.',
+);
 
-export const sweeps = new Counter({
-  name: 'manilla_sweeps_total',
-  help: 'Completed sweeps: the open resources were checked for missing flows.',
-  registers,
-});
+export const sweeps = counter(
+  'manilla_sweeps_total',
+  'Completed sweeps: the open resources were checked for missing flows.',
+);
 
-export const failingFlowScans = new Counter({
-  name: 'manilla_failing_flow_scans_total',
-  help: 'Completed scans of the open flows for tasks that fail again and again.',
-  registers,
-});
+export const failingFlowScans = counter(
+  'manilla_failing_flow_scans_total',
+  'Completed scans of the open flows for tasks that fail again and again.',
+);
 
-/** A backlog gauge, queried from the database or from Temporal on a scrape (src/worker/backlogGauges.ts). */
-const backlogGauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> =>
-  new Gauge({ name, help, labelNames, registers });
+// The gauges below are queried from the database or from Temporal on a scrape (src/worker/backlogGauges.ts).
 
-export const gaugeSourceUp = backlogGauge(
+export const gaugeSourceUp = gauge(
   'manilla_gauge_source_up',
   '1 if the gauges of this source were collected successfully the last time, 0 if not; the gauges are then absent.',
   ['source'],
 );
-export const outboxDepth = backlogGauge('manilla_outbox_messages', 'Outbox messages not handled yet.', ['topic']);
-export const outboxLag = backlogGauge(
+export const outboxDepth = gauge('manilla_outbox_messages', 'Outbox messages not handled yet.', ['topic']);
+export const outboxLag = gauge(
   'manilla_outbox_lag_seconds',
   'Age of the oldest outbox message that is not handled yet; 0 when there is none.',
   ['topic'],
 );
-export const undeliveredAge = backlogGauge(
+export const undeliveredAge = gauge(
   'manilla_webhook_oldest_undelivered_age_seconds',
   'Age of the oldest event with an unfinished delivery; 0 when there is none.',
   ['environment'],
 );
-export const unattemptedAge = backlogGauge(
+export const unattemptedAge = gauge(
   'manilla_webhook_oldest_unattempted_age_seconds',
   'Age of the oldest event with a due delivery that was never attempted; 0 when there is none.',
   ['environment'],
 );
-export const suspenseBalance = backlogGauge(
+export const suspenseBalance = gauge(
   'manilla_suspense_balance_kobo',
   'Received money that is not allocated yet: the sum of all suspense accounts.',
   ['environment'],
 );
-export const openReviewCases = backlogGauge('manilla_review_cases_open', 'Unresolved review cases.', ['environment']);
-export const reviewCaseAge = backlogGauge(
+export const openReviewCases = gauge('manilla_review_cases_open', 'Unresolved review cases.', ['environment']);
+export const reviewCaseAge = gauge(
   'manilla_review_case_oldest_age_seconds',
   'Age of the oldest unresolved review case; 0 when there is none.',
   ['environment'],
 );
-export const reconciliationAge = backlogGauge(
+export const reconciliationAge = gauge(
   'manilla_reconciliation_oldest_age_seconds',
   'Time since which the book that is furthest behind is not reconciled with its rail; 0 when there is no rail.',
   ['environment'],
 );
-export const railPaused = backlogGauge('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.', [
+export const railPaused = gauge('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.', [
   'environment',
 ]);
-export const railBalancesLow = backlogGauge(
+export const railBalancesLow = gauge(
   'manilla_rail_balances_low',
   'Contracts that could pay out less than RAIL_BALANCE_LOW_KOBO when they were last asked.',
   ['environment'],
 );
-export const railBalance = backlogGauge(
+export const railBalance = gauge(
   'manilla_rail_balance_kobo',
   'What can be paid out when last asked, of the contract of a rail with the least.',
   ['environment', 'rail'],
 );
-export const databaseConnections = backlogGauge(
+export const databaseConnections = gauge(
   'manilla_database_connections',
   'Connections of all processes of the service to this database.',
   [],
 );
 databaseConnections.remove(); // no value until the first collection
-export const parkedFlows = backlogGauge('manilla_flows_parked', 'Flows that wait for an operator, by cause.', [
-  'cause',
-]);
-export const parkedFlowAge = backlogGauge(
+export const parkedFlows = gauge('manilla_flows_parked', 'Flows that wait for an operator, by cause.', ['cause']);
+export const parkedFlowAge = gauge(
   'manilla_flow_parked_oldest_age_seconds',
   'Waiting time of the flow that has been parked longest, by cause; 0 when there is none.',
   ['cause'],
 );
 
-export const failingFlows = backlogGauge(
+export const failingFlows = gauge(
   'manilla_flows_failing',
   'Flows with a task that has failed again and again, or that no worker takes or ends, for longer than its limit.',
   ['task'],
 );
-export const taskQueuePollers = backlogGauge(
+export const taskQueuePollers = gauge(
   'manilla_task_queue_pollers',
   'Worker processes that poll the task queue for workflow tasks or activities, as the Temporal server sees it.',
   ['task_queue', 'task'],

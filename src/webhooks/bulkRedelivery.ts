@@ -1,4 +1,4 @@
-// Redelivers what an endpoint did not receive, after its owner has mended it: for operators, and for the owner.
+// Redelivers what an endpoint did not receive, after its owner has fixed it: for operators, and for the owner.
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';

@@ -275,7 +275,7 @@ export const listFailedDeliveries = (
   return deliveriesOf(sql, book, { condition, key: 'event_id' }, filters, page);
 };
 
-/** `key`: the column that tells the deliveries of one time apart. */
+/** `key`: the column that differs between deliveries of the same time. */
 async function deliveriesOf(
   sql: Sql,
   book: Book,

@@ -190,7 +190,7 @@ async function notifyOthers(
       UPDATE webhook_endpoints w SET ${notice.change}
       WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled' AND ${notice.condition}
       RETURNING id
-    ), told AS (
+    ), reported AS (
       INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
       SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${newUuid()}::uuid, ${notice.type}::text,
              ${publicId('webhookEndpoint', id)}::text, ${data}::text::json, now()
@@ -198,7 +198,8 @@ async function notifyOthers(
       RETURNING id
     ), queued AS (
       INSERT INTO outbox (organisation_id, environment, topic, message)
-      SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event', jsonb_build_object('eventId', id) FROM told
+      SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event', jsonb_build_object('eventId', id)
+      FROM reported
     )
     SELECT FROM changed`;
   return changed.count === 1;

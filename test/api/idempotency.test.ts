@@ -1,7 +1,7 @@
 // One effect per Idempotency-Key (contract, section 4.2), on every route that moves money.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Attempt, fingerprint, IdempotencyKeys, outcomeOf } from '../../src/api/admission/idempotency.ts';
+import { fingerprint, IdempotencyKeys, type KeyAttempt, outcomeOf } from '../../src/api/admission/idempotency.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { Rails } from '../../src/rail/rails.ts';
@@ -367,7 +367,7 @@ describe('a new idempotency key', () => {
     const key = randomUUID();
     const [first, late] = [here.reserve(book, key, print), there.reserve(book, key, other)];
     const event = () => ({ id: newUuid(), type: 'test.happened', resource: 'none', data: {}, createdAt: new Date() });
-    const post = (attempt: Attempt) =>
+    const post = (attempt: KeyAttempt) =>
       api.dependencies.journal.post({ book, events: [event()], outcome: outcomeOf(attempt, outcome) });
     expect(await post(first)).toEqual({ outcome: 'posted' });
     const before = await written(api, api.organisation);

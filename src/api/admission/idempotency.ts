@@ -15,7 +15,7 @@ import { ApiError } from '../errors.ts';
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** A request with the key that it holds. */
-export interface Attempt {
+export interface KeyAttempt {
   id: Uuid;
   book: Book;
   key: string;
@@ -55,7 +55,7 @@ export class IdempotencyKeys {
   readonly #sql: Sql;
   readonly #asyncCommitSql: Sql;
   readonly #keptDays: number;
-  readonly #reserved = new Map<string, Attempt>();
+  readonly #reserved = new Map<string, KeyAttempt>();
 
   constructor({ sql, asyncCommitSql, keptDays }: Options) {
     this.#sql = sql;
@@ -90,7 +90,7 @@ export class IdempotencyKeys {
    * Reserves a key that has no outcome yet, in the memory of this process. `release` ends the reservation. Throws
    * IDEMPOTENCY_IN_PROGRESS or IDEMPOTENCY_KEY_REUSED.
    */
-  reserve(book: Book, key: string, requestFingerprint: string): Attempt {
+  reserve(book: Book, key: string, requestFingerprint: string): KeyAttempt {
     const name = reservationKey(book, key);
     const existing = this.#reserved.get(name);
     if (existing !== undefined) refuse(existing.fingerprint === requestFingerprint ? 'in_progress' : 'reused');
@@ -101,7 +101,7 @@ export class IdempotencyKeys {
   }
 
   /** Ends the reservation, once the request has its response. */
-  release({ book, key }: Attempt): void {
+  release({ book, key }: KeyAttempt): void {
     this.#reserved.delete(reservationKey(book, key));
   }
 
@@ -110,7 +110,7 @@ export class IdempotencyKeys {
    * otherwise a crash could lose it, and a retry of the refused request could move money. Returns false when another
    * attempt has committed an outcome meanwhile.
    */
-  async storeRefusal({ id, book, key, fingerprint: print }: Attempt, refusal: StoredOutcome): Promise<boolean> {
+  async storeRefusal({ id, book, key, fingerprint: print }: KeyAttempt, refusal: StoredOutcome): Promise<boolean> {
     const { count } = await this.#sql`
       INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, attempt, status_code, response)
       VALUES (${book.organisationId}, ${book.environment}, ${key}, decode(${print}, 'base64'), ${id},
@@ -130,6 +130,6 @@ function refuse(reason: 'reused' | 'in_progress'): never {
 }
 
 /** The idempotency record that `ledger.post` commits with the money. */
-export function outcomeOf({ id, key, fingerprint: print }: Attempt, stored: StoredOutcome): IdempotencyOutcome {
+export function outcomeOf({ id, key, fingerprint: print }: KeyAttempt, stored: StoredOutcome): IdempotencyOutcome {
   return { key, attempt: id, fingerprint: print, ...stored };
 }

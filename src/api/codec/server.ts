@@ -102,7 +102,7 @@ function createCodecApp({ config, sql }: CodecServerOptions): Koa {
   convert('/decode', (payloads) => codec.decode(payloads));
 
   const app = new Koa();
-  app.proxy = true; // the proxy with TLS in front of it tells the scheme and the host
+  app.proxy = true; // the proxy with TLS in front of it sends the scheme and the host
   app.use(async (context, next) => {
     if (uiOrigin !== null) allow(context, uiOrigin);
     try {

@@ -95,7 +95,7 @@ const OVER_LIMIT: Problem = {
   message: 'must not exceed what the source wallet may send in one transaction',
 };
 
-/** The name that a bank has for an account; null: it has no such account; undefined: it did not tell. */
+/** The name that a bank has for an account; null: it has no such account; undefined: it did not answer. */
 type Name = string | null | undefined;
 type Account = { accountNumber: string; bankCode: string };
 
@@ -130,7 +130,7 @@ async function enquire(rail: BankRail, organisationId: string, items: readonly I
 const nameOf = (names: ReadonlyMap<string, Name>, { bankAccount }: Item): Name =>
   bankAccount === undefined ? undefined : names.get(keyOf(bankAccount));
 
-/** Why the item would fail when it is sent; null: it would not, as far as a name tells. */
+/** What the name shows to be wrong with an item; null: nothing. */
 function problemOfName({ bankAccount }: Item, name: Name): Problem | null {
   if (bankAccount === undefined) return null;
   if (name === undefined) {

@@ -116,7 +116,7 @@ async function receiveRecallOf(
   for (;;) {
     const credit = await findCreditOfSession(sql, book, rail, sessionId);
     if (credit === null || credit.recall !== null) return;
-    // A conflict: the credit is being placed at this moment. Read again.
+    // A conflict: the credit is being applied at this moment. Read it again.
     if ((await journal.post(receiveRecall(book, credit))).outcome === 'posted') return;
   }
 }
