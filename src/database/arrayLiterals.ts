@@ -30,7 +30,7 @@ export function compositeArrayLiteral<Row>(
 ): ArrayText {
   const composite = (row: Row): string => {
     const attributes = values(row);
-    return attributes === null ? 'NULL' : quoted(`(${attributes.map(attribute).join()})`);
+    return attributes === null ? 'NULL' : compositeText(attributes);
   };
   return `{${rows.map(composite).join()}}`;
 }
@@ -38,9 +38,17 @@ export function compositeArrayLiteral<Row>(
 /** Texts that need no quotes within a composite value. */
 const PLAIN = /^[\w.:/+-]+$/;
 
-function attribute(value: Value): string | number {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'number' || PLAIN.test(value) ? value : quoted(value);
+/** A composite value as an element of an array. Only a text that is not plain is quoted, for the value and for the array. */
+function compositeText(attributes: readonly Value[]): string {
+  let text = '';
+  for (const value of attributes) {
+    text += text === '' ? '"(' : ',';
+    if (value === null || value === undefined) continue;
+    text += typeof value === 'number' || PLAIN.test(value) ? value : escaped(quoted(value));
+  }
+  return `${text})"`;
 }
 
-const quoted = (text: string): string => `"${/["\\]/.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text}"`;
+const escaped = (text: string): string => (/["\\]/.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text);
+
+const quoted = (text: string): string => `"${escaped(text)}"`;

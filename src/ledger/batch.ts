@@ -161,14 +161,11 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
     }
     return entry;
   };
-  const postings = movements.flatMap(({ transaction }, index) =>
-    (transaction?.postings ?? []).map(({ debit, credit, amount }) => ({
-      movement: index + 1,
-      debit: account(debit),
-      credit: account(credit),
-      amount,
-    })),
-  );
+  const postings: BatchPosting[] = [];
+  movements.forEach(({ transaction }, index) => {
+    for (const { debit, credit, amount } of transaction?.postings ?? [])
+      postings.push({ movement: index + 1, debit: account(debit), credit: account(credit), amount });
+  });
   const accounts = [...byCode.values()].sort(
     (a, b) => Number(a.kind === 'derived_balance') - Number(b.kind === 'derived_balance') || (a.code > b.code ? -1 : 1),
   );
