@@ -38,7 +38,7 @@ export function compositeArrayLiteral<Row>(
 /** Texts that need no quotes within a composite value. */
 const PLAIN = /^[\w.:/+-]+$/;
 
-/** A composite value as an element of an array. Only a text that is not plain is quoted, for the value and for the array. */
+/** A composite value as an element of an array. A text that is not plain is quoted for the value and for the array. */
 function compositeText(attributes: readonly Value[]): string {
   let text = '';
   for (const value of attributes) {
