@@ -55,7 +55,7 @@ export async function findCreditRecord(
 export type Confirmation = 'confirmed' | Unconfirmed;
 
 /** Queries the rail for the credit: a callback alone moves no money. */
-export async function askAboutCredit(
+export async function queryCredit(
   dependencies: Pick<ActivityDependencies, 'rails' | 'log'>,
   book: Book,
   credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'amount' | 'accountNumber' | 'accountReference'>,
@@ -86,7 +86,7 @@ export async function confirmCredit(
   book: Book,
   credit: InboundCredit,
 ): Promise<IncompleteWork | null> {
-  const confirmation = await askAboutCredit(dependencies, book, credit);
+  const confirmation = await queryCredit(dependencies, book, credit);
   if (confirmation === 'confirmed') return null;
   const id = publicId('inboundCredit', credit.id);
   dependencies.log.warn(

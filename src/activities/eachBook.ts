@@ -1,4 +1,4 @@
-// Work on every book that has a rail. Each book stands by itself: one that fails holds up no other, and a retry
+// Work on every book that has a rail. A book that fails does not delay the others, and a retry
 // continues after the last book, by the heartbeat.
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { AttemptOverError, requireTimeLeft } from '../concurrency/attempt.ts';

@@ -28,7 +28,7 @@ export function createRecallActivities(dependencies: ActivityDependencies): Reca
   const { sql, journal } = dependencies;
 
   /** Queries the rail: null if it confirms that it has taken the credit back. */
-  async function askAboutRecall(book: Book, credit: InboundCredit): Promise<Unconfirmed | null> {
+  async function queryRecall(book: Book, credit: InboundCredit): Promise<Unconfirmed | null> {
     const record = await findCreditRecord(dependencies, book, credit);
     if (!('recalledAt' in record)) return record;
     return record.recalledAt === null ? { rail: 'unconfirmed', why: 'not_recalled' } : null;
@@ -59,7 +59,7 @@ export function createRecallActivities(dependencies: ActivityDependencies): Reca
     return await retryOnConflict(journal, async ({ postAsRead }): Promise<CreditProgress | null> => {
       const credit = await readCredit(dependencies, input, input.inboundCreditId);
       if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
-      const denied = await askAboutRecall(book, credit);
+      const denied = await queryRecall(book, credit);
       if (denied !== null && !setAside) {
         const { inboundCreditId: id, amount } = input;
         const incomplete = { id, what: 'credit', amount, ...denied, limits: limitsOf(dependencies) } as const;

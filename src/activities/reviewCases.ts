@@ -28,7 +28,7 @@ import type {
   ReviewCaseSnapshot,
 } from '../workflows/reviewCase/messages.ts';
 import { createBankTransferSteps, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
-import { askAboutCredit, readCredit } from './credits.ts';
+import { queryCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
@@ -115,7 +115,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   async function retryCredit(book: Book, row: ReviewCase): Promise<Movement | string> {
     if (row.inboundCreditId === null) throw invariantViolation(`review case ${row.id} has no inbound credit`);
     const credit = await readCredit(dependencies, book, publicId('inboundCredit', row.inboundCreditId));
-    const confirmation = await askAboutCredit(dependencies, book, credit);
+    const confirmation = await queryCredit(dependencies, book, credit);
     if (confirmation !== 'confirmed') return STILL_UNCONFIRMED[confirmation.rail];
     const payment =
       credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;

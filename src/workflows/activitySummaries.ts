@@ -33,7 +33,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   markRefundUnsent: MARK_UNSENT,
   markReturnUnsent: MARK_UNSENT,
   markWithdrawalUnsent: MARK_UNSENT,
-  pollCredits: 'asks the rails for credits that no callback has reported',
+  pollCredits: 'queries the rails for credits that no callback has reported',
   readAdjustment: 'reads the adjustment',
   readReviewCase: 'reads the review case',
   reconcileBooks: "compares the statements of the rails with the ledger's books",

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
-import { askAboutCredit } from '../../src/activities/credits.ts';
+import { queryCredit } from '../../src/activities/credits.ts';
 import { createPayoutActivities } from '../../src/activities/payouts.ts';
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
@@ -225,7 +225,7 @@ describe('credits', () => {
       accountNumber: '6000000001',
     };
     found = report({ amount: 5, ...names });
-    const answer = await askAboutCredit(api.dependencies, { organisationId, environment: 'test' }, credit);
+    const answer = await queryCredit(api.dependencies, { organisationId, environment: 'test' }, credit);
     found = null;
     expect(answer === 'confirmed' ? answer : answer.why).toBe(expected);
   });

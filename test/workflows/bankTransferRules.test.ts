@@ -130,14 +130,14 @@ test.each([
     100_000,
   ],
   ['that is parked probes the rail', { rail: 'unreachable', isParked: true, unreachableForMs: 9e9 }, 900_000],
-  ['looks at a paused rail after a minute', { rail: 'paused', pausedLooks: 1, isParked: true }, 60_000],
-  ['looks at a paused rail rarely after that', { rail: 'paused', pausedLooks: 2, isParked: true }, 3_600_000],
-  ['sends soon again what the rail did not accept', { rail: 'not_ready', notReadyLooks: 1 }, 2_000],
-  ['waits as long as the rail wants', { rail: 'not_ready', notReadyLooks: 1, retryAfterMs: 120_000 }, 120_000],
-  ['parks in time', { rail: 'not_ready', notReadyLooks: 9, notReadyForMs: 7_199_000 }, 1_000],
+  ['looks at a paused rail after a minute', { rail: 'paused', pausedChecks: 1, isParked: true }, 60_000],
+  ['looks at a paused rail rarely after that', { rail: 'paused', pausedChecks: 2, isParked: true }, 3_600_000],
+  ['sends soon again what the rail did not accept', { rail: 'not_ready', notReadyAttempts: 1 }, 2_000],
+  ['waits as long as the rail wants', { rail: 'not_ready', notReadyAttempts: 1, retryAfterMs: 120_000 }, 120_000],
+  ['parks in time', { rail: 'not_ready', notReadyAttempts: 9, notReadyForMs: 7_199_000 }, 1_000],
   [
     'never sends before the rail wants it, parked or not',
-    { rail: 'not_ready', notReadyLooks: 9, notReadyForMs: 7_199_000, retryAfterMs: 120_000 },
+    { rail: 'not_ready', notReadyAttempts: 9, notReadyForMs: 7_199_000, retryAfterMs: 120_000 },
     120_000,
   ],
   [
@@ -153,7 +153,14 @@ test.each([
     probeMs: 900_000,
     pausedLookMs: 3_600_000,
   };
-  const idle = { isParked: false, checks: 0, pausedLooks: 0, unreachableForMs: 0, notReadyLooks: 0, notReadyForMs: 0 };
+  const idle = {
+    isParked: false,
+    checks: 0,
+    pausedChecks: 0,
+    unreachableForMs: 0,
+    notReadyAttempts: 0,
+    notReadyForMs: 0,
+  };
   expect(waitMs({ ...idle, ...wait }, limits)).toBe(expected);
 });
 

@@ -71,8 +71,8 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   {
     name: 'a transfer that the rail did not accept is queried and not sent again',
     file: 'bankTransfer/drive.ts',
-    find: 'if (flow.pausedLooks === 0 && flow.notReady === undefined)',
-    edited: (isMade) => `if (flow.pausedLooks === 0 && (${isMade} || flow.notReady === undefined))`,
+    find: 'if (flow.pausedChecks === 0 && flow.notReady === undefined)',
+    edited: (isMade) => `if (flow.pausedChecks === 0 && (${isMade} || flow.notReady === undefined))`,
     rejectedBy: ['withdrawal-notReady'],
   },
   {

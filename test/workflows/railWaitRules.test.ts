@@ -99,7 +99,7 @@ describe('attention causes of waiting work', () => {
 
   test('a response of the rail restarts the time for which it counts as unreachable', () => {
     const flapping = waitOf([UNREACHABLE, { ...DENIED, id: UNREACHABLE.id }, UNREACHABLE], NOW);
-    expect(flapping).toMatchObject({ denied: true, since: NOW, unreachableSince: NOW + 7 * SECOND, asks: 3 });
+    expect(flapping).toMatchObject({ denied: true, since: NOW, unreachableSince: NOW + 7 * SECOND, queries: 3 });
   });
 
   test('a retry restarts the limits, and the work is due immediately', () => {
@@ -171,7 +171,7 @@ describe('several pieces of waiting work', () => {
     if (request === null) throw new Error('nothing is asked for');
     const view = requestView(request);
     expect(view.fundsAtRisk).toBe('credit svc_a_inc of ₦50.00, credit svc_d_inc of ₦50.00');
-    expect(view.lastResponse.words).toBe(
+    expect(view.lastResponse.text).toBe(
       'it does not know the credit; it reports another amount or account than its callback',
     );
     expect(Object.keys(view.choices ?? {})).toEqual(['retry', 'set_aside']);

@@ -4,7 +4,7 @@ import { refuseMessage } from '../operators/decide.ts';
 import type { OperatorScope } from '../operators/messages.ts';
 import type { AttentionCause, Resolution, ResolveAction } from './messages.ts';
 
-/** How long a flow retries before it asks for an operator. Settings, which its activities pass to it. */
+/** How long a flow retries before it requests an operator. Settings, which its activities pass to it. */
 export interface AttentionLimits {
   railUnreachableMs: number;
   railNotReadyMs: number;

@@ -1,5 +1,5 @@
 // Parking: a flow that cannot continue shows why in the Temporal UI and requests an operator's decision (`raise`),
-// while it continues with its other work or looks whether the cause is gone. Only a refused posting blocks it
+// while it continues with its other work or checks whether the cause is gone. Only a refused posting blocks it
 // (`postOrPark`).
 import { ActivityFailure, ApplicationFailure, HandlerUnfinishedPolicy } from '@temporalio/common';
 import { condition, log, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
@@ -26,7 +26,7 @@ export interface ParkedView {
   /** What happened, one sentence. */
   summary: string;
   /** The last response, and who gave it, for example `rail`. */
-  lastResponse: { of: string; words: string };
+  lastResponse: { of: string; text: string };
   /** The amounts at stake, and where they are. */
   fundsAtRisk: string;
   /** The accepted actions, if they are not those of every flow with this cause (`CHOICES`). */
@@ -156,7 +156,7 @@ export function createAttention(
         '',
         `Funds at risk: ${view.fundsAtRisk}.`,
         '',
-        `Last response of the ${view.lastResponse.of}: ${view.lastResponse.words}.`,
+        `Last response of the ${view.lastResponse.of}: ${view.lastResponse.text}.`,
         ...(proposal === null ? [] : ['', proposalText(proposal)]),
         '',
         ...decisionForm('the update **resolve** (or the signal **retry**)', view.choices ?? CHOICES[cause], {
@@ -251,7 +251,7 @@ function refusedView({ code, account, transaction, postings }: PostingRefusal): 
     summary:
       `The ledger refused ${change}, which no rule expects: a bug, or data was changed by hand. ` +
       'Nothing is posted while this flow is parked.',
-    lastResponse: { of: 'ledger', words: account === null ? code : `${code}, at ${account}` },
+    lastResponse: { of: 'ledger', text: account === null ? code : `${code}, at ${account}` },
     fundsAtRisk: funds.length === 0 ? 'none, no money was to move' : funds.join('; '),
   };
 }

@@ -101,7 +101,7 @@ export function checkPauseMs(check: number): number {
 const NOT_READY_PAUSES_MS = [2_000, 10_000, 60_000, 300_000];
 const NOT_READY_PAUSE_MAX_MS = 900_000;
 
-/** A flow that began to wait while the rail was being resumed is not found by the resume, and looks once by itself. */
+/** A flow that began to wait while the rail was being resumed is not found by the resume, and checks once by itself. */
 const FIRST_LOOK_MS = 60_000;
 
 /** What a flow waits for after a step. */
@@ -111,10 +111,10 @@ export interface TransferWait {
   isParked: boolean;
   /** Number of status queries since the last send. */
   checks: number;
-  pausedLooks: number;
+  pausedChecks: number;
   unreachableForMs: number;
   /** Number of steps in a row that found the rail not ready, since when, and when it wants the next one. */
-  notReadyLooks: number;
+  notReadyAttempts: number;
   notReadyForMs: number;
   retryAfterMs?: number | null;
 }
@@ -132,15 +132,15 @@ export interface WaitLimits {
  * each flow, so that those that have met one outage do not query together.
  */
 export function waitMs(
-  { rail, isParked, checks, pausedLooks, unreachableForMs, notReadyLooks, notReadyForMs, ...wanted }: TransferWait,
+  { rail, isParked, checks, pausedChecks, unreachableForMs, notReadyAttempts, notReadyForMs, ...wanted }: TransferWait,
   limits: WaitLimits,
   spread = 1,
 ): number {
   const retryAfterMs = wanted.retryAfterMs ?? 0;
-  if (rail === 'paused') return pausedLooks > 1 ? limits.pausedLookMs : Math.min(FIRST_LOOK_MS, limits.pausedLookMs);
+  if (rail === 'paused') return pausedChecks > 1 ? limits.pausedLookMs : Math.min(FIRST_LOOK_MS, limits.pausedLookMs);
   if (isParked) return Math.max(retryAfterMs, limits.probeMs);
   if (rail === 'not_ready') {
-    const ownPause = (NOT_READY_PAUSES_MS[notReadyLooks - 1] ?? NOT_READY_PAUSE_MAX_MS) * spread;
+    const ownPause = (NOT_READY_PAUSES_MS[notReadyAttempts - 1] ?? NOT_READY_PAUSE_MAX_MS) * spread;
     const pause = Math.max(retryAfterMs, Math.round(ownPause));
     return Math.max(1, Math.min(pause, Math.max(retryAfterMs, limits.railNotReadyMs - notReadyForMs)));
   }

@@ -10,25 +10,25 @@ export const referenceOf = ({ reference, transferId }: BankTransferInput): strin
 export const describeStep = (input: BankTransferInput, flow: TransferFlowState): string =>
   details(input, flow, flow.step === 'send' ? 'is being sent to the rail' : 'is being queried at the rail');
 
-const NOT_READY: Record<NotReady['why'], { words: string; remedy: string }> = {
+const NOT_READY: Record<NotReady['why'], { reason: string; remedy: string }> = {
   underfunded: {
-    words: 'the balance that the rail pays from is too low',
+    reason: 'the balance that the rail pays from is too low',
     remedy: 'Fund that balance at the provider, or wait for its settlement. `rail show` prints the balance.',
   },
   duplicate_guard: {
-    words: 'the rail takes it for a duplicate of an equal transfer to the same account',
+    reason: 'the rail takes it for a duplicate of an equal transfer to the same account',
     remedy: "It is sent again after the provider's interval. If it is still refused, ask the provider.",
   },
   rate_limited: {
-    words: 'the rail accepts no more requests for now',
+    reason: 'the rail accepts no more requests for now',
     remedy: 'Lower RAIL_ACTIVITIES_PER_SECOND of the workers, or agree on more calls with the provider.',
   },
   unauthorised: {
-    words: 'the rail does not accept our credentials or our address',
+    reason: 'the rail does not accept our credentials or our address',
     remedy: 'Check the credentials (`rail rotate`), and the addresses that the provider allows.',
   },
   feature_off: {
-    words: 'the contract lacks a feature that the transfer needs',
+    reason: 'the contract lacks a feature that the transfer needs',
     remedy: 'Ask the provider to switch it on. `rail check` prints which one.',
   },
 };
@@ -52,7 +52,7 @@ export const describeWait = (
     flow,
     notReady === undefined
       ? WAITS[rail]
-      : `is waiting: ${NOT_READY[notReady.why].words}. It is sent again automatically`,
+      : `is waiting: ${NOT_READY[notReady.why].reason}. It is sent again automatically`,
   );
 
 function details(input: BankTransferInput, { sends }: TransferFlowState, activity: string): string {
@@ -104,19 +104,19 @@ export function parkedView(
     summary:
       `${summary} The flow queries the rail every 15 minutes and after each callback, and continues by itself once the ` +
       'rail has an answer. Nothing is posted until then.',
-    lastResponse: { of: 'rail', words: lastResponse },
+    lastResponse: { of: 'rail', text: lastResponse },
     fundsAtRisk: `${nairaText(input.amount)}, ${LOCATION[status]} (reference ${referenceOf(input)})`,
   };
 }
 
 /** The rail did not accept the transfer, so it was certainly not paid out. */
 function notReadyView(input: BankTransferInput, notReady: NotReady | undefined): ParkedView {
-  const { words, remedy } = NOT_READY[notReady?.why ?? 'unauthorised'];
+  const { reason, remedy } = NOT_READY[notReady?.why ?? 'unauthorised'];
   return {
     summary:
-      `The rail has not accepted the transfer for longer than the limit: ${words}. ${remedy} Nothing was paid out. The ` +
+      `The rail has not accepted the transfer for longer than the limit: ${reason}. ${remedy} Nothing was paid out. The ` +
       'flow sends the same reference again, at least every 15 minutes.',
-    lastResponse: { of: 'rail', words: `not accepted (${notReady?.why ?? 'unknown'})` },
+    lastResponse: { of: 'rail', text: `not accepted (${notReady?.why ?? 'unknown'})` },
     fundsAtRisk: `none: ${nairaText(input.amount)}, held in transit (reference ${referenceOf(input)})`,
   };
 }

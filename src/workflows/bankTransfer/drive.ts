@@ -84,7 +84,7 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     if (cause === null || cause === 'rail_paused') setCurrentDetails(describeWait(input, flow, progress));
     const wait = { ...flow, rail, isParked: cause !== null, unreachableForMs, notReadyForMs };
     const spread = 0.75 + Math.random() / 2;
-    const timeout = waitMs({ ...wait, notReadyLooks: flow.notReady?.looks ?? 0, ...notReady }, limits, spread);
+    const timeout = waitMs({ ...wait, notReadyAttempts: flow.notReady?.attempts ?? 0, ...notReady }, limits, spread);
     await condition(() => signals > seen || attention.isDecided(), timeout, {
       summary: 'until the rail is queried again',
     });
@@ -102,7 +102,7 @@ const initialState = (now: number): TransferFlowState => ({
   checks: 0,
   openSince: now,
   unreachableSince: null,
-  pausedLooks: 0,
+  pausedChecks: 0,
   knowsReference: false,
   hasNews: false,
 });
@@ -112,8 +112,8 @@ function restartLimits(flow: TransferFlowState, now: number): void {
   flow.openSince = now;
   flow.unreachableSince = null;
   // A step that the rail was paused or not ready for has not been taken yet.
-  if (flow.pausedLooks === 0 && flow.notReady === undefined) flow.step = 'check';
-  if (flow.notReady !== undefined) flow.notReady = { since: now, looks: 0 };
+  if (flow.pausedChecks === 0 && flow.notReady === undefined) flow.step = 'check';
+  if (flow.notReady !== undefined) flow.notReady = { since: now, attempts: 0 };
 }
 
 const takeStep = async <Input>(
@@ -130,13 +130,13 @@ function noteStep(flow: TransferFlowState, { rail, knowsReference }: TransferPro
   if (knowsReference || rail === 'known' || rail === 'contradiction') flow.knowsReference = true;
   flow.unreachableSince = rail === 'unreachable' ? (flow.unreachableSince ?? now) : null;
   if (rail === 'paused') {
-    flow.pausedLooks += 1;
+    flow.pausedChecks += 1;
     return;
   }
-  flow.pausedLooks = 0;
+  flow.pausedChecks = 0;
   if (rail === 'not_ready') {
-    const { since, looks } = flow.notReady ?? { since: now, looks: 0 };
-    flow.notReady = { since, looks: looks + 1 };
+    const { since, attempts } = flow.notReady ?? { since: now, attempts: 0 };
+    flow.notReady = { since, attempts: attempts + 1 };
     return;
   }
   flow.notReady = undefined;

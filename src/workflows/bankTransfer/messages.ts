@@ -32,9 +32,9 @@ export interface TransferFlowState {
   openSince: number;
   unreachableSince: number | null;
   /** Number of steps in a row that found the rail paused. */
-  pausedLooks: number;
+  pausedChecks: number;
   /** Since when each step has found the rail not ready, and their number; undefined: the last one found it ready. */
-  notReady?: { since: number; looks: number } | undefined;
+  notReady?: { since: number; attempts: number } | undefined;
   /** Whether the rail has ever reported the transfer, or has said that the reference exists. */
   knowsReference: boolean;
   /** Whether the rail has ever reported news of this transfer to this flow. */

@@ -34,7 +34,7 @@ export interface RailWait {
   /** Since when the rail has been unreachable without interruption; null if it responded to the last query. */
   unreachableSince: number | null;
   /** Number of unsuccessful queries since the last `retry`. */
-  asks: number;
+  queries: number;
   nextAt: number;
 }
 
@@ -64,14 +64,14 @@ export function waitAfter(before: RailWait | null, last: IncompleteWork, now: nu
     denied: (before?.denied ?? false) || last.rail === 'unconfirmed',
     since: before?.since ?? now,
     unreachableSince: last.rail === 'unreachable' ? (before?.unreachableSince ?? now) : null,
-    asks: (before?.asks ?? 0) + 1,
+    queries: (before?.queries ?? 0) + 1,
   };
   return { ...wait, nextAt: now + pauseOf(wait, now) };
 }
 
 /** Delay until the next query. It is no later than a limit, because an operator must be requested then. */
 function pauseOf(wait: Omit<RailWait, 'nextAt'>, now: number): number {
-  const pause = PAUSES_MS[wait.asks - 1] ?? PAUSE_MAX_MS;
+  const pause = PAUSES_MS[wait.queries - 1] ?? PAUSE_MAX_MS;
   if (causeOf(wait, now) !== null) return pause;
   const { railUnreachableMs, creditUnconfirmedMs } = wait.last.limits;
   const limits = [
@@ -83,7 +83,13 @@ function pauseOf(wait: Omit<RailWait, 'nextAt'>, now: number): number {
 
 /** An operator's decision: query at once, and start the limits again. */
 export function retried(wait: RailWait, now: number): RailWait {
-  return { ...wait, since: now, unreachableSince: wait.unreachableSince === null ? null : now, asks: 0, nextAt: now };
+  return {
+    ...wait,
+    since: now,
+    unreachableSince: wait.unreachableSince === null ? null : now,
+    queries: 0,
+    nextAt: now,
+  };
 }
 
 /** A request for an operator about what waits: one cause, and everything that waits for that cause. */

@@ -26,7 +26,7 @@ const WHY: Record<NonNullable<IncompleteWork['why']>, string> = {
 export function requestView({ cause, parked, choices }: RailRequest): ParkedView {
   return {
     summary: SUMMARIES[cause],
-    lastResponse: { of: 'rail', words: [...new Set(parked.map(wordsOf))].join('; ') },
+    lastResponse: { of: 'rail', text: [...new Set(parked.map(responseOf))].join('; ') },
     fundsAtRisk: parked.map(stakeOf).join(', '),
     choices,
   };
@@ -36,11 +36,11 @@ export function requestView({ cause, parked, choices }: RailRequest): ParkedView
 export function describeWaits(waits: readonly RailWait[]): string[] {
   return waits.map(
     (wait) =>
-      `- ${stakeOf(wait)}. Last response: ${wordsOf(wait)}. Next query at ${new Date(wait.nextAt).toISOString()}.`,
+      `- ${stakeOf(wait)}. Last response: ${responseOf(wait)}. Next query at ${new Date(wait.nextAt).toISOString()}.`,
   );
 }
 
-function wordsOf({ last: { rail, why } }: RailWait): string {
+function responseOf({ last: { rail, why } }: RailWait): string {
   if (rail === 'unreachable') return 'none (unreachable)';
   return why === undefined ? 'it does not confirm the credit' : WHY[why];
 }
