@@ -17,7 +17,7 @@ import { EVERY_STEP } from '../support/everyStep.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { withCode } from '../support/operators.ts';
 import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
-import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
+import { outcomeOf, recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -111,7 +111,7 @@ async function sweep(): Promise<void> {
 async function runScenario(scenario: Scenario, context: ScenarioContext): Promise<Omit<Outcome, 'status'>> {
   const { path } = await scenario.run(context);
   if (path !== null) await context.untilStatus(path, scenario.outcome.status);
-  const { status: _status, ...expected } = scenario.outcome;
+  const { status: _status, ...expected } = outcomeOf(scenario);
   const text = JSON.stringify(expected);
   let traces = await context.traces();
   await waitFor(
@@ -208,7 +208,7 @@ describe.each(ENDINGS)('flows that are %s after each step', (ending) => {
   test.each(scenariosOf(ending))(
     'a flow ended after each step has the same outcome: $flow $ending',
     async (scenario) => {
-      const { status: _status, ...expected } = scenario.outcome;
+      const { status: _status, ...expected } = outcomeOf(scenario);
       expect(await outcomes.get(nameOf(scenario, ending))).toEqual(expected);
     },
   );

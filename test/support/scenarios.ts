@@ -28,8 +28,11 @@ export interface Scenario {
   needs?: Need;
   /** Runs the scenario in an empty context until the API shows its outcome. */
   run: (stage: ScenarioContext) => Promise<ScenarioRun>;
-  outcome: Outcome;
+  /** Without `reviews` or `bank`: no review case, or no transfer at the bank. */
+  outcome: Pick<Outcome, 'status' | 'money' | 'events'> & Partial<Outcome>;
 }
+
+export const outcomeOf = ({ outcome }: Scenario): Outcome => ({ reviews: [], bank: [], ...outcome });
 
 /** The file name of the scenario's recorded history. */
 export const recordingOf = ({ flow, ending }: Pick<Scenario, 'flow' | 'ending'>): string => `${flow}-${ending}`;
@@ -49,6 +52,11 @@ const takenFrom = ({ bank }: ScenarioContext, walletId: string, amount: number) 
   credit: `clearing:${bank.rail}`,
   amount,
 });
+
+/** Transfers at the bank, as an outcome lists them. */
+const PAID = 'completed, paid 1 times, returned 0 times';
+const REFUSED = 'failed, paid 0 times, returned 0 times';
+const RETURNED = 'returned, paid 1 times, returned 1 times';
 
 /** Accounts at other banks, by how the sandbox bank handles a transfer to them: for the isolated scenarios. */
 const COMPLETES = DESTINATIONS.completes;
@@ -287,8 +295,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'settled',
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled'],
-      reviews: [],
-      bank: [],
     },
   },
   {
@@ -301,15 +307,13 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
       // A partial payment is reported with the same event type and the status `partial`.
       events: ['payment.settled', 'payment.settled', 'payment.settled'],
-      reviews: [],
-      bank: [],
     },
   },
   {
     flow: 'payment',
     ending: 'expired',
     run: (stage) => expired(stage, [], []),
-    outcome: { status: 'expired', money: {}, events: ['payment.expired'], reviews: [], bank: [] },
+    outcome: { status: 'expired', money: {}, events: ['payment.expired'] },
   },
   {
     flow: 'payment',
@@ -321,7 +325,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -40_000, 'suspense:payment': 40_000 },
       events: ['payment.settled', 'payment.expired', 'review_case.opened'],
       reviews: ['partial_expired: 40000 of suspense:payment, open'],
-      bank: [],
     },
   },
   {
@@ -334,7 +337,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -202_000, 'suspense:unmatched': 202_000 },
       events: ['payment.expired', 'review_case.opened'],
       reviews: ['late_credit: 202000 of suspense:unmatched, open'],
-      bank: [],
     },
   },
   {
@@ -344,15 +346,9 @@ export const SCENARIOS: Scenario[] = [
     run: settledByAnother,
     outcome: {
       status: 'settled',
-      money: {
-        bank: -252_000,
-        'income:fees': 2_000,
-        'suspense:unmatched': 50_000,
-        'wallet:seller': 200_000,
-      },
+      money: { bank: -252_000, 'income:fees': 2_000, 'suspense:unmatched': 50_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'review_case.opened'],
       reviews: ['credit_after_settlement: 50000 of suspense:unmatched, open'],
-      bank: [],
     },
   },
   {
@@ -364,7 +360,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['review_case.opened', 'payment.settled'],
       reviews: ['credit_unconfirmed: 50000 of nothing, open'],
-      bank: [],
     },
   },
   {
@@ -375,8 +370,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'settled',
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled'],
-      reviews: [],
-      bank: [],
     },
   },
   {
@@ -387,8 +380,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'settled',
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled'],
-      reviews: [],
-      bank: [],
     },
   },
   {
@@ -400,13 +391,7 @@ export const SCENARIOS: Scenario[] = [
       await stage.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
       return { workflowId: payment.id, path: `/payments/${payment.id}` };
     },
-    outcome: {
-      status: 'settled',
-      money: { bank: -200_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled'],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'settled', money: { bank: -200_000, 'wallet:seller': 200_000 }, events: ['payment.settled'] },
   },
   {
     flow: 'inboundCredit',
@@ -418,13 +403,7 @@ export const SCENARIOS: Scenario[] = [
       const [workflowId = ''] = await stage.untilApplied(1);
       return { workflowId, path: null };
     },
-    outcome: {
-      status: 'posted',
-      money: { bank: -70_000, 'wallet:owner': 70_000 },
-      events: ['wallet.credited'],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'posted', money: { bank: -70_000, 'wallet:owner': 70_000 }, events: ['wallet.credited'] },
   },
   {
     flow: 'inboundCredit',
@@ -439,7 +418,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -5_000, 'suspense:unmatched': 5_000 },
       events: ['review_case.opened'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, open'],
-      bank: [],
     },
   },
   {
@@ -451,7 +429,6 @@ export const SCENARIOS: Scenario[] = [
       money: {},
       events: ['review_case.opened'],
       reviews: ['credit_unconfirmed: 70000 of nothing, open'],
-      bank: [],
     },
   },
   {
@@ -467,7 +444,7 @@ export const SCENARIOS: Scenario[] = [
       const [workflowId = ''] = await stage.untilApplied(1);
       return { workflowId, path: null };
     },
-    outcome: { status: 'recalled', money: {}, events: [], reviews: [], bank: [] },
+    outcome: { status: 'recalled', money: {}, events: [] },
   },
   {
     flow: 'recall',
@@ -487,7 +464,6 @@ export const SCENARIOS: Scenario[] = [
       money: { 'receivable:wallet': -50_000, 'wallet:other': 50_000 },
       events: ['wallet.credited', 'transfer.completed', 'wallet.debited'],
       reviews: ['credit_recalled: 50000 of nothing, open'],
-      bank: [],
     },
   },
   {
@@ -507,7 +483,6 @@ export const SCENARIOS: Scenario[] = [
       money: {},
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, recalled'],
-      bank: [],
     },
   },
   {
@@ -527,8 +502,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'posted',
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'payment.settled'],
-      reviews: [],
-      bank: [],
     },
   },
   {
@@ -541,7 +514,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -70_000, 'wallet:owner': 70_000 },
       events: ['wallet.credited'],
       reviews: ['credit_recalled: 70000 of nothing, open'],
-      bank: [],
     },
   },
   {
@@ -552,8 +524,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'completed',
       money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['withdrawal.completed'],
-      reviews: [],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -564,8 +535,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'completed',
       money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['withdrawal.completed'],
-      reviews: [],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -576,8 +546,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'failed',
       money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.failed'],
-      reviews: [],
-      bank: ['failed, paid 0 times, returned 0 times'],
+      bank: [REFUSED],
     },
   },
   {
@@ -588,8 +557,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'returned',
       money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.returned'],
-      reviews: [],
-      bank: ['returned, paid 1 times, returned 1 times'],
+      bank: [RETURNED],
     },
   },
   {
@@ -600,8 +568,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'returned',
       money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.completed', 'withdrawal.returned'],
-      reviews: [],
-      bank: ['returned, paid 1 times, returned 1 times'],
+      bank: [RETURNED],
     },
   },
   {
@@ -616,7 +583,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'returned',
       money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['withdrawal.completed', 'withdrawal.returned'],
-      reviews: [],
       bank: ['failed, paid 1 times, returned 1 times'],
     },
   },
@@ -629,32 +595,20 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
       events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
       reviews: ['paid_after_failure: 37000 of nothing, open'],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
     flow: 'withdrawal',
     ending: 'neverReceived',
     run: (stage) => withdrawn(stage, 'losesTransfer', 'failed'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['withdrawal.failed'],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['withdrawal.failed'] },
   },
   {
     flow: 'withdrawal',
     ending: 'failedByOperators',
     run: (stage) => withdrawn(stage, 'unavailable', 'failed', 'fail'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['withdrawal.failed'],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['withdrawal.failed'] },
   },
   {
     flow: 'refund',
@@ -664,8 +618,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'completed',
       money: { bank: -2_000, 'income:fees': 2_000 },
       events: ['payment.settled', 'refund.completed'],
-      reviews: [],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -676,8 +629,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'failed',
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'refund.failed'],
-      reviews: [],
-      bank: ['failed, paid 0 times, returned 0 times'],
+      bank: [REFUSED],
     },
   },
   {
@@ -688,8 +640,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'failed',
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'refund.completed', 'refund.failed'],
-      reviews: [],
-      bank: ['returned, paid 1 times, returned 1 times'],
+      bank: [RETURNED],
     },
   },
   {
@@ -700,8 +651,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'failed',
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'refund.failed'],
-      reviews: [],
-      bank: [],
     },
   },
   {
@@ -712,8 +661,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'completed',
       money: { bank: -2_000, 'income:fees': 2_000 },
       events: ['payment.settled', 'refund.completed'],
-      reviews: [],
-      bank: [],
     },
   },
   {
@@ -725,7 +672,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -5_000, 'wallet:owner': 5_000 },
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
-      bank: [],
     },
   },
   {
@@ -737,7 +683,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
-      bank: [],
     },
   },
   {
@@ -749,7 +694,7 @@ export const SCENARIOS: Scenario[] = [
       money: {},
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -762,7 +707,7 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
       events: ['payment.settled', 'review_case.opened', 'review_case.resolved'],
       reviews: ['credit_after_settlement: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -779,7 +724,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -5_000, 'wallet:claimant': 5_000 },
       events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
-      bank: [],
     },
   },
   {
@@ -796,7 +740,7 @@ export const SCENARIOS: Scenario[] = [
       money: {},
       events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -808,7 +752,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -5_000, 'unclaimed:credits': 5_000 },
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
-      bank: [],
     },
   },
   {
@@ -820,7 +763,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -5_000, 'wallet:owner': 5_000 },
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
-      bank: [],
     },
   },
   {
@@ -832,7 +774,7 @@ export const SCENARIOS: Scenario[] = [
       money: {},
       events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
       reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: ['completed, paid 1 times, returned 0 times', 'failed, paid 0 times, returned 0 times'],
+      bank: [PAID, REFUSED],
     },
   },
   {
@@ -843,13 +785,7 @@ export const SCENARIOS: Scenario[] = [
       const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank reversed the transfer' });
       return { workflowId, path: null };
     },
-    outcome: {
-      status: 'closed',
-      money: {},
-      events: [],
-      reviews: ['reconciliation_break: 5000 of nothing, closed'],
-      bank: [],
-    },
+    outcome: { status: 'closed', money: {}, events: [], reviews: ['reconciliation_break: 5000 of nothing, closed'] },
   },
   {
     flow: 'reviewCase',
@@ -864,7 +800,6 @@ export const SCENARIOS: Scenario[] = [
       money: {},
       events: ['review_case.opened', 'review_case.resolved'],
       reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
-      bank: [],
     },
   },
   {
@@ -882,7 +817,6 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -70_000, 'wallet:owner': 70_000 },
       events: ['review_case.opened', 'review_case.resolved', 'wallet.credited'],
       reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
-      bank: [],
     },
   },
   {
@@ -898,7 +832,7 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
       events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
       reviews: ['paid_after_failure: 37000 of nothing, closed'],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -910,13 +844,7 @@ export const SCENARIOS: Scenario[] = [
       await stage.decideAdjustment(workflowId, 'approve');
       return { workflowId, path: null };
     },
-    outcome: {
-      status: 'posted',
-      money: { bank: -3_000, 'wallet:owner': 3_000 },
-      events: ['wallet.adjusted'],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'posted', money: { bank: -3_000, 'wallet:owner': 3_000 }, events: ['wallet.adjusted'] },
   },
   {
     flow: 'adjustment',
@@ -928,13 +856,7 @@ export const SCENARIOS: Scenario[] = [
       await stage.decideAdjustment(workflowId, 'reject');
       return { workflowId, path: null };
     },
-    outcome: {
-      status: 'rejected',
-      money: { bank: -5_000, 'wallet:owner': 5_000 },
-      events: [],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'rejected', money: { bank: -5_000, 'wallet:owner': 5_000 }, events: [] },
   },
   {
     flow: 'adjustment',
@@ -951,8 +873,6 @@ export const SCENARIOS: Scenario[] = [
       status: 'posted',
       money: { bank: -5_000, 'wallet:owner': 5_000 },
       events: ['wallet.adjusted', 'wallet.adjusted'],
-      reviews: [],
-      bank: [],
     },
   },
   {
@@ -963,8 +883,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'completed',
       money: { bank: -6_000, 'income:fees': 6_000 },
       events: ['payout.completed'],
-      reviews: [],
-      bank: ['completed, paid 1 times, returned 0 times', 'completed, paid 1 times, returned 0 times'],
+      bank: [PAID, PAID],
     },
   },
   {
@@ -975,8 +894,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'partially_completed',
       money: { bank: -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
       events: ['payout.partially_completed'],
-      reviews: [],
-      bank: ['completed, paid 1 times, returned 0 times', 'failed, paid 0 times, returned 0 times'],
+      bank: [PAID, REFUSED],
     },
   },
   {
@@ -987,8 +905,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'failed',
       money: { bank: -206_000, 'wallet:owner': 206_000 },
       events: ['payout.failed'],
-      reviews: [],
-      bank: ['failed, paid 0 times, returned 0 times', 'returned, paid 1 times, returned 1 times'],
+      bank: [REFUSED, RETURNED],
     },
   },
   {
@@ -999,33 +916,20 @@ export const SCENARIOS: Scenario[] = [
       status: 'completed',
       money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['payout.completed'],
-      reviews: [],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
     flow: 'payoutItem',
     ending: 'neverReceived',
     run: (stage) => paidOut(stage, ['losesTransfer'], 'failed', 'item'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['payout.failed'],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['payout.failed'] },
   },
   {
     flow: 'payoutItem',
     ending: 'failedByOperators',
     run: (stage) => paidOut(stage, ['unavailable'], 'failed', 'item', 'fail'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['payout.failed'],
-      reviews: [],
-      bank: [],
-    },
+    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['payout.failed'] },
   },
   {
     flow: 'payoutItem',
@@ -1042,7 +946,7 @@ export const SCENARIOS: Scenario[] = [
       money: { bank: -3_000, 'income:fees': 3_000 },
       events: ['payout.failed', 'wallet.debited', 'payout.completed'],
       reviews: ['paid_after_failure: 0 of nothing, open'],
-      bank: ['completed, paid 1 times, returned 0 times'],
+      bank: [PAID],
     },
   },
   {
@@ -1058,8 +962,7 @@ export const SCENARIOS: Scenario[] = [
       status: 'failed',
       money: { bank: -103_000, 'wallet:owner': 103_000 },
       events: ['payout.completed', 'payout.failed'],
-      reviews: [],
-      bank: ['returned, paid 1 times, returned 1 times'],
+      bank: [RETURNED],
     },
   },
 ];
