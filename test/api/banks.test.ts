@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { SCOPES } from '../../src/resources/keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 /** The pino level of a warning. */
@@ -68,12 +67,6 @@ describe('400 VALIDATION_FAILED responses', () => {
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
   });
-});
-
-test.each(SCOPES)('a key with only the scope %s may list banks and resolve accounts', async (scope) => {
-  const { key } = await api.createKey(api.organisation.organisationId, { scopes: [scope] });
-  expect((await api.client(key).get('/banks')).status).toBe(200);
-  expect((await api.client(key).get(`${RESOLVE}?accountNumber=0123456789&bankCode=058`)).status).toBe(200);
 });
 
 test.each(['limit=5', 'cursor=x'])('GET /banks is not paginated, so %s is 400', async (query) => {

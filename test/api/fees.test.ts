@@ -1,6 +1,5 @@
 // GET /fees/quote: the fee schedule of contract sections 4.8 and 4.9, checked against independently computed values.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { SCOPES } from '../../src/resources/keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;
@@ -82,11 +81,6 @@ describe('400 VALIDATION_FAILED responses', () => {
     expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
     expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
   });
-});
-
-test.each(SCOPES)('a key with only the scope %s may quote fees', async (scope) => {
-  const { key } = await api.createKey(api.organisation.organisationId, { scopes: [scope] });
-  expect((await api.client(key).get('/fees/quote?type=transfer&amount=1')).status).toBe(200);
 });
 
 test('live quotes the same fees without a configured rail', async () => {

@@ -2,7 +2,7 @@
 // unfiltered results.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { isList, pathOf, routeCases } from '../support/routes.ts';
+import { pathOf, routeCases } from '../support/routes.ts';
 
 let api: TestApi;
 
@@ -51,14 +51,6 @@ test('the scope is checked before the query, and the query before the resource',
 });
 
 describe('empty cursors', () => {
-  test.each(routeCases((route) => isList(route) && !route.path.includes(':id')))(
-    '$name with an empty cursor returns the first page',
-    async ({ route }) => {
-      const { status, pagination } = await api.test.get(`${route.path}?limit=1&cursor=`);
-      expect([status, pagination.limit]).toEqual([200, 1]);
-    },
-  );
-
   test('an empty cursor may be combined with filters', async () => {
     const named = await api.test.post('/wallets', {
       email: 'a@test.example',

@@ -196,19 +196,3 @@ describe('foreign ids in lists', () => {
     }
   });
 });
-
-test('a transfer at the sandbox bank is visible only to its own organisation', async () => {
-  const reference = others.withdrawal ?? '';
-  await api.dependencies.rails.shared('test')?.sendTransfer({
-    organisationId: other.organisationId,
-    reference,
-    amount: 10,
-    accountNumber: '0123456789',
-    bankCode: '058',
-    accountName: null,
-    narration: null,
-  });
-  expect((await other.test.get(`/simulations/bank-transfers/${reference}`)).status).toBe(200);
-  const { error } = await api.test.get(`/simulations/bank-transfers/${reference}`);
-  expect(error.code).toBe('BANK_TRANSFER_NOT_FOUND');
-});

@@ -116,31 +116,6 @@ describe('unreachable rails', () => {
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
     expect(await audited(id)).toEqual(['ngozi resolve:fail:proposed', 'tunde resolve:fail']);
   });
-
-  test.concurrent('completing a transfer without confirmation by the rail requires two operators', async () => {
-    const { walletId, id, path, flow } = await withdraw();
-    await untilParked(id, 'rail_unreachable');
-    const complete = { action: 'complete', reason: 'the statement shows it', operator: 'ngozi' };
-    await send(flow, complete);
-    await send(flow, { ...complete, operator: 'tunde' });
-    await flows.untilStatus(path, 'completed');
-    expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
-  });
-
-  test.concurrent('the signal retry resumes all parked flows found by a query', async () => {
-    const parked = await Promise.all([withdraw(), withdraw(), withdraw()]);
-    await Promise.all(parked.map(({ id }) => untilParked(id, 'rail_unreachable')));
-    await Promise.all(parked.map(({ setBehaviour }) => setBehaviour('complete')));
-    const ids = new Set(parked.map(({ id }) => id));
-    for await (const { workflowId } of flows.temporal.workflow.list({ query: `Attention = 'rail_unreachable'` })) {
-      if (ids.has(workflowId)) {
-        await flows.temporal.workflow
-          .getHandle(workflowId)
-          .signal('retry', await withCode(flows.sql, workflowId, { reason: 'the bank is back', operator: 'ngozi' }));
-      }
-    }
-    for (const { path } of parked) await flows.untilStatus(path, 'completed');
-  });
 });
 
 // Not concurrent: a command imports its modules while it runs, which Jest refuses between two tests.

@@ -81,36 +81,6 @@ describe('bank-transfer payments', () => {
     expect(await handle.result()).toEqual({ status: 'settled' });
   });
 
-  test('partial credits each emit an event, and the settlement credits the wallet once, including a surplus', async () => {
-    const wallet = await flows.createWallet();
-    const payment = await flows.createPayment(wallet, 200_000);
-    await pay(payment, 50_000);
-    await waitFor(
-      'the first part',
-      async () => (await flows.test.get(`/payments/${payment.id}`)).data.amountReceived === 50_000,
-    );
-    expect((await flows.test.get(`/wallets/${wallet}/balance`)).data.balance).toBe(0);
-    expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(50_000);
-    await pay(payment, 52_000);
-    await waitFor(
-      'the second part',
-      async () => (await flows.test.get(`/payments/${payment.id}`)).data.amountReceived === 102_000,
-    );
-    await pay(payment, 100_700);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    const { items } = await flows.test.get(`/wallets/${wallet}/transactions`);
-    expect(items.map(({ amount, balanceAfter }) => ({ amount, balanceAfter }))).toEqual([
-      { amount: 200_700, balanceAfter: 200_700 },
-    ]);
-    expect(await flows.accountBalance(`suspense:payment:${payment.id}`)).toBe(0);
-    const events = await flows.eventsOf(payment.id);
-    expect(events.map(({ data }) => [data.status, data.amountReceived])).toEqual([
-      ['partial', 50_000],
-      ['partial', 102_000],
-      ['settled', 202_700],
-    ]);
-  });
-
   test('a session id is processed once, however often the bank repeats its callback', async () => {
     const payment = await flows.createPayment(walletId, 100_000);
     await Promise.all(Array.from({ length: 5 }, () => pay(payment, 101_000, { sessionId: 'repeated-session' })));
@@ -137,20 +107,6 @@ describe('bank-transfer payments', () => {
     expect((await flows.test.get(`/payments/${payment.id}`)).data).toMatchObject({
       status: 'pending',
       amountReceived: 0,
-    });
-  });
-
-  test('a payment settles without the surplus if only the surplus exceeds the tier1 balance limit', async () => {
-    const wallet = await flows.createWallet(undefined, { balance: 29_000_000 });
-    const payment = await flows.createPayment(wallet, 900_000);
-    await pay(payment, payment.payableAmount + 200_000);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    expect(await flows.balanceOf(wallet)).toBe(29_900_000);
-    expect(await flows.reviewCases()).toContainEqual({
-      reason: 'surplus_over_limit',
-      amount: 200_000,
-      status: 'open',
-      accountCode: 'suspense:unmatched',
     });
   });
 

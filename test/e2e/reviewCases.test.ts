@@ -187,37 +187,6 @@ describe('decisions of an operator', () => {
     expect(await flows.balanceOf(walletId)).toBe(2 * AMOUNT + 1);
   });
 
-  test('the decision move_to_unclaimed moves the money to unclaimed', async () => {
-    const id = await openCase();
-    const before = await flows.accountBalance('unclaimed:credits');
-    expect(await decide(id, { action: 'move_to_unclaimed' })).toMatchObject({ status: 'unclaimed' });
-    expect((await flows.accountBalance('unclaimed:credits')) - before).toBe(AMOUNT);
-  });
-
-  test('the decision return_to_sender sends the money to the account it came from', async () => {
-    const id = await openCase('0123456781');
-    expect(await decide(id, { action: 'return_to_sender' })).toMatchObject({ status: 'returning' });
-    await untilCase(id, 'returned_to_sender');
-    const transfers =
-      await flows.sql`SELECT account_number, amount FROM sandbox_bank.transfers WHERE reference = ${id}`;
-    expect([...transfers]).toEqual([{ accountNumber: '0123456781', amount: AMOUNT }]);
-    expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'returned_to_sender' });
-  });
-
-  test('a review case opens again when the bank rejects the return', async () => {
-    const id = await openCase('9999999001');
-    await decide(id, { action: 'return_to_sender' });
-    await waitFor(
-      'the case to be open again',
-      async () => (await statusOf(id)).filter(([, status]) => status === 'open').length === 2,
-    );
-    await waitFor(
-      'the flow to accept a decision',
-      async () => (await decide(id, { action: 'move_to_unclaimed' }).catch(() => null))?.status === 'unclaimed',
-    );
-    expect(await flows.accountBalance('in_transit:returns')).toBe(0);
-  });
-
   test('the return of a case after a rejected one is sent under a new reference', async () => {
     const account = '0123456783';
     const id = await openCase(account);

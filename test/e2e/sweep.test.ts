@@ -1,14 +1,13 @@
 // The sweeper with real servers: a resource whose flow was terminated, cancelled or deleted gets a new one within
 // seconds and reaches the same outcome. The Schedules are those that the worker creates.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { newUuid, requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { scheduleId, syncSchedules } from '../../src/worker/schedules.ts';
 import { operate } from '../cli/run.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { WITHOUT_SCENARIO } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
 
 let flows: TestFlows;
 let config: TestFlows['dependencies']['config'];
@@ -112,69 +111,6 @@ test.concurrent.each(EACH)(
     expect(await bankPaid(id)).toEqual(['sent']);
   },
 );
-
-test.concurrent.each(EACH)(
-  'the flow of a refund that was %s while the bank held it is restarted within seconds, and it is paid once',
-  async (ending) => {
-    const walletId = await flows.createWallet();
-    const payment = await flows.createPayment(walletId, 200_000);
-    const sender = { senderName: 'Chidi Eze', senderAccountNumber: HELD, senderBankCode: '058' };
-    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, sender);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    const { id } = (await flows.test.money(`/payments/${payment.id}/refund`, {})).data;
-    await untilBankHas(id);
-    await endAndAwait(id, ending);
-    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
-    await flows.untilStatus(`/refunds/${id}`, 'completed');
-    await flowOf(id).result();
-    expect(await flows.balanceOf(walletId)).toBe(0);
-    expect(await eventTypes(id)).toEqual(['refund.completed']);
-    expect(await bankPaid(id)).toEqual(['sent']);
-  },
-);
-
-test.concurrent.each(EACH)(
-  'the flow of a payout that was %s while the bank held an item is restarted within seconds, and each item is paid once',
-  async (ending) => {
-    const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
-    const items = [HELD, '0123456789'].map((accountNumber) => ({
-      amount: 100_000,
-      bankAccount: { accountNumber, bankCode: '058' },
-    }));
-    const { data } = await flows.test.money('/payouts', { sourceWalletId: walletId, items });
-    const [held, paid] = (data.items as { id: string }[]).map(({ id }) => id) as [string, string];
-    await untilBankHas(held);
-    await endAndAwait(data.id, ending);
-    await flows.test.post(`/simulations/bank-transfers/${held}/resolve`, { outcome: 'complete' });
-    await flows.untilStatus(`/payouts/${data.id}`, 'completed');
-    await flowOf(data.id).result();
-    expect(await flows.balanceOf(walletId)).toBe(794_000);
-    expect(await eventTypes(data.id)).toEqual(['payout.completed']);
-    expect([await bankPaid(held), await bankPaid(paid)]).toEqual([['sent'], ['sent']]);
-  },
-);
-
-test.concurrent('the terminated flow of a webhook delivery that waits for its next attempt is restarted', async () => {
-  const receiver = await startReceiver(answerStatus(500));
-  const { test: owner } = await flows.createOrganisation();
-  const created = await owner.post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] });
-  expect(created.status).toBe(201);
-  const endpoint = created.data;
-  expect((await owner.post(`/webhook-endpoints/${endpoint.id}/test`)).status).toBeLessThan(300);
-  const [delivery] = await waitFor('the delivery to be open', async () => {
-    const rows = await flows.sql<{ eventId: string }[]>`
-      SELECT event_id FROM webhook_deliveries WHERE endpoint_id = ${requireUuid('webhookEndpoint', endpoint.id)}`;
-    return rows.length > 0 && rows;
-  });
-  const id = `${publicId('event', delivery?.eventId ?? '')}/${endpoint.id}`;
-  const before = await untilRuns(id);
-  await flowOf(id).terminate('by mistake');
-  await waitFor(`${id} to be restarted`, async () => {
-    const now = await runOf(id);
-    return now !== false && now !== before;
-  });
-  await receiver.close();
-});
 
 describe('missing flows while the sweep is paused', () => {
   beforeAll(async () => {

@@ -148,21 +148,6 @@ async function createPayment(): Promise<{
 }
 
 describe('payments with an unconfirmed credit', () => {
-  test.concurrent('another credit settles a payment with an unconfirmed one, which goes to review when it is confirmed', async () => {
-    const { context, wallet, payment, account, path } = await createPayment();
-    const denied = await reportCredit(context, account, 50_000, 'denied');
-    await untilConfirmationRequested(denied);
-    await credit(context, account, 202_000);
-    await context.untilStatus(path, 'settled');
-    expect(await flows.balanceOf(wallet)).toBe(200_000);
-    expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['received', 0]);
-    rail.say(denied, 'known');
-    await untilCredit(denied, 'suspense');
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
-    expect(await casesOf(context)).toEqual(['credit_after_settlement open 50000 suspense:unmatched']);
-    expect(await flows.balanceOf(wallet)).toBe(200_000);
-  });
-
   test.concurrent('a payment with an unconfirmed credit expires at the end of its window, and the credit is late when it is confirmed', async () => {
     const context = await openContext();
     context.shortenWindows(5_000);
@@ -347,19 +332,6 @@ describe('deposits that the rail does not confirm', () => {
     await resolveFlow(id, 'retry'); // unless the flow has already confirmed it
     expect(await flowOf(id).result()).toEqual({ status: 'posted' });
     expect(await flows.balanceOf(wallet)).toBe(70_000);
-  });
-
-  test.concurrent('an unconfirmed deposit is set aside, and credited once when it is confirmed', async () => {
-    const { context, wallet, sessionId, id } = await deposit('denied');
-    await untilParked(id, 'credit_unconfirmed');
-    expect(await resolveFlow(id, 'set_aside')).toBe('accepted');
-    expect(await flowOf(id).result()).toEqual({ status: 'set_aside' });
-    const caseId = await caseIdOf(context, 'credit_unconfirmed');
-    await untilParked(caseId, 'review');
-    rail.say(sessionId, 'known');
-    expect(await decideCase(caseId, { action: 'retry' })).toMatch(/^done/);
-    await untilCredit(sessionId, 'posted');
-    expect([await flows.balanceOf(wallet), await transactionsOf(sessionId)]).toEqual([70_000, 1]);
   });
 
   test.concurrent('a deposit during an outage of the rail parks, and an operator can only retry it', async () => {

@@ -146,29 +146,3 @@ describe('outcomes of withdrawals', () => {
     await flows.test.call('PUT', '/simulations/bank-accounts/9999999008', { body: { behaviour: 'unavailable' } });
   });
 });
-
-test('fifty identical concurrent requests make one withdrawal, one hold and one transfer', async () => {
-  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
-  const body = { amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' };
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, () => flows.test.money(`/wallets/${walletId}/withdraw`, body, `same-${walletId}`)),
-  );
-  const accepted = answers.filter(({ status }) => status === 201);
-  expect(new Set(accepted.map(({ data }) => data.id)).size).toBe(1);
-  expect(answers.filter(({ status }) => status !== 201).map(({ error }) => error.code)).toEqual(
-    Array.from({ length: 50 - accepted.length }, () => 'IDEMPOTENCY_IN_PROGRESS'),
-  );
-  expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
-});
-
-test('of 200 concurrent withdrawals of the whole balance one succeeds and 199 are 422', async () => {
-  const walletId = await flows.createWallet(undefined, { balance: AMOUNT + FEE });
-  const body = { amount: AMOUNT, accountNumber: '9999999003', bankCode: '058' };
-  const answers = await Promise.all(
-    Array.from({ length: 200 }, () => flows.test.money(`/wallets/${walletId}/withdraw`, body)),
-  );
-  const statuses = answers.map(({ status }) => status);
-  expect(statuses.filter((status) => status === 201)).toHaveLength(1);
-  expect(statuses.filter((status) => status === 422)).toHaveLength(199);
-  expect(await flows.balanceOf(walletId)).toBe(0);
-});

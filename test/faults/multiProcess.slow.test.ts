@@ -21,7 +21,6 @@ const WORKFLOW_TASKS = 1;
 
 const PAYMENTS = 20;
 const ITEMS = 30;
-const RATE_LIMIT = 600;
 const SHORT_WINDOW_MS = 3_000;
 
 const main = (part: 'api' | 'worker') => fileURLToPath(new URL(`../../src/${part}/main.ts`, import.meta.url));
@@ -170,50 +169,6 @@ async function eventCounts(type: string, resources: readonly { id: string }[]): 
 }
 
 const onceEach = (resources: readonly unknown[]) => resources.map(() => 1);
-
-test('an Idempotency-Key has one effect across API processes', async () => {
-  const source = await setup.createWallet(setup.test, { balance: 1_000 });
-  const destinationWalletId = await setup.createWallet();
-  const body = { amount: 10, destinationWalletId };
-  const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, index) => caller(index).money(`/wallets/${source}/transfer`, body, 'one-key')),
-  );
-  const succeeded = answers.filter(({ status }) => status === 201);
-  expect(new Set(succeeded.map(({ data }) => data.id)).size).toBe(1);
-  const others = answers.filter(({ status }) => status !== 201).map(({ error }) => error.code);
-  expect(others.filter((code) => code !== 'IDEMPOTENCY_IN_PROGRESS')).toEqual([]);
-  const again = await Promise.all(callers.map((one) => one.money(`/wallets/${source}/transfer`, body, 'one-key')));
-  expect(again.map(({ data, headers }) => [data.id, headers.get('idempotent-replayed')])).toEqual(
-    callers.map(() => [succeeded[0]?.data.id, 'true']),
-  );
-  expect(await setup.balanceOf(destinationWalletId)).toBe(10);
-});
-
-test(
-  `a key has ${RATE_LIMIT} requests per minute across API processes`,
-  async () => {
-    for (;;) {
-      const { key } = await setup.createKey(setup.organisation.organisationId);
-      const both = urls.map((url) => createClient(url, key, 'test'));
-      const answers: Awaited<ReturnType<Client['get']>>[] = [];
-      let sent = 0;
-      await Promise.all(
-        Array.from({ length: 20 }, async (_, index) => {
-          for (; sent < RATE_LIMIT + 20; ) {
-            sent += 1;
-            // Fails validation: the cheapest response.
-            answers.push(await (both[index % 2] as Client).get('/fees/quote'));
-          }
-        }),
-      );
-      // A flood that the end of the minute divided proves nothing: repeat it with another key.
-      if (new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset'))).size > 1) continue;
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(answers.length - RATE_LIMIT);
-      break;
-    }
-  },
-  LIMIT_MS,
-);
 
 test(
   'each payment settles once, each event is emitted and delivered once, and both workers run workflow tasks',

@@ -151,37 +151,6 @@ test('for random item outcomes the reserve is used up and every kobo is in one a
   );
 });
 
-test.each([
-  [{ open: 0, completed: 3, failed: 0 }, 'completed', 'payout.completed'],
-  [{ open: 0, completed: 2, failed: 1 }, 'partially_completed', 'payout.partially_completed'],
-  [{ open: 0, completed: 0, failed: 3 }, 'failed', 'payout.failed'],
-] as const)('a roll-up of %p is %s, and its event %s has all counts', (counts, status, type) => {
-  const { payout } = batchOf([100_000, 50_000, 20_000]);
-  const movement = rollUpMovement(book, payout, counts);
-  expect(movement.transaction).toBeUndefined();
-  expect(movement.rows?.payouts).toEqual([{ ...payout, version: 2, status, failuresReported: counts.failed }]);
-  expect(movement.events).toEqual([
-    expect.objectContaining({
-      type,
-      resource: publicId('payout', payout.id),
-      data: {
-        id: publicId('payout', payout.id),
-        status,
-        totalAmount: 170_000,
-        totalFee: 8_000,
-        itemCount: 3,
-        successCount: counts.completed,
-        failureCount: counts.failed,
-        sourceWalletId: publicId('wallet', sourceWalletId),
-        reference: null,
-        metadata: {},
-        currency: 'NGN',
-        createdAt: payout.createdAt.toISOString(),
-      },
-    }),
-  ]);
-});
-
 test('a payout with open items cannot be rolled up as ended', () => {
   const { payout } = batchOf([1]);
   expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('in progress has no event');
