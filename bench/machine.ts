@@ -26,8 +26,8 @@ export async function describeMachine(adminUrl: string): Promise<Machine> {
       packages: ['postgres', 'koa', '@temporalio/worker', 'autocannon']
         .map((name) => `${name} ${installedVersion(name)}`)
         .join(', '),
-      pgbench: said('pgbench', ['--version']) ?? 'not installed',
-      commit: said('git', ['describe', '--always', '--dirty']) ?? 'unknown',
+      pgbench: outputOf('pgbench', ['--version']) ?? 'not installed',
+      commit: outputOf('git', ['describe', '--always', '--dirty']) ?? 'unknown',
     };
   } finally {
     await sql.end();
@@ -68,7 +68,7 @@ export function describeStealTime(before: ProcessorTime | null, after: Processor
 }
 
 /** Returns the output of a program; undefined when it is not installed or fails. */
-export function said(program: string, args: string[]): string | undefined {
+export function outputOf(program: string, args: string[]): string | undefined {
   try {
     return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   } catch {

@@ -2,7 +2,7 @@
 // client and without a service.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { said } from './machine.ts';
+import { outputOf } from './machine.ts';
 import { formatted, type Sample, type Series } from './measure.ts';
 import type { Bench } from './stage.ts';
 
@@ -23,7 +23,7 @@ export async function prepareTpcb(
   bench: Bench,
   seconds: number,
 ): Promise<{ simple: Series; prepared: Series } | undefined> {
-  if (said('pgbench', ['--version']) === undefined) return undefined;
+  if (outputOf('pgbench', ['--version']) === undefined) return undefined;
   const url = await bench.createDatabase('empty');
   await initialisePgbench(url, SCALE);
   let best = { clients: 0, value: 0 };

@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { marked } from 'marked';
-import { REACTIONS } from '../src/api/contract/envelope.ts';
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
+import { REACTIONS } from './openapi/envelope.ts';
 
 const FILE = new URL('../docs/errors.md', import.meta.url);
 const HTML_FILE = new URL('../generated/errors.html', import.meta.url);

@@ -23,7 +23,7 @@ function transferPrices({ transfer }: RailCharges): string {
 
 const limitOf = (limit: Kobo | null): string => (limit === null ? 'none' : nairaText(limit));
 
-/** Each row of the table: what it tells, and how it is read from capabilities. */
+/** Each row of the table: its title, and its cell from capabilities. */
 const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => string])[] = [
   ['Amount of a payment', ({ oneOff }) => oneOff?.amount ?? 'no account numbers'],
   ['A payment is open at most', ({ oneOff }) => (oneOff === null ? '-' : duration(oneOff.maxSeconds))],
@@ -48,7 +48,7 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
   ['The session id of a transfer is in the', ({ transfers }) => transfers.sessionId],
   ['Smallest transfer', ({ transfers }) => nairaText(transfers.minAmount)],
   ['Largest transfer', ({ transfers }) => limitOf(transfers.maxAmount)],
-  ['Tells its balance', ({ transfers }) => yesNo(transfers.balance)],
+  ['Reports its balance', ({ transfers }) => yesNo(transfers.balance)],
   ['The signature of a callback covers', ({ callbacks }) => callbacks.signed],
   ['Old callbacks are refused', ({ callbacks }) => yesNo(callbacks.timestamped)],
   [

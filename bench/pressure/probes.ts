@@ -102,7 +102,7 @@ export function probesOf(of: string, { client, watch, receiver }: Probed): Probe
     ...(receiver && {
       [`event to its endpoint, ${of}`]: async () => {
         const { data } = await client.transfer();
-        return await timed(() => receiver.untilTold(data.id as string));
+        return await timed(() => receiver.untilReceived(data.id as string));
       },
     }),
   };

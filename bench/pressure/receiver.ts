@@ -1,4 +1,4 @@
-// A webhook endpoint of the load: accepts, fails or hangs, and knows which resources it was told of.
+// A webhook endpoint of the load: accepts, fails or hangs, and keeps the resources that it has received.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -7,14 +7,14 @@ export type Manner = 'accepts' | 'fails' | 'hangs';
 export interface Receiver {
   url: string;
   /** Resolves when an event of this resource has arrived. */
-  untilTold: (resource: string) => Promise<void>;
+  untilReceived: (resource: string) => Promise<void>;
   /** Number of requests so far. */
   count: () => number;
   close: () => Promise<void>;
 }
 
 export async function startReceiver(manner: Manner): Promise<Receiver> {
-  const told = new Set<string>();
+  const received = new Set<string>();
   const waiting = new Map<string, () => void>();
   const hanging = new Set<ServerResponse>();
   let count = 0;
@@ -29,7 +29,7 @@ export async function startReceiver(manner: Manner): Promise<Receiver> {
       if (manner !== 'accepts') return;
       const { data } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { data: { id?: string } };
       const id = data.id ?? '';
-      told.add(id);
+      received.add(id);
       waiting.get(id)?.();
       waiting.delete(id);
     });
@@ -40,8 +40,8 @@ export async function startReceiver(manner: Manner): Promise<Receiver> {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/`,
-    untilTold: (resource) =>
-      told.has(resource) ? Promise.resolve() : new Promise((resolve) => waiting.set(resource, resolve)),
+    untilReceived: (resource) =>
+      received.has(resource) ? Promise.resolve() : new Promise((resolve) => waiting.set(resource, resolve)),
     count: () => count,
     close: async () => {
       for (const response of hanging) response.destroy();

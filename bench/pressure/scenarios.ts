@@ -157,7 +157,7 @@ function endpoints(stack: Stack): Scenario {
       probes['event to its endpoint, same organisation'] = async () => {
         const { data } = await stack.loading.client.transfer();
         const startedAt = performance.now();
-        await healthy.untilTold(data.id as string);
+        await healthy.untilReceived(data.id as string);
         return performance.now() - startedAt;
       };
     },
@@ -188,7 +188,7 @@ function failingEndpoints(stack: Stack) {
       const healthy = opened[2] as Receiver;
       await inParallel(sized(DELIVERIES, stack), CALLERS, async () => {
         const { data } = await client.transfer();
-        await healthy.untilTold(data.id as string);
+        await healthy.untilReceived(data.id as string);
       });
       return { healthy };
     },

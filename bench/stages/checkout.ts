@@ -19,8 +19,8 @@ const CONNECTIONS = 64;
 /** Pages that connect at the same time. */
 const CONNECT_AT_ONCE = 100;
 const COST_MAX = 0.1;
-/** A change is seen within a second, and told at once. */
-const TOLD_WITHIN_MS = 3_000;
+/** A change is noticed within a second, and shown at once. */
+const SHOWN_WITHIN_MS = 3_000;
 
 export const checkout: Stage = {
   name: 'checkout',
@@ -48,9 +48,12 @@ export const checkout: Stage = {
               const pages = await OpenedPages.open(api, book, payments);
               try {
                 await untilGauge(metricsPort, count);
-                const [sample, toldAfterMs] = await Promise.all([load(), pages.change(book, payments)]);
+                const [sample, shownAfterMs] = await Promise.all([load(), pages.change(book, payments)]);
                 if (pages.isAnyLost()) throw new Error('a page lost its connection');
-                return { ...sample, details: { ...sample.details, 'change to page ms': toldAfterMs } } satisfies Sample;
+                return {
+                  ...sample,
+                  details: { ...sample.details, 'change to page ms': shownAfterMs },
+                } satisfies Sample;
               } finally {
                 pages.close();
                 await untilGauge(metricsPort, 0);
@@ -61,12 +64,12 @@ export const checkout: Stage = {
         rounds,
         bench.say,
       );
-      const told = measured.find(({ name }) => name === with_)?.details['change to page ms'] ?? Number.NaN;
+      const shown = measured.find(({ name }) => name === with_)?.details['change to page ms'] ?? Number.NaN;
       return {
         measured,
         goals: [
           { text: `${with_} ÷ ${without}`, atLeast: 1 - COST_MAX, got: ratio(measured, with_, without) },
-          { text: 'change to page, ms', atMost: TOLD_WITHIN_MS, got: told },
+          { text: 'change to page, ms', atMost: SHOWN_WITHIN_MS, got: shown },
         ],
         plots: [],
         notes: [],
@@ -125,12 +128,12 @@ class OpenedPages {
     return new OpenedPages(sockets);
   }
 
-  /** Changes the first payment. Resolves with the milliseconds until its page was told. */
+  /** Changes the first payment. Resolves with the milliseconds until its page showed it. */
   async change(book: BenchBook, payments: Payment[]): Promise<number> {
     const [socket] = this.#sockets;
     const [payment] = payments;
     if (socket === undefined || payment === undefined) throw new Error('there is no page');
-    const told = new Promise<number>((resolve) => {
+    const shown = new Promise<number>((resolve) => {
       socket.on('data', (chunk: Buffer) => {
         if (chunk.includes('event: change')) resolve(performance.now());
       });
@@ -139,7 +142,7 @@ class OpenedPages {
     payments[0] = next;
     await post(book, next);
     const changedAt = performance.now();
-    return (await told) - changedAt;
+    return (await shown) - changedAt;
   }
 
   isAnyLost(): boolean {

@@ -89,9 +89,9 @@ async function readNow(
   { kind, answer }: Operation,
   credits: ReadonlyMap<string, CreditRow>,
 ): Promise<Body | null> {
-  const told = acceptedBody(answer) ?? {};
-  if (kind !== 'credit') return await callers.ask('GET', `${PATHS[kind]}/${told.id}`);
-  const row = credits.get(told.sessionId ?? '');
+  const accepted = acceptedBody(answer) ?? {};
+  if (kind !== 'credit') return await callers.ask('GET', `${PATHS[kind]}/${accepted.id}`);
+  const row = credits.get(accepted.sessionId ?? '');
   return row === undefined ? null : { ...row, currency: 'NGN', receivedAt: row.receivedAt.toISOString() };
 }
 

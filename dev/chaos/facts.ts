@@ -1,4 +1,4 @@
-// What is known after a chaos run: what the callers were told, and what database, bank and webhook receiver have.
+// What is known after a chaos run: the responses that callers got, and what database, bank and webhook receiver have.
 
 /** A resource of the API, or code and details of a refusal. */
 export interface Body {

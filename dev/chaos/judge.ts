@@ -44,7 +44,7 @@ const MAY_BECOME: Partial<Record<OperationKind, Record<string, readonly string[]
   wallet: { active: ['active', 'frozen'] },
 };
 
-/** The fields that change in the life of a resource; all others keep the value that the caller was told. */
+/** The fields that change in the life of a resource; all others keep the value of the first response. */
 const LIVING = new Set([
   'status',
   'kycStatus',
@@ -63,21 +63,21 @@ const LIVING = new Set([
 /** Accepted answers whose resource is gone or different. */
 function falseAnswers({ operations }: Pick<Facts, 'operations'>): string[] {
   return operations.filter(isAccepted).flatMap((one) => {
-    const told = one.answer?.body ?? {};
-    if (one.now === null) return [`${nameOf(one)} was accepted as ${told.id}, which does not exist`];
+    const accepted = one.answer?.body ?? {};
+    if (one.now === null) return [`${nameOf(one)} was accepted as ${accepted.id}, which does not exist`];
     const { now } = one;
-    const changed = Object.keys(told).filter(
-      (field) => !LIVING.has(field) && !isDeepStrictEqual(told[field], now[field]),
+    const changed = Object.keys(accepted).filter(
+      (field) => !LIVING.has(field) && !isDeepStrictEqual(accepted[field], now[field]),
     );
-    const from = told.status ?? '';
+    const from = accepted.status ?? '';
     const to = now.status ?? '';
     const mayBecome = MAY_BECOME[one.kind]?.[from] ?? [from];
     return [
       ...changed.map((field) => {
-        const [was, is] = [told[field], now[field]].map((value) => JSON.stringify(value));
-        return `${nameOf(one)} was told ${field} ${was}; ${told.id} has ${is}`;
+        const [was, is] = [accepted[field], now[field]].map((value) => JSON.stringify(value));
+        return `${nameOf(one)} got ${field} ${was}; ${accepted.id} has ${is}`;
       }),
-      ...(mayBecome.includes(to) ? [] : [`${nameOf(one)} was told ${from || 'no status'}; ${told.id} is ${to}`]),
+      ...(mayBecome.includes(to) ? [] : [`${nameOf(one)} got ${from || 'no status'}; ${accepted.id} is ${to}`]),
     ];
   });
 }
@@ -98,12 +98,10 @@ function wrongTimes({ operations }: Pick<Facts, 'operations'>): string[] {
     const { expiresIn } = one.body as { expiresIn?: number };
     const openMs = expiresAt === undefined ? undefined : Date.parse(expiresAt) - created;
     return [
-      ...(isDated
-        ? []
-        : [`${nameOf(one)}, sent at ${new Date(one.sentAt).toISOString()}, was told createdAt ${createdAt}`]),
+      ...(isDated ? [] : [`${nameOf(one)}, sent at ${new Date(one.sentAt).toISOString()}, got createdAt ${createdAt}`]),
       ...(expiresIn === undefined || openMs === expiresIn * 1000
         ? []
-        : [`${nameOf(one)} was told that its payment is open for ${openMs} ms, not for ${expiresIn} s`]),
+        : [`${nameOf(one)} got a payment that is open for ${openMs} ms, not for ${expiresIn} s`]),
     ];
   });
 }
@@ -125,24 +123,24 @@ function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {
 /** The kinds whose accepted answers and stored resources must be the same set. */
 const CREATING: readonly OperationKind[] = ['wallet', 'payment', 'transfer', 'withdrawal', 'refund', 'payout'];
 
-/** Resources that no caller was told of, and answers that name the same resource twice. */
+/** Resources that no response has named, and responses that name the same resource twice. */
 function notOnce({ operations, resources }: Pick<Facts, 'operations' | 'resources'>): string[] {
-  const told = new Map<string, Operation>();
+  const known = new Map<string, Operation>();
   const twice: string[] = [];
   for (const one of operations.filter(isAccepted)) {
     // A `pay` names a payment that another operation created; two that were accepted paid it twice.
     const name = `${one.kind} ${one.answer?.body.id ?? one.answer?.body.sessionId}`;
-    const first = told.get(name);
+    const first = known.get(name);
     if (first !== undefined && one.kind !== 'kyc') twice.push(`${nameOf(first)} and ${nameOf(one)} are both ${name}`);
-    told.set(name, one);
+    known.set(name, one);
   }
-  const untold = resources
+  const unknown = resources
     .filter(({ kind }) => CREATING.includes(kind))
     // A payment whose account could not be opened is stored as failed, and its request is sent again.
     .filter(({ kind, status }) => !(kind === 'payment' && status === 'failed'))
-    .filter(({ kind, id }) => !told.has(`${kind} ${id}`))
-    .map(({ kind, id, status }) => `${kind} ${id} (${status}) exists, and no caller was told of it`);
-  return [...twice, ...untold];
+    .filter(({ kind, id }) => !known.has(`${kind} ${id}`))
+    .map(({ kind, id, status }) => `${kind} ${id} (${status}) exists, and no response named it`);
+  return [...twice, ...unknown];
 }
 
 /** Events that did not arrive, and deliveries that are not those of an event. */

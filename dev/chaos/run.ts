@@ -63,7 +63,7 @@ export interface ChaosRun {
   play: () => Promise<void>;
   /** Collects the facts and judges them. */
   judge: () => Promise<Verdict>;
-  /** The answers so far that said that the service was not available: `POST /payouts: 503 …`. */
+  /** The responses of 500 or above so far: `POST /payouts: 503 …`. */
   outages: () => readonly string[];
   /** Requests of the callers, and faults, so far. */
   counts: () => { requests: number; faults: number };

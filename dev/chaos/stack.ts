@@ -31,7 +31,7 @@ const SETTINGS = {
   TEMPORAL_TASK_QUEUE: TASK_QUEUE,
   DATABASE_CONNECTIONS_MAX: '5',
   RATE_LIMIT_PER_MINUTE: '1000000',
-  // The same of all APIs, so that each tells a payment alike.
+  // The same of all APIs, so that they show a payment alike.
   SANDBOX_CHECKOUT_URL: 'https://pay.example.com',
   WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
   // More attempts than faults can spoil.

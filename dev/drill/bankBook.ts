@@ -57,7 +57,7 @@ export async function listBankTransfers(sql: Sql): Promise<BankTransfer[]> {
     FROM sandbox_bank.requests r ORDER BY reference`;
 }
 
-/** What the bank holds for the organisation, by its book, and what the ledger says that it holds. */
+/** What the bank holds for the organisation, by its book, and what the ledger has for it. */
 export async function compareBalances(sql: Sql, organisationId: Uuid): Promise<{ bank: number; ledger: number }> {
   const [row] = await sql<{ bank: number; ledger: number }[]>`
     SELECT (SELECT coalesce(sum(amount), 0) FROM sandbox_bank.credits

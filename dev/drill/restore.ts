@@ -81,7 +81,7 @@ export async function restoreDatabase({ say, logFolder }: RestoreOptions): Promi
     const waiting = await requireHeld({ stack, world, cli, wrong });
     say('the service is held: both rails are paused, and a new withdrawal waits');
     await requireKeptEnd(world, kept);
-    say('while it is held, what the database has ends as the bank says, and a lost credit is imported');
+    say('while it is held, what the database has ends with the status of the bank, and a lost credit is imported');
     const imported = await importPaid({ stack, world, cli, wrong }, to, lost);
     const heldFor = Date.now() - stoppedAt;
     await cli.run('finance', 'rail', 'resume', 'test', '--reason', 'reconciled');
@@ -209,7 +209,7 @@ async function requireHeld({ stack, world, cli, wrong }: Context): Promise<strin
   return ids;
 }
 
-/** What the database has ends with the status that the bank tells. */
+/** What the database has ends with the status of the bank. */
 async function requireKeptEnd(world: World, { held, payout, payment }: Kept): Promise<void> {
   await world.untilStatus(
     'completed',
@@ -253,7 +253,7 @@ async function importPaid({ stack, world, cli, wrong }: Context, to: Date, lost:
   return requested.length;
 }
 
-/** The ledger says what the bank says. */
+/** The ledger agrees with the bank. */
 export async function untilAgreed({ sql }: ChaosStack, { participants }: World): Promise<void> {
   const agree = async (): Promise<true | undefined> => {
     const { bank, ledger } = await compareBalances(sql, participants.organisationId);
@@ -278,7 +278,7 @@ export async function judge(
     if (now > (sends.get(reference) ?? now)) wrong.push(`${reference} was sent again`);
   }
   const { findings } = await cli.run<{ findings: { kind: string; resource: string }[] }>('finance', 'ledger', 'verify');
-  // The balance that the bank told last may be from before the adjustments; the balance of now was compared exactly.
+  // The last reported balance may be from before the adjustments; the balance of now was compared exactly.
   for (const { kind, resource } of findings.filter((one) => one.kind !== 'BANK_BALANCE_MISMATCH'))
     wrong.push(`ledger verify: ${kind} ${resource}`);
 }

@@ -18,7 +18,7 @@ const AT = 0.25;
 export interface UpgradeResult {
   verdict: Verdict;
   migratedMs: number;
-  /** The answers that said that the service was not available. */
+  /** The responses of 500 or above. */
   outages: readonly string[];
 }
 

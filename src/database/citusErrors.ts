@@ -1,5 +1,5 @@
 // Errors as Citus passes them on from a node, in the form of a plain Postgres: elsewhere nothing knows of it. Its own
-// errors are all XX000, and only their message tells them apart.
+// errors are all XX000, and only their messages differ.
 
 /** What the classification of an error needs (errors.ts). */
 export interface PostgresError {

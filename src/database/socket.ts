@@ -28,7 +28,7 @@ const STALL_TIMEOUT_MS = 10_000;
 export const STATEMENT_MAX_MS = 9_000;
 const CHECK_INTERVAL_MS = 500;
 
-/** The part of a pool's parsed options that says how array types are known. One object for all its connections. */
+/** The part of a pool's parsed options with the array types. One object for all its connections. */
 export interface TypeOptions {
   /** Whether a new connection asks the server for its array types. */
   fetch_types: boolean;

@@ -24,7 +24,7 @@ const operation = (number: number, more: Partial<Operation>): Operation => ({
   ...more,
 });
 
-const told = (number: number, body: Record<string, unknown>, more: Partial<Operation> = {}): Operation =>
+const accepted = (number: number, body: Record<string, unknown>, more: Partial<Operation> = {}): Operation =>
   operation(number, { answer: answer(201, body), replay: answer(201, body, true), now: body, ...more });
 
 const TRANSFER = { id: 'trf-1', amount: 10, status: 'completed', createdAt: '2026-01-01T12:00:00.500Z' };
@@ -55,10 +55,10 @@ const SENT_BACK: BankReference = {
 /** A run in which all is well. */
 const WELL: Facts = {
   operations: [
-    told(1, TRANSFER),
-    told(2, WITHDRAWAL, { kind: 'withdrawal', now: { ...WITHDRAWAL, status: 'completed', completedAt: 'now' } }),
+    accepted(1, TRANSFER),
+    accepted(2, WITHDRAWAL, { kind: 'withdrawal', now: { ...WITHDRAWAL, status: 'completed', completedAt: 'now' } }),
     operation(3, { answer: answer(422, REFUSAL), replay: answer(422, REFUSAL, true) }),
-    told(4, { sessionId: 's-1', amount: 7 }, { kind: 'credit', key: null, replay: null }),
+    accepted(4, { sessionId: 's-1', amount: 7 }, { kind: 'credit', key: null, replay: null }),
   ],
   resources: [
     { kind: 'transfer', id: 'trf-1', status: 'completed' },
@@ -95,28 +95,28 @@ const DAMAGES: [string, Partial<Facts>, RegExp][] = [
     /1 .*accepted as trf-1, which does not exist/,
   ],
   [
-    'another amount than was told',
+    'another amount than in the response',
     { operations: instead(WELL.operations, 0, { now: { ...TRANSFER, amount: 11 } }) },
-    /told amount 10; trf-1 has 11/,
+    /got amount 10; trf-1 has 11/,
   ],
   [
     'a withdrawal that is still processing',
     { operations: instead(WELL.operations, 1, { now: WITHDRAWAL }) },
-    /told processing; wth-1 is processing/,
+    /got processing; wth-1 is processing/,
   ],
   [
     'a completed transfer that failed',
     { operations: instead(WELL.operations, 0, { now: { ...TRANSFER, status: 'failed' } }) },
-    /told completed; trf-1 is failed/,
+    /got completed; trf-1 is failed/,
   ],
   [
     'a resource of an API whose clock is wrong',
-    { operations: [told(5, { ...TRANSFER, createdAt: '2026-01-01T12:05:00Z' })] },
-    /5 .*sent at 2026-01-01T12:00:00.000Z, was told createdAt 2026-01-01T12:05:00Z/,
+    { operations: [accepted(5, { ...TRANSFER, createdAt: '2026-01-01T12:05:00Z' })] },
+    /5 .*sent at 2026-01-01T12:00:00.000Z, got createdAt 2026-01-01T12:05:00Z/,
   ],
   [
     'a payment that is open for another time',
-    { operations: [told(5, { ...TRANSFER, expiresAt: '2026-01-01T12:00:59.500Z' }, { body: { expiresIn: 60 } })] },
+    { operations: [accepted(5, { ...TRANSFER, expiresAt: '2026-01-01T12:00:59.500Z' }, { body: { expiresIn: 60 } })] },
     /5 .*open for 59000 ms, not for 60 s/,
   ],
   [
@@ -141,13 +141,13 @@ const DAMAGES: [string, Partial<Facts>, RegExp][] = [
   ],
   [
     'two keys for one resource',
-    { operations: [...WELL.operations, told(5, TRANSFER)] },
+    { operations: [...WELL.operations, accepted(5, TRANSFER)] },
     /operation 1 .* and operation 5 .*both transfer trf-1/,
   ],
   [
     'a resource without a response to a caller',
     { resources: [...WELL.resources, { kind: 'transfer', id: 'trf-2', status: 'completed' }] },
-    /trf-2 \(completed\) exists, and no caller/,
+    /trf-2 \(completed\) exists, and no response/,
   ],
   ['an event that never arrived', { received: [] }, /evt-1 \(transfer.completed\) never arrived/],
   ['a delivered event that does not exist', { events: [] }, /evt-1 arrived, and does not exist/],
@@ -204,7 +204,7 @@ test.each(DAMAGES)('%s is named', (_, damage, named) => {
   expect(judge({ ...WELL, ...damage })[0]).toMatch(named);
 });
 
-test('what a caller was told is reported before what only the books show', () => {
+test('what a response promised is reported before what only the books show', () => {
   const wrong = judge({
     ...WELL,
     operations: instead(WELL.operations, 0, { now: null }),

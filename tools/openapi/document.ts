@@ -1,9 +1,9 @@
 // The OpenAPI 3.1 document, made from the route table, the error catalog and the event types.
 import { readFileSync } from 'node:fs';
-import { successOf } from '../../src/api/contract/envelope.ts';
 import { EVENTS, event, eventSchemaName } from '../../src/api/contract/events.ts';
 import type { Route } from '../../src/api/route.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
+import { successOf } from './envelope.ts';
 import { ErrorResponses, errorExamples } from './errors.ts';
 import type { Examples } from './examples.ts';
 import { HEADER_NAMES, HEADERS, PARAMETERS, pathParameters, queryParameters } from './parameters.ts';

@@ -1,7 +1,8 @@
 // The error responses of each operation: those that every route of its declaration has, and its own.
-import { ERRORS, REACTIONS } from '../../src/api/contract/envelope.ts';
+
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../../src/api/errors.ts';
 import type { Route } from '../../src/api/route.ts';
+import { ERRORS, REACTIONS } from './envelope.ts';
 import type { Examples } from './examples.ts';
 import type { JsonSchema, SchemaWriter } from './schemas.ts';
 

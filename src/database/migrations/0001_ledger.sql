@@ -183,7 +183,7 @@ REVOKE ALL ON FUNCTION ledger.refuse_seal_change FROM PUBLIC;
 
 -- Seals: every few minutes, a digest over the new postings of each book, chained to the digest before it. History that
 -- is rewritten no longer has the digests of its seals, and the seals are also written outside of the database, where
--- whoever rewrites them too cannot reach.
+-- an intruder in the database cannot reach.
 CREATE TABLE ledger.seals (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),

@@ -93,7 +93,7 @@ CREATE INDEX payments_by_target ON payments (organisation_id, environment, targe
 -- small.
 CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('pending', 'partial');
 -- A payment that the rail opened no account number for has failed, and the caller retries the request: its reference
--- stays free. The last column tells failed payments apart, so that one index serves the filter too.
+-- stays free. The last column makes failed payments distinct, so that one index serves the filter too.
 CREATE UNIQUE INDEX payment_reference_unique
   ON payments (organisation_id, environment, reference, (CASE WHEN status = 'failed' THEN id END)) NULLS NOT DISTINCT
   WHERE reference IS NOT NULL;

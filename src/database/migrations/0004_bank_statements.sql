@@ -30,20 +30,20 @@ CREATE INDEX inbound_credits_by_owner ON inbound_credits (organisation_id, envir
   WHERE owner_id IS NOT NULL;
 CREATE INDEX inbound_credits_open ON inbound_credits (organisation_id, id) WHERE status = 'received';
 CREATE INDEX inbound_credits_recalls ON inbound_credits (organisation_id, id) WHERE recall = 'received';
--- Counts and lists the credits of a payment that are not placed yet.
+-- Counts and lists the credits of a payment that are not applied yet.
 CREATE INDEX inbound_credits_of_owner
   ON inbound_credits (organisation_id, owner_id, id) WHERE status = 'received';
 COMMENT ON TABLE inbound_credits IS
   'Incoming money that a rail reported. The session id identifies it: a repeated report is the same credit.';
 COMMENT ON COLUMN inbound_credits.account_reference IS
-  'Our reference of the credited account, as the rail told it; NULL: it told the number only.';
+  'Our reference of the credited account, as the rail reported it; NULL: it reported the number only.';
 COMMENT ON COLUMN inbound_credits.owner_kind IS
   'Kind of owner of the account number that received it; NULL if the number has no owner.';
 COMMENT ON COLUMN inbound_credits.status IS
-  'Where it was placed. received: reported, not posted yet; posted; suspense; set_aside: not confirmed by the rail, so '
+  'What became of it. received: reported, not posted yet; posted; suspense; set_aside: not confirmed by the rail, so '
   'nothing was posted; recalled: taken back by the bank before anything was posted.';
 COMMENT ON COLUMN inbound_credits.recall IS
-  'NULL: the bank has not taken it back. received: it says that it has; posted: confirmed and posted; set_aside: not '
+  'NULL: the bank has not taken it back. received: the rail reports that it has; posted: confirmed and posted; set_aside: not '
   'confirmed, with a review case.';
 COMMENT ON COLUMN inbound_credits.recalled_from IS
   'The account that the money of a posted recall was taken from; NULL: none, it was no longer here.';
@@ -108,7 +108,7 @@ CREATE TABLE statement_entries (
   CONSTRAINT statement_entry_unique UNIQUE (organisation_id, environment, rail, kind, reference)
 );
 COMMENT ON TABLE statement_entries IS
-  'Money that a rail moved by itself, posted when its statement tells it: once, by rail, kind and reference.';
+  'Money that a rail moved by itself, posted when its statement has it: once, by rail, kind and reference.';
 
 -- The result of each reconciliation of a rail's statement with the ledger. A reconciliation reports and never repairs.
 CREATE TABLE reconciliation_reports (

@@ -110,7 +110,7 @@ CREATE TABLE operator_codes (
 COMMENT ON TABLE operator_codes IS
   'Short-lived codes by which a workflow identifies the operator who decides. A code is valid for one workflow.';
 COMMENT ON COLUMN operator_codes.used_for IS
-  'The first decision that it was used for, the only one it is valid for: whoever reads the code in a workflow history '
+  'The first decision that it was used for, the only one it is valid for: someone who reads the code in a workflow history '
   'cannot decide something else with it.';
 
 CREATE TABLE audit_log (

@@ -22,7 +22,7 @@ COMMENT ON TABLE outbox IS
   'Messages to process after a commit: flows to start or signal, events to deliver. The relay leases rows by '
   'advancing available_at.';
 COMMENT ON COLUMN outbox.priority IS
-  '1: somebody waits for the effect of the message, which says so itself (`urgent`); 2: every other.';
+  '1: the message has `urgent`, because a caller waits for its effect; 2: any other.';
 
 CREATE TABLE events (
   organisation_id uuid NOT NULL,

@@ -1,4 +1,4 @@
--- The rails: contracts of organisations with providers, what was checked and read of them, pauses, and what a rail said.
+-- The rails: contracts of organisations with providers, checks and balances, pauses, and messages of providers.
 
 -- Contracts of organisations with providers, at most one connected per organisation and environment. The callback address
 -- of a contract has its id, because no provider names our organisation.
