@@ -5,7 +5,7 @@ import { connectionOptions } from './connect.ts';
 import { type FaultKind, faultLog, faultOfConnection, type SearchAttribute, type TemporalFault } from './faults.ts';
 import { requireFlowsCanStart, requireSearchAttributes } from './namespace.ts';
 import type { TemporalTarget } from './profile.ts';
-import { followCredentials, isNewKeyOnly } from './rotation.ts';
+import { followCredentials } from './rotation.ts';
 
 export type TemporalStatus = 'ok' | FaultKind;
 
@@ -44,11 +44,7 @@ export function createTemporalHealth(target: TemporalTarget, options: TemporalHe
     current: credentials,
     log,
     everyMs: credentialsEveryMs,
-    use: async (next, previous) => {
-      if (isNewKeyOnly(next, previous)) {
-        connection.setApiKey(next.apiKey);
-        return;
-      }
+    use: async (next) => {
       const [old, oldChecks] = [connection, inFlight];
       inUse = { ...target, credentials: () => next };
       connection = Connection.lazy(connectionOptions(inUse));

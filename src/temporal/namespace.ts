@@ -32,8 +32,7 @@ export async function requireFlowsCanStart(
 
 /**
  * Throws a TemporalFault that names the search attributes which the namespace lacks. Returns whether it has all of
- * them; false when the visibility store does not respond, which is no reason not to run flows. One query names all of
- * them; more only find out which are missing.
+ * them; false when the visibility store does not respond, which is no reason not to run flows.
  */
 export async function requireSearchAttributes(
   connection: ConnectionLike,
@@ -42,21 +41,16 @@ export async function requireSearchAttributes(
   timeoutMs: number,
 ): Promise<boolean> {
   const { namespace } = target;
-  const accepts = async (attributes: readonly SearchAttribute[]): Promise<boolean | null> => {
-    const query = attributes.map(({ name, type }) => `${name} = ${ABSENT[type]}`).join(' AND ');
+  const accepts = async ({ name, type }: SearchAttribute): Promise<boolean | null> => {
     try {
-      await connection.workflowService.countWorkflowExecutions({ namespace, query });
+      await connection.workflowService.countWorkflowExecutions({ namespace, query: `${name} = ${ABSENT[type]}` });
       return true;
     } catch (error) {
       return grpcStatusOf(error)?.code === INVALID_ARGUMENT ? false : null;
     }
   };
-  return await connection.withDeadline(Date.now() + timeoutMs, async () => {
-    const all = await accepts(wanted);
-    if (all !== false) return all === true;
-    const each = await Promise.all(wanted.map(async (attribute) => ({ attribute, found: await accepts([attribute]) })));
-    const missing = each.flatMap(({ attribute, found }) => (found === false ? [attribute] : []));
-    if (missing.length > 0) throw searchAttributesMissing(target, missing);
-    return false;
-  });
+  const found = await connection.withDeadline(Date.now() + timeoutMs, () => Promise.all(wanted.map(accepts)));
+  const missing = wanted.filter((_, index) => found[index] === false);
+  if (missing.length > 0) throw searchAttributesMissing(target, missing);
+  return found.every((one) => one === true);
 }

@@ -14,7 +14,7 @@ interface RotationOptions {
   /** The credentials in use. */
   current: Credentials;
   /** Uses the new credentials from now on. When it throws, the current ones stay, and it is called again later. */
-  use: (credentials: Credentials, previous: Credentials) => Promise<void>;
+  use: (credentials: Credentials) => Promise<void>;
   log: Log;
   everyMs?: number | undefined;
 }
@@ -31,7 +31,7 @@ export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, .
     try {
       const credentials = target.credentials();
       if (isDeepStrictEqual(credentials, current)) return;
-      await use(credentials, current);
+      await use(credentials);
       current = credentials;
       failure = '';
       log.info('the new credentials for Temporal are in use');
@@ -53,11 +53,4 @@ export function followCredentials({ target, use, log, everyMs = READ_EVERY_MS, .
       await rotating;
     },
   };
-}
-
-/** Whether a connection can take the new credentials as its API key, without connecting again. */
-export function isNewKeyOnly(credentials: Credentials, previous: Credentials): credentials is Required<Credentials> {
-  const { apiKey, ...rest } = credentials;
-  const { apiKey: previousKey, ...previousRest } = previous;
-  return apiKey !== undefined && previousKey !== undefined && isDeepStrictEqual(rest, previousRest);
 }

@@ -1,5 +1,4 @@
 // Queries of webhook deliveries (one event to one endpoint) and of the log of their attempts.
-import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
@@ -142,10 +141,7 @@ export async function findDelivery(
   eventId: Uuid,
   endpointId: Uuid,
 ): Promise<PendingDelivery | null> {
-  const [delivery] = await sql<PendingDelivery[]>`
-    SELECT ${pendingDeliveryColumns(sql)}
-    FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
-    WHERE ${isEvent(sql, book, eventId)} AND w.id = ${endpointId}`;
+  const [delivery] = await listPendingDeliveries(sql, book, eventId, endpointId);
   return delivery ?? null;
 }
 
@@ -252,42 +248,23 @@ export interface Delivery {
 const ATTEMPTS_LISTED_MAX = 25;
 
 /**
- * Returns a page of an event's deliveries, newest first, with their attempts; one extra row when another page exists.
+ * Returns a page of an event's deliveries, or of those that failed at an endpoint, newest first, with their attempts;
+ * one extra row when another page exists.
  */
-export const listDeliveries = (
+export async function listDeliveries(
   sql: Sql,
   book: Book,
-  eventId: Uuid,
-  filters: ListFilters,
-  page: PageRequest,
-): Promise<Delivery[]> =>
-  deliveriesOf(sql, book, { condition: sql`event_id = ${eventId}`, key: 'endpoint_id' }, filters, page);
-
-/** A page of the failed deliveries of an endpoint, newest first, with their attempts; one extra row as above. */
-export const listFailedDeliveries = (
-  sql: Sql,
-  book: Book,
-  endpointId: Uuid,
-  filters: ListFilters,
-  page: PageRequest,
-): Promise<Delivery[]> => {
-  const condition = sql`endpoint_id = ${endpointId} AND status = 'failed'`;
-  return deliveriesOf(sql, book, { condition, key: 'event_id' }, filters, page);
-};
-
-/** `key`: the column that differs between deliveries of the same time. */
-async function deliveriesOf(
-  sql: Sql,
-  book: Book,
-  { condition, key }: { condition: postgres.Fragment; key: 'event_id' | 'endpoint_id' },
+  of: { eventId: Uuid } | { failedAt: Uuid },
   filters: ListFilters,
   page: PageRequest,
 ): Promise<Delivery[]> {
+  const isOfEvent = 'eventId' in of;
   const deliveries = await sql<DeliveryRow[]>`
     SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
     FROM webhook_deliveries
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND ${condition}
-    ${pageClause(sql, filters, page, { id: key })}`;
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND ${isOfEvent ? sql`event_id = ${of.eventId}` : sql`endpoint_id = ${of.failedAt} AND status = 'failed'`}
+    ${pageClause(sql, filters, page, { id: isOfEvent ? 'endpoint_id' : 'event_id' })}`;
   return await withAttempts(sql, book, deliveries);
 }
 

@@ -7,7 +7,7 @@ import { connect } from '../temporal/connect.ts';
 import { faultLog, faultOfConnection } from '../temporal/faults.ts';
 import { requireFlowsCanStart, requireSearchAttributes } from '../temporal/namespace.ts';
 import type { Credentials, TemporalTarget } from '../temporal/profile.ts';
-import { followCredentials, isNewKeyOnly } from '../temporal/rotation.ts';
+import { followCredentials } from '../temporal/rotation.ts';
 import { SEARCH_ATTRIBUTES } from '../workflows/searchAttributes.ts';
 
 const RETRY_MS = 500;
@@ -40,11 +40,7 @@ export class WorkerConnection implements ConnectionLike {
 
   /** From now on, replaced credentials are taken into use, also by these workers. */
   follow(target: TemporalTarget, workers: Worker[], log: Log, everyMs?: number): void {
-    const use = async (next: Credentials, previous: Credentials): Promise<void> => {
-      if (isNewKeyOnly(next, previous)) {
-        await this.native.setApiKey(next.apiKey);
-        return;
-      }
+    const use = async (next: Credentials): Promise<void> => {
       const [old, successor] = [this.native, await connect(NativeConnection, { ...target, credentials: () => next })];
       this.native = successor;
       for (const worker of workers) worker.connection = successor;

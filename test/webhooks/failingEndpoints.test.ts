@@ -5,7 +5,7 @@ import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import type { EventType } from '../../src/resources/events.ts';
 import { redeliverSince } from '../../src/webhooks/bulkRedelivery.ts';
-import { listFailedDeliveries } from '../../src/webhooks/deliveries.ts';
+import { listDeliveries } from '../../src/webhooks/deliveries.ts';
 import { createDispatcher, type EventMessage } from '../../src/webhooks/dispatcher.ts';
 import {
   disableFailingEndpoint,
@@ -256,12 +256,14 @@ describe('sending everything again', () => {
     const failed = await send();
     await fail(failed);
     await send();
-    const listed = await listFailedDeliveries(fixture.sql, book, endpoint.id, {}, { limit: 10, after: null });
+    const listed = await listDeliveries(fixture.sql, book, { failedAt: endpoint.id }, {}, { limit: 10, after: null });
     expect(listed).toMatchObject([
       { eventId: failed, endpointId: endpoint.id, status: 'failed', failureReason: 'retries_exhausted' },
     ]);
     expect(listed[0]?.attempts).toMatchObject([{ responseStatus: 503, responseBody: 'busy' }]);
     const stranger = { ...book, organisationId: newUuid() };
-    expect(await listFailedDeliveries(fixture.sql, stranger, other.id, {}, { limit: 10, after: null })).toEqual([]);
+    expect(await listDeliveries(fixture.sql, stranger, { failedAt: other.id }, {}, { limit: 10, after: null })).toEqual(
+      [],
+    );
   });
 });

@@ -75,7 +75,7 @@ export async function startWorkbench(): Promise<Workbench> {
       return id;
     },
     deliveries: async (book, eventId) => {
-      const rows = await listDeliveries(sql, book, eventId, {}, { limit: 100, after: null });
+      const rows = await listDeliveries(sql, book, { eventId }, {}, { limit: 100, after: null });
       return new Map(rows.map((row) => [row.endpointId, row]));
     },
     closeReceivers,

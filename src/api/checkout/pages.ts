@@ -1,4 +1,4 @@
-// The payment pages: routes without an API key, outside of `/v1`, for whoever has the address of a payment. Rendered
+// The payment pages: routes without an API key, outside of `/v1`, for anyone who has the address of a payment. Rendered
 // here, complete without JavaScript; a script of this host keeps an open page up to date.
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
@@ -21,7 +21,7 @@ import { type PaymentOfPage, readCheckoutToken } from './token.ts';
 
 /**
  * Requests for a payment's page a minute in this process. Not by address: thousands of phones share one with their
- * network, and whoever has no token costs an HMAC.
+ * network, and a request without a token costs an HMAC.
  */
 const REQUESTS_PER_MINUTE = 120;
 const MINUTE_MS = 60_000;
@@ -126,7 +126,7 @@ export function addCheckout(
 
 const tokenOf = (ctx: Context): string => (ctx as Context & { params: Record<string, string> }).params.token ?? '';
 
-/** The version that the page shows, or, after a lost connection, that of the last event. 0: anything is news. */
+/** The version that the page shows, or, after a lost connection, that of the last event. 0: every event is new. */
 function versionSeen(ctx: Context): number {
   const version = Number(ctx.get('Last-Event-ID') || ctx.query.version);
   return Number.isInteger(version) && version >= 0 && version <= INTEGER_MAX ? version : 0;

@@ -1,5 +1,5 @@
 // The token in the address of a payment page (docs/decisions/0025-payment-page.md): the ids of organisation and payment
-// with a signature of 128 bits, so nobody can make the address of another payment, and nothing about it is stored.
+// with a signature of 128 bits, so the address of another payment cannot be guessed, and nothing about it is stored.
 import type { Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { Book, Environment } from '../../money.ts';

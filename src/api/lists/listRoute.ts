@@ -27,8 +27,6 @@ interface List<Filters extends z.ZodRawShape, Row, Item> {
     page: PageRequest,
   ) => Promise<readonly Row[]>;
   view: (row: Row, call: Call<undefined, unknown>) => Item;
-  /** The sort position of a row; `byCreation` for most lists. */
-  positionOf: (row: Row) => Position;
   /** The list as CSV; without it there is none. */
   csv?: Csv;
 }
@@ -43,7 +41,10 @@ interface Csv {
 /** Rows of an export that are read at a time: more are no faster, and need more memory. */
 const CSV_PAGE_SIZE = 500;
 
-/** Position by creation time, then id. */
+/** A list whose rows are not sorted by creation time and id. */
+type Sorted<Row> = { positionOf: (row: Row) => Position };
+
+/** The position of a row by its creation time, then its id. */
 export const byCreation = ({ createdAt, id }: Position): Position => ({ createdAt, id });
 
 /** Replaces a cursor that is not a string. It is never a valid cursor, so it leads to INVALID_CURSOR. */
@@ -67,7 +68,16 @@ const paging = z.looseObject({
  * Declares a GET route that returns a paginated list. It throws VALIDATION_FAILED for invalid filters, and
  * INVALID_CURSOR.
  */
-export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<Filters, Row, Item>): Route {
+export function listRoute<Filters extends z.ZodRawShape, Row extends Position, Item>(
+  list: List<Filters, Row, Item> & Partial<Sorted<Row>>,
+): Route;
+export function listRoute<Filters extends z.ZodRawShape, Row, Item>(
+  list: List<Filters, Row, Item> & Sorted<Row>,
+): Route;
+export function listRoute<Filters extends z.ZodRawShape, Row extends Position, Item>(
+  list: List<Filters, Row, Item> & Partial<Sorted<Row>>,
+): Route {
+  const { positionOf = byCreation } = list;
   const filterSchema = z.strictObject(list.filters);
   return route({
     operationId: list.operationId,
@@ -91,14 +101,13 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
       const filters = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
       if (call.wantsCsv) {
         const { columns = columnsOf(list.item), pageSize = CSV_PAGE_SIZE } = list.csv ?? {};
-        const { positionOf } = list;
         const view = (row: Row) => list.view(row, call);
         const read = (after: PageRequest['after'], max: number) =>
           list.find(call, filters, { limit: max, after: after ?? page.after });
         return { status: 200, csv: await exportCsv({ columns, view, positionOf, read, pageSize }) };
       }
       const read = await list.find(call, filters, page);
-      const { rows, pagination } = paginate(keyring, scope, page, read, list.positionOf);
+      const { rows, pagination } = paginate(keyring, scope, page, read, positionOf);
       return { status: 200, data: rows.map((row) => list.view(row, call)), pagination };
     },
   });

@@ -17,7 +17,7 @@ import type { Operator } from '../../resources/operators.ts';
 import { apiKey, newApiKey } from '../contract/answers.ts';
 import { ApiError, invalidField } from '../errors.ts';
 import { type Grant, missingScopes, passedLimit } from '../keyGrant.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Caller, type Route, route } from '../route.ts';
 import { createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
@@ -80,7 +80,6 @@ const list = listRoute({
   filters: createdFilters,
   find: ({ dependencies, caller }, filters, page) => listKeysOfBook(dependencies.sql, caller.book, filters, page),
   view: apiKeyView,
-  positionOf: byCreation,
 });
 
 const read = route({

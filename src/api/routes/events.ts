@@ -4,7 +4,7 @@ import { publicId } from '../../ids.ts';
 import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { listDeliveries, requestRedelivery } from '../../webhooks/deliveries.ts';
 import { delivery, event as eventSchema, redelivery } from '../contract/events.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, id, optional, publicIdFilter } from '../schemas.ts';
@@ -24,7 +24,6 @@ const list = listRoute({
   },
   find: ({ dependencies, caller }, filters, page) => listEvents(dependencies.sql, caller.book, filters, page),
   view: eventView,
-  positionOf: byCreation,
 });
 
 const read = route({
@@ -47,8 +46,8 @@ const readDeliveries = listRoute({
   access: 'webhook',
   filters: createdFilters,
   find: async (call, filters, page) => {
-    const event = await requireEvent(call);
-    return await listDeliveries(call.dependencies.sql, call.caller.book, event.id, filters, page);
+    const { id: eventId } = await requireEvent(call);
+    return await listDeliveries(call.dependencies.sql, call.caller.book, { eventId }, filters, page);
   },
   view: deliveryView,
   positionOf: ({ createdAt, endpointId }) => ({ createdAt, id: endpointId }),

@@ -1,4 +1,4 @@
-// Sandbox time: a payment expires now, so that nobody's test waits for the end of its window. On the test host only.
+// Sandbox time: a payment expires now, so that a test need not wait for the end of its window. On the test host only.
 import { publicId } from '../../ids.ts';
 import { expiryMovement } from '../../resources/payments/movements.ts';
 import type { PaymentWithAccount } from '../../resources/payments/queries.ts';

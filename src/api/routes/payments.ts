@@ -25,7 +25,7 @@ import { requireReturnUrl } from '../checkout/returnLink.ts';
 import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../contract/resources.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, invalidField } from '../errors.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { postNew, referenceTaken } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -224,7 +224,6 @@ const list = listRoute({
   },
   find: ({ dependencies, caller }, filters, page) => listPayments(dependencies.sql, caller.book, filters, page),
   view: paymentView,
-  positionOf: byCreation,
   csv: {},
 });
 
@@ -252,7 +251,6 @@ const readCredits = listRoute({
     return await listCredits(call.dependencies.sql, call.caller.book, { kind: 'payment', id: ownerId }, filters, page);
   },
   view: creditView,
-  positionOf: byCreation,
 });
 
 /** Reads the payment of the path. Throws PAYMENT_NOT_FOUND. */

@@ -16,7 +16,7 @@ import { requireRail } from '../bankLookup.ts';
 import { payoutItem, payoutItemStatus, payout as payoutSchema, payoutStatus } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { columnsOf } from '../lists/csv.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { payoutFile } from '../payoutFile.ts';
 import { depositAccounts, fromRail, itemErrors, loadWallets, PAYOUT_BYTES_MAX, payoutBody } from '../payoutRequest.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
@@ -126,7 +126,6 @@ const list = listRoute({
   },
   find: ({ dependencies, caller }, filters, page) => listPayouts(dependencies.sql, caller.book, filters, page),
   view: payoutView,
-  positionOf: byCreation,
   // Without the items, of which a payout may have a thousand: they are a list of their own.
   csv: { columns: columnsOf(payoutSchema.omit({ items: true })), pageSize: PAYOUTS_AT_ONCE },
 });

@@ -14,7 +14,7 @@ import { decideRefund, decideRefundAccount, type UnclearDestination } from '../.
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { refundDestination, refund as refundSchema, refundStatus } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type ItemResponse, type Route, route } from '../route.ts';
@@ -234,7 +234,6 @@ const list = listRoute({
     return await listRefunds(call.dependencies.sql, call.caller.book, { ...filters, paymentId: payment.id }, page);
   },
   view: refundView,
-  positionOf: byCreation,
 });
 
 const listAll = listRoute({
@@ -251,7 +250,6 @@ const listAll = listRoute({
   },
   find: ({ dependencies, caller }, filters, page) => listRefunds(dependencies.sql, caller.book, filters, page),
   view: refundView,
-  positionOf: byCreation,
   csv: {},
 });
 

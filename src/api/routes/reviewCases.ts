@@ -16,7 +16,7 @@ import {
 } from '../../resources/reviewCases/queries.ts';
 import { reviewCase } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { throwIfRefused } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -41,7 +41,6 @@ const list = listRoute({
   },
   find: ({ dependencies, caller }, filters, page) => listVisibleCases(dependencies.sql, caller.book, filters, page),
   view: reviewCaseView,
-  positionOf: byCreation,
 });
 
 const read = route({
@@ -100,7 +99,7 @@ const resolve = route({
 
 type Decision = z.output<typeof resolveBody>;
 
-/** The movement of the decision, with its audit entry and the news for the flow. Throws the refusals. */
+/** The movement of the decision, with its audit entry and the signal to its flow. Throws the refusals. */
 async function decide({ dependencies, caller, body }: Call<Decision, unknown>, row: ReviewCase): Promise<Movement> {
   const { sql, config } = dependencies;
   const reviewCaseId = publicId('reviewCase', row.id);

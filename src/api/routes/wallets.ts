@@ -19,7 +19,7 @@ import { isUnavailable, requireRail, toRailError } from '../bankLookup.ts';
 import { credit, virtualAccount, walletBalance, wallet as walletSchema } from '../contract/resources.ts';
 import { COUNTRY_CODES } from '../countries.ts';
 import { ApiError } from '../errors.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { orNotFound, requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
@@ -104,7 +104,6 @@ const list = listRoute({
   },
   find: ({ dependencies, caller }, filters, page) => listWallets(dependencies.sql, caller.book, filters, page),
   view: walletView,
-  positionOf: byCreation,
 });
 
 const read = route({
@@ -274,7 +273,6 @@ const readDeposits = listRoute({
     return await listCredits(call.dependencies.sql, call.caller.book, { kind: 'wallet', id }, filters, page);
   },
   view: creditView,
-  positionOf: byCreation,
 });
 
 /** Reads the wallet of the path. Throws WALLET_NOT_FOUND. */

@@ -5,7 +5,7 @@ import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { redeliverSince } from '../../webhooks/bulkRedelivery.ts';
-import { listFailedDeliveries } from '../../webhooks/deliveries.ts';
+import { listDeliveries } from '../../webhooks/deliveries.ts';
 import { destinationProblem, destinationRules } from '../../webhooks/destination.ts';
 import {
   deleteWebhookEndpoint,
@@ -28,7 +28,7 @@ import {
 } from '../contract/events.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, optional, optionalOr, text, timestamp, webUrl } from '../schemas.ts';
@@ -86,7 +86,6 @@ const list = listRoute({
   filters: createdFilters,
   find: ({ dependencies, caller }, filters, page) => listWebhookEndpoints(dependencies.sql, caller.book, filters, page),
   view: webhookEndpointView,
-  positionOf: byCreation,
 });
 
 const read = route({
@@ -189,7 +188,7 @@ const readFailed = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const { id } = await requireEndpoint(call);
-    return await listFailedDeliveries(call.dependencies.sql, call.caller.book, id, filters, page);
+    return await listDeliveries(call.dependencies.sql, call.caller.book, { failedAt: id }, filters, page);
   },
   view: deliveryView,
   positionOf: ({ createdAt, eventId }) => ({ createdAt, id: eventId }),

@@ -7,7 +7,7 @@ import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { withdrawal, withdrawalStatus } from '../contract/resources.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
@@ -108,7 +108,6 @@ const list = listRoute({
   },
   find: ({ dependencies, caller }, filters, page) => listWithdrawals(dependencies.sql, caller.book, filters, page),
   view: withdrawalView,
-  positionOf: byCreation,
   csv: {},
 });
 
