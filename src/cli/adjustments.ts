@@ -16,19 +16,25 @@ import type { AdjustmentAction, AdjustmentDecision } from '../workflows/adjustme
 import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { evidenceOption, reasonOption } from './options.ts';
 import { inOrganisation } from './organisations.ts';
-import { fieldRows, moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import {
+  fieldRows,
+  moneyText,
+  printAudit,
+  printJson,
+  printLeftOut,
+  printLine,
+  printRows,
+  printTable,
+  timeText,
+} from './print.ts';
 import { createCode } from './signIn.ts';
-import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
-import { checkText } from './texts.ts';
+import { sendUpdate, withTemporal } from './temporal.ts';
 
 /** The maximum number of adjustments in a list; the newest are listed first. */
 const ADJUSTMENTS_MAX = 500;
-const TEXT_MAX = 500;
 const STATUSES: readonly AdjustmentStatus[] = ['requested', 'posted', 'rejected'];
-
-const REASON_OPTION = ['--reason <text>', 'the reason, recorded in the audit log'] as const;
-const EVIDENCE_OPTION = ['--evidence <text>', "the evidence for it, for example the bank's ticket"] as const;
 
 export function addAdjustmentCommands(program: Command): void {
   const group = program
@@ -63,17 +69,18 @@ function addRequest(group: Command): void {
       collectPosting,
       [],
     )
-    .requiredOption(...REASON_OPTION)
-    .requiredOption(...EVIDENCE_OPTION)
+    .addOption(reasonOption())
+    .addOption(evidenceOption())
     .addOption(organisationOption('the book'))
     .action(
       async ({ environment, posting, ...options }: Grounds & { environment: Environment; posting: Posting[] }) => {
-        const grounds = groundsOf(options);
+        const { reason, evidence } = options;
         const { requestAdjustment } = await import('../resources/adjustments/request.ts');
         const { Journal } = await import('../ledger/journal.ts');
         const outcome = await inOrganisation('adjustments request', options, (sql, organisationId, operator) =>
           requestAdjustment({ sql, journal: new Journal(sql) }, { organisationId, environment }, posting, {
-            ...grounds,
+            reason,
+            evidence,
             requestedBy: operator.id,
           }),
         );
@@ -89,19 +96,19 @@ function addReverse(group: Command): void {
     'request the reversal of a posted adjustment; another operator approves it',
     'adjustments reverse svc_01k5…_adj --reason "wrong wallet" --evidence "ticket 1235"',
   )
-    .requiredOption(...REASON_OPTION)
-    .requiredOption(...EVIDENCE_OPTION)
+    .addOption(reasonOption())
+    .addOption(evidenceOption())
     .addOption(organisationOption('the book'))
     .action(async (id: string, options: Grounds) => {
       const uuid = requireAdjustmentId(id);
-      const grounds = groundsOf(options);
+      const { reason, evidence } = options;
       const { requestReversal } = await import('../resources/adjustments/request.ts');
       const { Journal } = await import('../ledger/journal.ts');
       const outcome = await inOrganisation('adjustments reverse', options, async (sql, organisationId, operator) => {
         const report = await reportAdjustment(sql, organisationId, uuid);
         if (report === null) throw noSuchAdjustment(id);
         const book = { organisationId, environment: report.environment };
-        const request = { ...grounds, requestedBy: operator.id };
+        const request = { reason, evidence, requestedBy: operator.id };
         return await requestReversal({ sql, journal: new Journal(sql) }, book, uuid, request);
       });
       printRequested(outcome, options.json);
@@ -114,11 +121,6 @@ function collectPosting(value: string, earlier: Posting[]): Posting[] {
     throw new InvalidArgumentError('It must be "DEBIT CREDIT KOBO", for example "expense:rail clearing:bank 5250".');
   return [...earlier, { debit, credit, amount: Number(amount) }];
 }
-
-const groundsOf = ({ reason, evidence }: Grounds) => ({
-  reason: checkText('--reason', reason, TEXT_MAX),
-  evidence: checkText('--evidence', evidence, TEXT_MAX),
-});
 
 function requireAdjustmentId(id: string): Uuid {
   const uuid = parseId('adjustment', id);
@@ -141,27 +143,18 @@ function printRequested(outcome: RequestOutcome, json: true | undefined): void {
 
 function addDecision(group: Command, action: AdjustmentAction, description: string, reason: string): void {
   addCommand(group, `${action} <id>`, description, `adjustments ${action} svc_01k5…_adj --reason "${reason}"`)
-    .requiredOption(...REASON_OPTION)
+    .addOption(reasonOption())
     .action(async (id: string, options: { reason: string; json?: true }) => {
       requireAdjustmentId(id);
       const decision: AdjustmentDecision = {
         action,
-        reason: checkText('--reason', options.reason, TEXT_MAX),
+        reason: options.reason,
         code: await createCode(`adjustments ${action}`, id),
       };
-      const answer = await withTemporal(async (client) => {
-        try {
-          return await client.workflow
-            .getHandle(id)
-            .executeUpdate<DecisionAnswer, [AdjustmentDecision]>('decide', { args: [decision] });
-        } catch (error) {
-          const refusal = refusalOf(error);
-          if (refusal !== null) throw new CommandError(refusal);
-          if (isNoFlow(error))
-            throw new CommandError(`There is no open adjustment ${id}. See: npm run cli -- adjustments list`);
-          throw error;
-        }
-      });
+      const missing = `There is no open adjustment ${id}. See: npm run cli -- adjustments list`;
+      const answer = await withTemporal((client) =>
+        sendUpdate<DecisionAnswer>(client, id, { name: 'decide', args: [decision] }, missing),
+      );
       if (answer.outcome === 'refused') throw new CommandError(answer.message);
       if (options.json) return printJson({ id, ...answer });
       printLine(answer.message);
@@ -201,17 +194,17 @@ function addList(group: Command): void {
       );
       printLeftOut(page.adjustments.length, page.total, 'the newest', 'Narrow with --status or --environment.');
       const rows = page.adjustments.map(adjustmentView);
-      if (options.json) return printJson(rows);
-      printTable(
-        ['Id', 'Status', 'Environment', 'Amount', 'Reason', 'Requested (UTC)'],
-        rows.map(({ id, status, environment, amount, reason, createdAt }) => [
-          id,
-          status,
-          environment,
-          moneyText(amount),
-          reason,
-          timeText(createdAt),
-        ]),
+      printRows(
+        options,
+        rows,
+        {
+          Id: (row) => row.id,
+          Status: (row) => row.status,
+          Environment: (row) => row.environment,
+          Amount: (row) => moneyText(row.amount),
+          Reason: (row) => row.reason,
+          'Requested (UTC)': (row) => timeText(row.createdAt),
+        },
         'There is no such adjustment.',
       );
     });
@@ -235,10 +228,6 @@ function addShow(group: Command): void {
         row.postings.map(({ debit, credit, amount }) => [debit, credit, moneyText(amount)]),
         '',
       );
-      printTable(
-        ['Time (UTC)', 'Operator', 'Action', 'Reason'],
-        audit.map((entry) => [timeText(entry.createdAt), entry.operator, entry.action, entry.reason ?? '-']),
-        '',
-      );
+      printAudit(audit, '');
     });
 }

@@ -10,9 +10,9 @@ import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAction, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
-import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLine, printRows, timeText } from './print.ts';
 import { createCode, signIn } from './signIn.ts';
-import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
+import { isNoFlow, sendUpdate, withTemporal } from './temporal.ts';
 
 /** One flow that is parked, fails or is stalled. */
 interface ParkedFlow {
@@ -110,18 +110,19 @@ function addList(group: Command): void {
     .action(async (options: { query?: string; json?: true }) => {
       const parked = await withTemporal((client) => listParked(client, options.query));
       const failing = await listFailing(options.query);
-      if (options.json) return printJson([...parked, ...failing]);
-      printTable(
-        ['Flow', 'Id', 'Attention', 'Since (UTC)', 'Amount'],
-        [...parked, ...failing].map(({ id, flow, attention, since, amount }) => [
-          flow,
-          id,
-          attention,
-          timeText(since),
-          moneyText(amount),
-        ]),
+      printRows(
+        options,
+        [...parked, ...failing],
+        {
+          Flow: (row) => row.flow,
+          Id: (row) => row.id,
+          Attention: (row) => row.attention,
+          'Since (UTC)': (row) => timeText(row.since),
+          Amount: (row) => moneyText(row.amount),
+        },
         'No flow is parked, failing or stalled.',
       );
+      if (options.json) return;
       for (const { id, error } of failing) printLine(`${id}: ${error}`);
     });
 }
@@ -255,13 +256,7 @@ function addResolve(group: Command): void {
         const handle = client.workflow.getHandle(id);
         const described = await orNotFound(id, handle.describe());
         if (described.status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
-        try {
-          return await handle.executeUpdate<ResolveAnswer, [Resolution]>('resolve', { args: [resolution] });
-        } catch (error) {
-          const refusal = refusalOf(error);
-          if (refusal !== null) throw new CommandError(refusal);
-          throw error;
-        }
+        return await sendUpdate<ResolveAnswer>(client, id, { name: 'resolve', args: [resolution] }, noSuchFlow(id));
       });
       if (options.json) return printJson({ id, ...answer });
       printLine(answer.message);
@@ -272,10 +267,10 @@ async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Re
   try {
     return await work;
   } catch (error) {
-    if (isNoFlow(error)) throw noSuchFlow(id);
+    if (isNoFlow(error)) throw new CommandError(noSuchFlow(id));
     throw error;
   }
 }
 
-const noSuchFlow = (id: string): CommandError =>
-  new CommandError(`There is no running flow ${id}. List the parked flows: npm run cli -- attention list`);
+const noSuchFlow = (id: string): string =>
+  `There is no running flow ${id}. List the parked flows: npm run cli -- attention list`;

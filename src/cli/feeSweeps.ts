@@ -1,5 +1,5 @@
 // `ledger sweep-fees`: move fee income to the settlement wallet.
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
 import { type Kobo, nairaText } from '../money.ts';
@@ -7,8 +7,12 @@ import { type SweepOutcome, sweepFees } from '../resources/feeSweeps/sweep.ts';
 import { addBookCommand, type BookOptions, chooseBook } from './books.ts';
 import { withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
+import { wholeNumber } from './options.ts';
 import { printJson, printLine } from './print.ts';
 import { signIn } from './signIn.ts';
+
+/** In kobo: the largest amount with 15 digits. */
+const AMOUNT_MAX = 999_999_999_999_999;
 
 export function addSweepFees(group: Command): void {
   addBookCommand(
@@ -17,7 +21,7 @@ export function addSweepFees(group: Command): void {
     'move fee income to the settlement wallet; a key is swept once',
     'sweep-fees --environment live --key november',
   )
-    .option('--amount <kobo>', 'the amount in kobo (default: all of the income)', kobo)
+    .option('--amount <kobo>', 'the amount in kobo (default: all of the income)', wholeNumber(AMOUNT_MAX, ' of kobo'))
     .option('--key <text>', 'a name for the sweep (default: the date, so a repeat on the same day sweeps nothing)')
     .action(async (options: BookOptions & { amount?: Kobo; key?: string }) => {
       const { key = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), amount } = options;
@@ -51,9 +55,4 @@ function requireSwept(outcome: SweepOutcome) {
         `The settlement wallet refused the money (${outcome.code}). See: npm run cli -- organisations list, then wallets show ID`,
       );
   }
-}
-
-function kobo(text: string): Kobo {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of kobo.');
-  return Number(text);
 }

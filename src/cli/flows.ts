@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { MissingFlow } from '../recovery/missingFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { addLostFlowCommands } from './lostFlows.ts';
-import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printLine, printRows, timeText } from './print.ts';
 import { withTemporal } from './temporal.ts';
 
 /** The default of the sweep: the start of a younger resource's flow may still be in the outbox. */
@@ -31,29 +31,24 @@ export function addFlowCommands(program: Command): void {
           return flows;
         }),
       );
-      if (options.json) {
-        printJson(
-          missing.map(({ resource, start: { message } }) => ({
-            id: message.id,
-            flow: message.workflow,
-            since: resource.createdAt,
-            amount: message.input.amount ?? null,
-            started: options.start ?? false,
-          })),
-        );
-        return;
-      }
-      printTable(
-        ['Flow', 'Id', 'Accepted (UTC)', 'Amount'],
-        missing.map(({ resource, start: { message } }) => [
-          message.workflow,
-          message.id,
-          timeText(resource.createdAt),
-          moneyText(message.input.amount ?? null),
-        ]),
+      printRows(
+        options,
+        missing.map(({ resource, start: { message } }) => ({
+          id: message.id,
+          flow: message.workflow,
+          since: resource.createdAt,
+          amount: message.input.amount ?? null,
+          started: options.start ?? false,
+        })),
+        {
+          Flow: (row) => row.flow,
+          Id: (row) => row.id,
+          'Accepted (UTC)': (row) => timeText(row.since),
+          Amount: (row) => moneyText(row.amount),
+        },
         `Every open resource older than ${options.age} s has a running flow.`,
       );
-      if (missing.length > 0) {
+      if (missing.length > 0 && !options.json) {
         printLine(
           options.start
             ? 'The missing flows are being restarted.'

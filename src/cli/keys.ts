@@ -16,8 +16,9 @@ import {
 import { KEY_SCOPES, type KeyScope, makeApiKey } from '../resources/keys.ts';
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
+import { scopeList, wholeNumber } from './options.ts';
 import { chooseOrganisation, inOrganisation } from './organisations.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { printJson, printLine, printRows, timeText } from './print.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -40,11 +41,19 @@ function addCreate(group: Command): void {
     'keys create --environment test --scopes wallet,payment --json',
   )
     .addOption(environmentOption().makeOptionMandatory())
-    .requiredOption('--scopes <list>', `its scopes, separated by commas: ${KEY_SCOPES.join(', ')}`, parseScopes)
+    .requiredOption(
+      '--scopes <list>',
+      `its scopes, separated by commas: ${KEY_SCOPES.join(', ')}`,
+      scopeList(KEY_SCOPES),
+    )
     .option('--name <name>', 'a name that identifies it in lists')
-    .option('--expires-in-days <days>', 'days until it expires (default: never)', parsePositive)
+    .option('--expires-in-days <days>', 'days until it expires (default: never)', wholeNumber(36_500, ' of days'))
     .option('--allowed-ips <list>', 'addresses and CIDR ranges that may use it, separated by commas', parseAddresses)
-    .option('--rate-limit <requests>', 'requests a minute (default: RATE_LIMIT_PER_MINUTE)', parseRateLimit)
+    .option(
+      '--rate-limit <requests>',
+      'requests a minute (default: RATE_LIMIT_PER_MINUTE)',
+      wholeNumber(1_000_000, ' of requests a minute'),
+    )
     .addOption(organisationOption('the key'))
     .action(async (options: CreateOptions) => {
       const created = await inOrganisation('keys create', options, async (sql, organisationId, operator) => {
@@ -84,20 +93,20 @@ function addList(group: Command): void {
         return await listApiKeys(sql, organisationId, options.environment);
       });
       const rows = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: keyStatus(key) }));
-      if (options.json) return printJson(rows);
-      printTable(
-        ['Key', 'Name', 'Environment', 'Scopes', 'Ends in', 'Status', 'Created (UTC)', 'Last used', 'Expires'],
-        rows.map((key) => [
-          key.id,
-          key.name ?? '-',
-          key.environment,
-          key.scopes.join(', '),
-          `…${key.hint}`,
-          key.status,
-          timeText(key.createdAt),
-          timeText(key.lastUsedAt),
-          timeText(key.expiresAt),
-        ]),
+      printRows(
+        options,
+        rows,
+        {
+          Key: (key) => key.id,
+          Name: (key) => key.name ?? '-',
+          Environment: (key) => key.environment,
+          Scopes: (key) => key.scopes.join(', '),
+          'Ends in': (key) => `…${key.hint}`,
+          Status: (key) => key.status,
+          'Created (UTC)': (key) => timeText(key.createdAt),
+          'Last used': (key) => timeText(key.lastUsedAt),
+          Expires: (key) => timeText(key.expiresAt),
+        },
         'There is no API key yet. Create one: npm run cli -- keys create --environment test --scopes wallet,payment',
       );
     });
@@ -114,7 +123,7 @@ function addRotate(group: Command): void {
     .option(
       '--expires-in-days <days>',
       'days until the new key expires (required if the old key expires)',
-      parsePositive,
+      wholeNumber(36_500, ' of days'),
     )
     .addOption(organisationOption('the key'))
     .action(async (id: string, options: RotateOptions) => {
@@ -168,39 +177,12 @@ function addRevoke(group: Command): void {
     });
 }
 
-function parseScopes(list: string): KeyScope[] {
-  const scopes = list.split(',').map((scope) => scope.trim());
-  const unknown = scopes.filter((scope) => !(KEY_SCOPES as readonly string[]).includes(scope));
-  if (unknown.length > 0) {
-    throw new InvalidArgumentError(
-      `No such scope: ${unknown.join(', ') || '(empty)'}. Choose from ${KEY_SCOPES.join(', ')}.`,
-    );
-  }
-  return [...new Set(scopes)] as KeyScope[];
-}
-
 function parseAddresses(list: string): string[] {
   const addresses = list.split(',').map((address) => address.trim());
   const invalid = addresses.filter((address) => parseRange(address) === null);
   if (invalid.length > 0)
     throw new InvalidArgumentError(`No address or CIDR range: ${invalid.join(', ') || '(empty)'}.`);
   return addresses;
-}
-
-function parseRateLimit(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1 || value > 1_000_000) {
-    throw new InvalidArgumentError('It must be a whole number of requests a minute, 1 to 1000000.');
-  }
-  return value;
-}
-
-function parsePositive(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1 || value > 36_500) {
-    throw new InvalidArgumentError('It must be a whole number of days, 1 to 36500.');
-  }
-  return value;
 }
 
 function parseHours(text: string): number {

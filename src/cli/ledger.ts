@@ -2,7 +2,7 @@
 // commands for accountants are in accounting.ts.
 import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { nairaText } from '../money.ts';
 import { listOpenItems } from '../verification/openItems.ts';
@@ -13,8 +13,9 @@ import { addAccountingCommands } from './accounting.ts';
 import { CheckpointFile } from './checkpointFile.ts';
 import { addCommand, organisationOption, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
+import { wholeNumber } from './options.ts';
 import { chooseOrganisation } from './organisations.ts';
-import { moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLeftOut, printLine, printRows, printTable, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
 
 /** A description of each kind of violation. */
@@ -66,7 +67,7 @@ export function addLedgerCommands(program: Command): void {
   )
     .option('--seals <file>', 'seals that were published (SEAL_FILE, or the log of the worker), to compare')
     .option('--resume <file>', 'keep a checkpoint in this file, and continue from it after an interruption')
-    .option('--jobs <number>', 'checks that run at once, each with its own connection', jobCount, 1)
+    .option('--jobs <number>', 'checks that run at once, each with its own connection', wholeNumber(99), 1)
     .action(async (options: VerifyOptions) => {
       const verification = await withDatabase(
         'application',
@@ -138,11 +139,6 @@ async function runVerify(
   }
 }
 
-function jobCount(text: string): number {
-  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 99.');
-  return Number(text);
-}
-
 /** The maximum number of items in a list; the oldest are listed first. */
 const ITEMS_MAX = 1_000;
 
@@ -164,16 +160,16 @@ function addOpenItems(group: Command): void {
         'the oldest',
         'Most flows end within minutes: see the alerts and `attention list`.',
       );
-      if (options.json) return printJson(items);
-      printTable(
-        ['Since (UTC)', 'Book', 'Account', 'Resource', 'Amount'],
-        items.map(({ since, environment, account, resource, amount }) => [
-          timeText(since),
-          environment,
-          account,
-          resource,
-          moneyText(amount),
-        ]),
+      printRows(
+        options,
+        items,
+        {
+          'Since (UTC)': (item) => timeText(item.since),
+          Book: (item) => item.environment,
+          Account: (item) => item.account,
+          Resource: (item) => item.resource,
+          Amount: (item) => moneyText(item.amount),
+        },
         'Nothing is in transit, in reserve or in suspense.',
       );
     });

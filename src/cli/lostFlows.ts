@@ -5,14 +5,14 @@ import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import type { LostFlow } from '../recovery/lostFlows.ts';
 import { addCommand, withDatabase } from './command.ts';
-import { readTime } from './period.ts';
-import { moneyText, printJson, printLine, printTable, timeText } from './print.ts';
+import { evidenceOption, reasonOption, time } from './options.ts';
+import { moneyText, printLine, printRows, timeText } from './print.ts';
 import { signIn } from './signIn.ts';
 import { withTemporal } from './temporal.ts';
-import { checkText } from './texts.ts';
 
+/** The reference of each transfer is added to the evidence. */
 const TEXT_MAX = 400;
-const SINCE = ['--since <time>', 'the time that the database was restored to, ISO 8601'] as const;
+const SINCE = ['--since <time>', 'the time that the database was restored to, ISO 8601', time] as const;
 const NONE = 'The database has the resource of every flow that started since.';
 
 export function addLostFlowCommands(group: Command): void {
@@ -20,13 +20,12 @@ export function addLostFlowCommands(group: Command): void {
   addImport(group);
 }
 
-async function listLost(sql: Sql, since: string): Promise<LostFlow[]> {
-  const time = readTime(since) as Date;
+async function listLost(sql: Sql, since: Date): Promise<LostFlow[]> {
   const { findLostFlows } = await import('../recovery/lostFlows.ts');
   const taskQueue = process.env.TEMPORAL_TASK_QUEUE || 'manilla';
   return await withTemporal(async (client) => {
     const lost: LostFlow[] = [];
-    for await (const flow of findLostFlows({ sql, client }, { taskQueue, since: time })) lost.push(flow);
+    for await (const flow of findLostFlows({ sql, client }, { taskQueue, since })) lost.push(flow);
     return lost;
   });
 }
@@ -40,7 +39,7 @@ function addLost(group: Command): void {
   )
     .requiredOption(...SINCE)
     .option('--end', 'end those that run: they cannot continue')
-    .action(async (options: { since: string; end?: true; json?: true }) => {
+    .action(async (options: { since: Date; end?: true; json?: true }) => {
       const { findPaidLines } = await import('../reconciliation/lostTransfers.ts');
       const [lost, paid] = await withDatabase('application', async (sql) => {
         const flows = await listLost(sql, options.since);
@@ -62,23 +61,23 @@ function addLost(group: Command): void {
         state: stateOf(flow),
         paidAt: paid.get(flow.id)?.at ?? null,
       }));
-      if (options.json) return printJson(rows);
-      printTable(
-        ['Flow', 'Id', 'Organisation', 'Book', 'Wallet', 'Amount', 'Started (UTC)', 'State', 'Paid by the bank (UTC)'],
-        rows.map((row) => [
-          row.flow,
-          row.id,
-          row.organisation,
-          row.environment,
-          row.walletId ?? '-',
-          moneyText(row.amount),
-          timeText(row.startedAt),
-          row.state,
-          timeText(row.paidAt),
-        ]),
+      printRows(
+        options,
+        rows,
+        {
+          Flow: (row) => row.flow,
+          Id: (row) => row.id,
+          Organisation: (row) => row.organisation,
+          Book: (row) => row.environment,
+          Wallet: (row) => row.walletId ?? '-',
+          Amount: (row) => moneyText(row.amount),
+          'Started (UTC)': (row) => timeText(row.startedAt),
+          State: (row) => row.state,
+          'Paid by the bank (UTC)': (row) => timeText(row.paidAt),
+        },
         NONE,
       );
-      if (paid.size > 0) printLine('Import what the bank has paid: npm run cli -- flows import');
+      if (paid.size > 0 && !options.json) printLine('Import what the bank has paid: npm run cli -- flows import');
     });
 }
 
@@ -97,13 +96,10 @@ function addImport(group: Command): void {
     'flows import --since 2026-01-31T12:00:00Z --reason "restored to 12:00" --evidence "ticket 1234"',
   )
     .requiredOption(...SINCE)
-    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .requiredOption('--evidence <text>', 'the evidence for it, for example the ticket of the restore')
-    .action(async (options: { since: string; reason: string; evidence: string; json?: true }) => {
-      const [reason, evidence] = [
-        checkText('--reason', options.reason, TEXT_MAX),
-        checkText('--evidence', options.evidence, TEXT_MAX),
-      ];
+    .addOption(reasonOption(TEXT_MAX))
+    .addOption(evidenceOption(TEXT_MAX))
+    .action(async (options: { since: Date; reason: string; evidence: string; json?: true }) => {
+      const { reason, evidence } = options;
       const { adjustmentOf, importPaidTransfers } = await import('../reconciliation/lostTransfers.ts');
       const { Journal } = await import('../ledger/journal.ts');
       const imported = await withDatabase('application', async (sql, settings) => {
@@ -118,16 +114,16 @@ function addImport(group: Command): void {
         amount: one.amount,
         refused: one.refused,
       }));
-      if (options.json) return printJson(rows);
-      printTable(
-        ['Adjustment', 'Reference', 'Debited account', 'Amount', 'Outcome'],
-        rows.map((row) => [
-          row.adjustment,
-          row.reference,
-          row.debit,
-          moneyText(row.amount),
-          row.refused ?? 'requested',
-        ]),
+      printRows(
+        options,
+        rows,
+        {
+          Adjustment: (row) => row.adjustment,
+          Reference: (row) => row.reference,
+          'Debited account': (row) => row.debit,
+          Amount: (row) => moneyText(row.amount),
+          Outcome: (row) => row.refused ?? 'requested',
+        },
         'The last reconciliation found no payment of a lost transfer: npm run cli -- reconciliation run --from ...',
       );
     });

@@ -1,5 +1,5 @@
 // `operators …`: create, list, rotate and revoke operators, and make the code with which one decides in a workflow.
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { newUuid, publicId } from '../ids.ts';
 import { hashApiKey, newApiKey } from '../resources/keys.ts';
 import {
@@ -12,7 +12,8 @@ import {
 import { OPERATOR_SCOPES, type OperatorScope } from '../workflows/operators/messages.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { scopeList } from './options.ts';
+import { printJson, printLine, printRows, timeText } from './print.ts';
 import { signIn, signInAsOwner } from './signIn.ts';
 
 const HINT_LENGTH = 4;
@@ -33,7 +34,7 @@ function addCreate(group: Command): void {
     'create an operator and print the key; it is shown only this once. Needs the database owner, and an admin if there is one',
     'operators create ngozi --scopes support,finance',
   )
-    .requiredOption('--scopes <list>', `separated by commas: ${OPERATOR_SCOPES.join(', ')}`, parseScopes)
+    .requiredOption('--scopes <list>', `separated by commas: ${OPERATOR_SCOPES.join(', ')}`, scopeList(OPERATOR_SCOPES))
     .action(async (name: string, options: { scopes: OperatorScope[]; json?: true }) => {
       if (!/^[a-z0-9][a-z0-9._@-]{0,99}$/.test(name)) {
         throw new CommandError(
@@ -61,18 +62,18 @@ function addList(group: Command): void {
         ...operator,
         id: publicId('operator', operator.id),
       }));
-      if (options.json) return printJson(operators);
-      printTable(
-        ['Operator', 'Name', 'Scopes', 'Key ends in', 'Created (UTC)', 'Last used', 'Revoked'],
-        operators.map(({ id, name, scopes, hint, createdAt, lastUsedAt, revokedAt }) => [
-          id,
-          name,
-          scopes.join(', '),
-          `…${hint}`,
-          timeText(createdAt),
-          timeText(lastUsedAt),
-          timeText(revokedAt),
-        ]),
+      printRows(
+        options,
+        operators,
+        {
+          Operator: (row) => row.id,
+          Name: (row) => row.name,
+          Scopes: (row) => row.scopes.join(', '),
+          'Key ends in': (row) => `…${row.hint}`,
+          'Created (UTC)': (row) => timeText(row.createdAt),
+          'Last used': (row) => timeText(row.lastUsedAt),
+          Revoked: (row) => timeText(row.revokedAt),
+        },
         'There is no operator yet. Create an admin: npm run cli -- operators create NAME --scopes admin',
       );
     },
@@ -129,17 +130,6 @@ function addCode(group: Command): void {
     if (options.json) return printJson({ workflowId, code, expiresAt });
     printLine(`${code}  valid until ${timeText(expiresAt)} UTC, for ${workflowId}`);
   });
-}
-
-function parseScopes(list: string): OperatorScope[] {
-  const scopes = list.split(',').map((scope) => scope.trim());
-  const unknown = scopes.filter((scope) => !(OPERATOR_SCOPES as readonly string[]).includes(scope));
-  if (unknown.length > 0) {
-    throw new InvalidArgumentError(
-      `No such scope: ${unknown.join(', ') || '(empty)'}. Choose from ${OPERATOR_SCOPES.join(', ')}.`,
-    );
-  }
-  return [...new Set(scopes)] as OperatorScope[];
 }
 
 function makeKey(): { key: string; stored: { hash: Buffer; hint: string } } {

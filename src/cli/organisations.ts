@@ -1,6 +1,6 @@
 // `organisations …`: create organisations with their settlement wallets, and list them. Also selects the organisation
 // that another command applies to.
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
@@ -8,10 +8,10 @@ import type { Operator } from '../resources/operators.ts';
 import { createOrganisation, listOrganisations, type Organisation } from '../resources/organisations.ts';
 import { addCommand, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import { text } from './options.ts';
+import { printJson, printLine, printRows, timeText } from './print.ts';
 import type { Settings } from './settings.ts';
 import { type SignedCommand, signIn } from './signIn.ts';
-import { checkText } from './texts.ts';
 
 /** The default email of a settlement wallet. Addresses under `.invalid` never receive mail (RFC 2606). */
 const EMAIL_DEFAULT = 'settlement@manilla.invalid';
@@ -25,14 +25,12 @@ export function addOrganisationCommands(program: Command): void {
     'create an organisation and its settlement wallets, one for test and one for live',
     'organisations create --name "Acme Ltd" --email money@acme.example --json',
   )
-    .requiredOption('--name <name>', 'the name of the organisation')
-    .option('--email <email>', 'the email address of its settlement wallets', EMAIL_DEFAULT)
+    .requiredOption('--name <name>', 'the name of the organisation', text(200))
+    .option('--email <email>', 'the email address of its settlement wallets', email, EMAIL_DEFAULT)
     .action(async (options: { name: string; email: string; json?: true }) => {
-      const name = checkText('--name', options.name, 200);
-      const email = check('--email', z.email().max(254), options.email);
       const created = await withDatabase('application', async (sql, settings) => {
         const operator = await signIn(sql, settings, 'organisations create');
-        return await createOrganisation(sql, { name, email, operator });
+        return await createOrganisation(sql, { name: options.name, email: options.email, operator });
       });
       const { organisationId, settlementWalletId, liveSettlementWalletId } = publicForm(created);
       if (options.json) return printJson({ organisationId, settlementWalletId, liveSettlementWalletId });
@@ -44,16 +42,16 @@ export function addOrganisationCommands(program: Command): void {
   addCommand(group, 'list', 'list the organisations and their settlement wallets', 'organisations list').action(
     async (options: { json?: true }) => {
       const organisations = (await withDatabase('application', (sql) => listOrganisations(sql))).map(publicForm);
-      if (options.json) return printJson(organisations);
-      printTable(
-        ['Organisation', 'Name', 'Settlement wallet (test)', 'Settlement wallet (live)', 'Created (UTC)'],
-        organisations.map((organisation) => [
-          organisation.organisationId,
-          organisation.name,
-          organisation.settlementWalletId,
-          organisation.liveSettlementWalletId,
-          timeText(organisation.createdAt),
-        ]),
+      printRows(
+        options,
+        organisations,
+        {
+          Organisation: (row) => row.organisationId,
+          Name: (row) => row.name,
+          'Settlement wallet (test)': (row) => row.settlementWalletId,
+          'Settlement wallet (live)': (row) => row.liveSettlementWalletId,
+          'Created (UTC)': (row) => timeText(row.createdAt),
+        },
         'There is no organisation yet. Create one: npm run cli -- organisations create --name NAME',
       );
     },
@@ -67,10 +65,10 @@ const publicForm = (organisation: Organisation) => ({
   liveSettlementWalletId: publicId('wallet', organisation.liveSettlementWalletId),
 });
 
-function check(option: string, schema: z.ZodType<string>, value: string): string {
-  const parsed = schema.safeParse(value);
+function email(value: string): string {
+  const parsed = z.email().max(254).safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new CommandError(`${option}: ${parsed.error.issues[0]?.message}.`, EXIT.usage);
+  throw new InvalidArgumentError(`${parsed.error.issues[0]?.message}.`);
 }
 
 /** Returns the organisation that a command applies to: the given one, else the quick start's, else the only one. */

@@ -23,6 +23,39 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
   printLine(table.toString());
 }
 
+/** The columns of a table: the heading of each, and its cell in a row. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
+
+/** Prints rows as one JSON value or, for people, as a table; `whenEmpty` when there are none. */
+export function printRows<Row>(
+  { json }: { json?: true },
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  whenEmpty: string,
+): void {
+  if (json) {
+    printJson(rows);
+    return;
+  }
+  const cells = Object.values(columns);
+  printTable(
+    Object.keys(columns),
+    rows.map((row) => cells.map((cell) => cell(row))),
+    whenEmpty,
+  );
+}
+
+/** Prints what operators did, from the audit log. */
+export const printAudit = (
+  entries: readonly { createdAt: Date; operator: string; action: string; reason: string | null }[],
+  whenEmpty: string,
+): void =>
+  printTable(
+    ['Time (UTC)', 'Operator', 'Action', 'Reason'],
+    entries.map((entry) => [timeText(entry.createdAt), entry.operator, entry.action, entry.reason ?? '-']),
+    whenEmpty,
+  );
+
 /** Prints comma-separated values (RFC 4180) with a heading row. */
 export function printCsv(heading: readonly string[], rows: readonly (readonly string[])[]): void {
   const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);

@@ -8,14 +8,12 @@ import { providerNamed } from '../rail/providers.ts';
 import { listContracts, type StoredContract } from '../resources/rails/contracts.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../resources/rails/pauses.ts';
 import { addCommand, withDatabase } from './command.ts';
+import { reasonOption } from './options.ts';
 import { printJson, printLine, printTable, timeText } from './print.ts';
 import { addCheck } from './railCheck.ts';
 import { addContractCommands, callbackPath } from './railContracts.ts';
 import { addRequery } from './railRequery.ts';
 import { signIn } from './signIn.ts';
-import { checkText } from './texts.ts';
-
-const REASON_MAX = 500;
 
 export function addRailCommands(program: Command): void {
   const group = program
@@ -57,9 +55,9 @@ interface Change {
 function addChange(group: Command, { name, description, reason: example, change, done, unchanged }: Change): void {
   addCommand(group, name, description, `rail ${name} live --reason "${example}"`)
     .addArgument(new Argument('<environment>', 'the environment of the rail').choices(ENVIRONMENTS))
-    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .addOption(reasonOption())
     .action(async (environment: Environment, options: { reason: string; json?: true }) => {
-      const reason = checkText('--reason', options.reason, REASON_MAX);
+      const { reason } = options;
       const changed = await withDatabase('application', async (sql, settings) =>
         change(sql, environment, { operator: await signIn(sql, settings, `rail ${name}`), reason }),
       );

@@ -16,6 +16,7 @@ import { findSealedCredentials, type StoredContract } from '../resources/rails/c
 import { type CallbackListener, listenForCallbacks } from './callbackListener.ts';
 import { addCommand, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { wholeNumber } from './options.ts';
 import { inOrganisation } from './organisations.ts';
 import { printJson, printLine } from './print.ts';
 import { ask } from './prompt.ts';
@@ -55,8 +56,8 @@ export function addCheck(group: Command): void {
     .option('--live', 'the contract is live: transfers are real')
     .option('--yes-move-money', `send transfers to the account, of ${MONEY_MAX / 100} naira together at most`)
     .option('--bvn', `open an account number of a wallet with a BVN, from ${BVN} or a prompt`)
-    .option('--credit <seconds>', 'wait so long for you to pay into account numbers', whole(SECONDS_MAX))
-    .option('--listen <port>', 'listen for callbacks on this port of this machine', whole(PORT_MAX))
+    .option('--credit <seconds>', 'wait so long for you to pay into account numbers', wholeNumber(SECONDS_MAX))
+    .option('--listen <port>', 'listen for callbacks on this port of this machine', wholeNumber(PORT_MAX))
     .action(async (name: string, options: Options) => {
       const provider = requireProvider(name);
       const isStored = options.credentials === undefined && !process.env[CREDENTIALS];
@@ -159,11 +160,4 @@ const digits =
   (value: string): string => {
     if (new RegExp(`^[0-9]{${min},${max}}$`).test(value)) return value;
     throw new InvalidArgumentError(`It must have ${min === max ? min : `${min} to ${max}`} digits.`);
-  };
-
-const whole =
-  (max: number) =>
-  (value: string): number => {
-    if (/^[1-9]\d{0,4}$/.test(value) && Number(value) <= max) return Number(value);
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
   };

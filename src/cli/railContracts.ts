@@ -15,6 +15,7 @@ import {
 } from '../resources/rails/contracts.ts';
 import { addCommand, environmentOption, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { reasonOption } from './options.ts';
 import { inOrganisation } from './organisations.ts';
 import { printJson, printLine } from './print.ts';
 import { CREDENTIALS, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
@@ -38,7 +39,7 @@ export function addContractCommands(group: Command): void {
     )
       .addOption(organisationOption('the contract'))
       .addOption(environmentOption('live: the test environment always uses the sandbox bank').makeOptionMandatory())
-      .requiredOption('--reason <text>', 'the reason, recorded in the audit log');
+      .addOption(reasonOption());
   const credentialsOption = `a JSON file with the credentials; default: ${CREDENTIALS}, else a prompt`;
 
   words('connect')

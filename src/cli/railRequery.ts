@@ -1,13 +1,11 @@
 // `rail requery`: ask the rails again for the credits of a period, for credits whose callback was lost long ago.
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { taskQueueOf } from '../workflows/flows.ts';
 import type { CreditsPolled } from '../workflows/maintenance/messages.ts';
 import { addCommand } from './command.ts';
 import { EXIT } from './failure.ts';
-import { periodOf } from './period.ts';
+import { periodOf, time } from './options.ts';
 import { printJson, printLine } from './print.ts';
-import { withTemporal } from './temporal.ts';
+import { runMaintenance } from './temporal.ts';
 
 export function addRequery(group: Command): void {
   addCommand(
@@ -16,18 +14,11 @@ export function addRequery(group: Command): void {
     'ask the rails for the credits of a period now, on a worker, and import those that no callback reported; exits 1 when a bank fails',
     'rail requery --from 2026-01-01 --to 2026-01-02',
   )
-    .option('--from <time>', 'start of the period, ISO 8601 (default: 24 hours before its end)')
-    .option('--to <time>', 'end of the period, ISO 8601 (default: now)')
-    .action(async (options: { from?: string; to?: string; json?: true }) => {
+    .option('--from <time>', 'start of the period, ISO 8601 (default: 24 hours before its end)', time)
+    .option('--to <time>', 'end of the period, ISO 8601 (default: now)', time)
+    .action(async (options: { from?: Date; to?: Date; json?: true }) => {
       const input = periodOf(options);
-      const polled = await withTemporal(
-        async (client): Promise<CreditsPolled> =>
-          await client.workflow.execute('creditPolling', {
-            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'maintenance'),
-            workflowId: `credit-polling-${randomUUID()}`,
-            args: [input],
-          }),
-      );
+      const polled = await runMaintenance<CreditsPolled>('creditPolling', input);
       if (polled.failed > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson({ ...input, ...polled });
       printLine(`${polled.recovered} credits imported; ${polled.failed} of ${polled.books} banks failed.`);

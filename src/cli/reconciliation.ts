@@ -1,5 +1,4 @@
 // `reconciliation …`: compare the rails' statements, or one in a file, with the ledger now, and show the reports.
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readDatabaseTime } from '../database/clock.ts';
@@ -16,15 +15,14 @@ import {
   type StatementFile,
   StatementFileError,
 } from '../reconciliation/statementFile.ts';
-import { taskQueueOf } from '../workflows/flows.ts';
 import type { Reconciled } from '../workflows/reconciliation/messages.ts';
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { periodOf, time, wholeNumber } from './options.ts';
 import { chooseOrganisation } from './organisations.ts';
-import { periodOf, readTime } from './period.ts';
-import { moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { moneyText, printJson, printLeftOut, printLine, printRows, timeText } from './print.ts';
 import { signIn } from './signIn.ts';
-import { withTemporal } from './temporal.ts';
+import { runMaintenance } from './temporal.ts';
 
 const REPORTS_DEFAULT = 30;
 
@@ -37,18 +35,11 @@ export function addReconciliationCommands(program: Command): void {
     'run a reconciliation now, on a worker: of each book from where it is reconciled to until now, or of a period; exits 1 when there are breaks, or a bank fails',
     'reconciliation run --from 2026-01-01 --to 2026-01-02',
   )
-    .option('--from <time>', 'start of a period, ISO 8601 (default: 24 hours before its end)')
-    .option('--to <time>', 'end of a period, ISO 8601 (default: now)')
-    .action(async (options: { from?: string; to?: string; json?: true }) => {
+    .option('--from <time>', 'start of a period, ISO 8601 (default: 24 hours before its end)', time)
+    .option('--to <time>', 'end of a period, ISO 8601 (default: now)', time)
+    .action(async (options: { from?: Date; to?: Date; json?: true }) => {
       const input = periodOf(options);
-      const reconciled = await withTemporal(
-        async (client): Promise<Reconciled> =>
-          await client.workflow.execute('reconciliation', {
-            taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'maintenance'),
-            workflowId: `reconciliation-${randomUUID()}`,
-            args: [input],
-          }),
-      );
+      const reconciled = await runMaintenance<Reconciled>('reconciliation', input);
       if (reconciled.breaks + reconciled.failed > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson({ ...input, ...reconciled });
       const { breaks, opened, books, lines, failed } = reconciled;
@@ -68,8 +59,8 @@ export function addReconciliationCommands(program: Command): void {
     .addOption(environmentOption('the book').makeOptionMandatory())
     .addOption(organisationOption('the book'))
     .addOption(new Option('--format <name>', 'default: by the name of the file').choices(['csv', 'camt.053']))
-    .option('--from <time>', 'start of the statement, ISO 8601 (default: its first line)')
-    .option('--to <time>', 'end of the statement, ISO 8601 (default: the time of its balance, or its last line)')
+    .option('--from <time>', 'start of the statement, ISO 8601 (default: its first line)', time)
+    .option('--to <time>', 'end of the statement, ISO 8601 (default: the time of its balance, or its last line)', time)
     .action(async (file: string, options: ImportOptions) => {
       const { result, statement } = await withDatabase('application', async (sql, settings) => {
         const operator = await signIn(sql, settings, 'reconciliation import');
@@ -105,7 +96,7 @@ export function addReconciliationCommands(program: Command): void {
     });
 
   addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --limit 100 --json')
-    .option('--limit <number>', 'the maximum number of reports', positive, REPORTS_DEFAULT)
+    .option('--limit <number>', 'the maximum number of reports', wholeNumber(999_999), REPORTS_DEFAULT)
     .action(async (options: { limit: number; json?: true }) => {
       const { reports, total } = await withDatabase('application', (sql) => listReports(sql, options.limit));
       printLeftOut(reports.length, total, 'the newest', 'See more with --limit.');
@@ -117,40 +108,36 @@ export function addReconciliationCommands(program: Command): void {
         'breaks listed in these reports',
         'Each has a review case: npm run cli -- reviews list',
       );
-      if (options.json) {
-        printJson(
-          reports.map(({ organisationId, ...report }) => ({
-            ...report,
-            organisation: publicId('organisation', organisationId),
-          })),
-        );
-        return;
-      }
-      printTable(
-        ['Created (UTC)', 'Organisation', 'Book', 'Rail', 'From', 'To', 'Lines', 'Breaks'],
-        reports.map((report) => [
-          timeText(report.createdAt),
-          publicId('organisation', report.organisationId),
-          report.environment,
-          report.rail,
-          timeText(report.periodFrom),
-          timeText(report.periodTo),
-          String(report.lineCount),
-          String(report.breakCount),
-        ]),
+      printRows(
+        options,
+        reports.map(({ organisationId, ...report }) => ({
+          ...report,
+          organisation: publicId('organisation', organisationId),
+        })),
+        {
+          'Created (UTC)': (row) => timeText(row.createdAt),
+          Organisation: (row) => row.organisation,
+          Book: (row) => row.environment,
+          Rail: (row) => row.rail,
+          From: (row) => timeText(row.periodFrom),
+          To: (row) => timeText(row.periodTo),
+          Lines: (row) => String(row.lineCount),
+          Breaks: (row) => String(row.breakCount),
+        },
         'There is no reconciliation report yet. Create one: npm run cli -- reconciliation run',
       );
-      if (breaks.length === 0) return;
-      printTable(
-        ['Break', 'Line', 'Reference', 'Ledger', 'Statement', 'At (UTC)'],
-        breaks.map(({ kind, line, reference, ledgerAmount, statementAmount, at }) => [
-          kind,
-          line,
-          reference,
-          moneyText(ledgerAmount),
-          moneyText(statementAmount),
-          timeText(new Date(at)),
-        ]),
+      if (breaks.length === 0 || options.json) return;
+      printRows(
+        options,
+        breaks,
+        {
+          Break: (row) => row.kind,
+          Line: (row) => row.line,
+          Reference: (row) => row.reference,
+          Ledger: (row) => moneyText(row.ledgerAmount),
+          Statement: (row) => moneyText(row.statementAmount),
+          'At (UTC)': (row) => timeText(new Date(row.at)),
+        },
         '',
       );
     });
@@ -161,8 +148,8 @@ interface ImportOptions {
   environment: Environment;
   organisation?: string;
   format?: 'csv' | 'camt.053';
-  from?: string;
-  to?: string;
+  from?: Date;
+  to?: Date;
   json?: true;
 }
 
@@ -171,9 +158,8 @@ function readStatement(file: string, options: ImportOptions): ImportedStatement 
   const format = options.format ?? (file.endsWith('.xml') ? 'camt.053' : 'csv');
   const { lines, closing } = parseFile(file, format);
   const times = lines.map(({ at }) => at.getTime());
-  const from = readTime(options.from) ?? new Date(times.reduce((one, other) => Math.min(one, other), Infinity));
-  const to =
-    readTime(options.to) ?? closing?.at ?? new Date(times.reduce((one, other) => Math.max(one, other), -Infinity) + 1);
+  const from = options.from ?? new Date(times.reduce((one, other) => Math.min(one, other), Infinity));
+  const to = options.to ?? closing?.at ?? new Date(times.reduce((one, other) => Math.max(one, other), -Infinity) + 1);
   if (!(from < to)) throw new CommandError('The statement has no period. Add --from and --to.');
   if (to.getTime() > Date.now()) throw new CommandError('The statement ends in the future. Correct its time, or --to.');
   const outside = lines.find(({ at }) => at < from || at >= to);
@@ -199,10 +185,4 @@ function parseFile(file: string, format: 'csv' | 'camt.053'): StatementFile {
 function railName(text: string): string {
   if (!/^[a-z0-9_]{1,40}$/.test(text)) throw new InvalidArgumentError('It must be lower-case letters, digits or _.');
   return text;
-}
-
-/** The period of the options; null without any. */
-function positive(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 to 999999.');
-  return Number(text);
 }

@@ -23,13 +23,12 @@ import type { ReviewAction, ReviewDecision } from '../workflows/reviewCase/messa
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { chooseOrganisation, inOrganisation } from './organisations.ts';
-import { fieldRows, moneyText, printJson, printLeftOut, printLine, printTable, timeText } from './print.ts';
+import { fieldRows, moneyText, printJson, printLeftOut, printLine, printRows, printTable, timeText } from './print.ts';
 import { createCode } from './signIn.ts';
 import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
 const CASES_MAX = 500;
-const STATUSES: readonly string[] = REVIEW_STATUSES;
 
 export function addReviewCommands(program: Command): void {
   const group = program
@@ -90,30 +89,26 @@ function addList(group: Command): void {
     'list the cases that are not resolved, oldest first',
     'reviews list --reason reconciliation_break',
   )
-    .option('--status <status>', `only this status: ${STATUSES.join(', ')}`)
+    .addOption(new Option('--status <status>', 'only this status').choices(REVIEW_STATUSES))
     .addOption(new Option('--reason <reason>', 'only this reason').choices(REVIEW_REASONS))
     .addOption(environmentOption('only this environment'))
     .addOption(organisationOption('the cases'))
     .action(async (options: ListOptions) => {
-      if (options.status !== undefined && !STATUSES.includes(options.status)) {
-        throw new CommandError(`--status must be one of ${STATUSES.join(', ')}.`, EXIT.usage);
-      }
       const page = await inOrganisation('reviews list', options, (sql, organisationId) =>
         listReviewCases(sql, organisationId, options, CASES_MAX),
       );
       printLeftOut(page.cases.length, page.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
-      const cases = page.cases.map(caseView);
-      if (options.json) return printJson(cases);
-      printTable(
-        ['Id', 'Reason', 'Status', 'Amount', 'For', 'Since (UTC)'],
-        cases.map((row) => [
-          row.id,
-          row.reason,
-          row.status,
-          moneyText(row.amount),
-          row.paymentId ?? row.walletId ?? '-',
-          timeText(row.since),
-        ]),
+      printRows(
+        options,
+        page.cases.map(caseView),
+        {
+          Id: (row) => row.id,
+          Reason: (row) => row.reason,
+          Status: (row) => row.status,
+          Amount: (row) => moneyText(row.amount),
+          For: (row) => row.paymentId ?? row.walletId ?? '-',
+          'Since (UTC)': (row) => timeText(row.since),
+        },
         'There is no such review case.',
       );
     });
@@ -191,9 +186,7 @@ function addResolve(group: Command): void {
           try {
             return await sendDecision(client, id, decision, options.organisation);
           } catch (error) {
-            const refusal = refusalOf(error);
-            if (refusal !== null) throw new CommandError(refusal);
-            throw error;
+            throw refusalOf(error) ?? error;
           }
         });
         if (answer.outcome === 'refused') throw new CommandError(answer.message);

@@ -1,7 +1,9 @@
 // The command line's connection to Temporal. The client is loaded only by commands that use it, so that others start
 // faster.
+import { randomUUID } from 'node:crypto';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { TemporalTarget } from '../temporal/profile.ts';
+import { taskQueueOf } from '../workflows/flows.ts';
 import { CommandError } from './failure.ts';
 import { readSettings } from './settings.ts';
 
@@ -45,6 +47,32 @@ export async function withTemporal<Result>(work: (client: Client) => Promise<Res
   }
 }
 
+/** Runs a flow of maintenance now, on a worker. */
+export const runMaintenance = <Result>(workflow: string, input: unknown): Promise<Result> =>
+  withTemporal(
+    async (client): Promise<Result> =>
+      await client.workflow.execute(workflow, {
+        taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'maintenance'),
+        workflowId: `${workflow}-${randomUUID()}`,
+        args: [input],
+      }),
+  );
+
+/** Sends an update to a flow. Throws a CommandError when the flow refuses it, or, with `missing`, is not running. */
+export async function sendUpdate<Answer>(
+  client: Client,
+  id: string,
+  update: { name: string; args: [unknown] },
+  missing: string,
+): Promise<Answer> {
+  try {
+    return await client.workflow.getHandle(id).executeUpdate<Answer, [unknown]>(update.name, { args: update.args });
+  } catch (error) {
+    if (isNoFlow(error)) throw new CommandError(missing);
+    throw refusalOf(error) ?? error;
+  }
+}
+
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
 /**
@@ -80,8 +108,9 @@ function explained(
 /** Whether there is no such flow, or it has ended. */
 export const isNoFlow = (error: unknown): boolean => (error as Error | null)?.name === 'WorkflowNotFoundError';
 
-/** The message with which a flow rejected an update; null for any other error. */
-export function refusalOf(error: unknown): string | null {
+/** The error of a command for an update that a flow rejected; null for any other error. */
+export function refusalOf(error: unknown): CommandError | null {
   const refused = error as (Error & { cause?: Error }) | null;
-  return refused?.name === 'WorkflowUpdateFailedError' ? (refused.cause?.message ?? refused.message) : null;
+  if (refused?.name !== 'WorkflowUpdateFailedError') return null;
+  return new CommandError(refused.cause?.message ?? refused.message);
 }

@@ -6,11 +6,9 @@ import type { Wallet } from '../resources/wallets/queries.ts';
 import { type InFlight, reportWallet, type StatusChange, setWalletStatus } from '../resources/wallets/status.ts';
 import { addCommand, organisationOption } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
+import { reasonOption } from './options.ts';
 import { inOrganisation } from './organisations.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
-import { checkText } from './texts.ts';
-
-const REASON_MAX = 500;
+import { printAudit, printJson, printLine, printTable, timeText } from './print.ts';
 
 export function addWalletCommands(program: Command): void {
   const group = program.command('wallets').description('show, freeze, unfreeze and close wallets');
@@ -45,10 +43,10 @@ interface Change {
 
 function addChange(group: Command, { name, status, description, reason: example }: Change): void {
   addCommand(group, `${name} <id>`, description, `wallets ${name} svc_01k5…_wlt --reason "${example}"`)
-    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .addOption(reasonOption())
     .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: { reason: string; organisation?: string; json?: true }) => {
-      const reason = checkText('--reason', options.reason, REASON_MAX);
+      const { reason } = options;
       const change = await inOrganisation(`wallets ${name}`, options, (sql, organisationId, operator) =>
         setWalletStatus(sql, organisationId, requireWalletId(id), status, { operator, reason }),
       );
@@ -120,11 +118,7 @@ function addShow(group: Command): void {
         ],
         '',
       );
-      printTable(
-        ['Time (UTC)', 'Operator', 'Action', 'Reason'],
-        audit.map((entry) => [timeText(entry.createdAt), entry.operator, entry.action, entry.reason ?? '-']),
-        'No operator has changed it.',
-      );
+      printAudit(audit, 'No operator has changed it.');
     });
 }
 

@@ -224,7 +224,7 @@ describe('wallets commands that are refused', () => {
       case: 'an empty reason',
       words: () => ['freeze', api.organisation.settlementWalletId, '--reason', '  '],
       exitCode: 2,
-      message: /--reason must have 1 to 500 characters/,
+      message: /--reason .* It must have 1 to 500 characters/,
     },
   ])('wallets freeze with $case exits with an error in one line', async ({ words, exitCode, message }) => {
     const result = await wallets(...words());
