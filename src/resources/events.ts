@@ -1,7 +1,8 @@
 // Queries for events. `ledger.post` writes an event in the same statement as the change that it describes; an event
 // never changes.
 import type { Sql } from '../database/pool.ts';
-import { parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
+import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
+import type { EventRow } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
 
@@ -34,6 +35,15 @@ export const EVENT_TYPES = [
 export const TEST_EVENT_TYPE = 'webhook.test';
 
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** An event about a resource, by its public id, that is written with a movement. `data`: the payload. */
+export const newEvent = (type: EventType, resource: string, data: EventRow['data']): EventRow => ({
+  id: newUuid(),
+  type,
+  resource,
+  data,
+  createdAt: new Date(),
+});
 
 export interface Event {
   id: Uuid;

@@ -1,10 +1,11 @@
 // Ledger movements of an adjustment: requested by one operator, then posted or rejected by another. The audit entry is
 // written with each.
-import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, walletOf } from '../../ledger/chart.ts';
 import type { AuditRow, EventRow, Movement } from '../../ledger/movement.ts';
 import { netChanges } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import { newEvent } from '../events.ts';
 import { startAdjustment } from './flow.ts';
 import type { Adjustment } from './queries.ts';
 
@@ -81,19 +82,13 @@ function walletEvents(row: Adjustment): EventRow[] {
   return [...netChanges(changes)].flatMap(([account, change]) => {
     const walletId = walletOf(account);
     if (walletId === null) return [];
-    return {
-      id: newUuid(),
-      type: 'wallet.adjusted',
-      resource: walletId,
-      data: {
-        walletId,
-        adjustmentId: idOf(row),
-        reversesAdjustmentId: row.reverses === null ? null : publicId('adjustment', row.reverses),
-        direction: change > 0 ? 'credit' : 'debit',
-        amount: Math.abs(change),
-        currency: CURRENCY,
-      },
-      createdAt: new Date(),
-    };
+    return newEvent('wallet.adjusted', walletId, {
+      walletId,
+      adjustmentId: idOf(row),
+      reversesAdjustmentId: row.reverses === null ? null : publicId('adjustment', row.reverses),
+      direction: change > 0 ? 'credit' : 'debit',
+      amount: Math.abs(change),
+      currency: CURRENCY,
+    });
   });
 }

@@ -6,6 +6,7 @@ import { type AccountCode, BANK_RECEIVABLE, FEE_INCOME, walletAccount } from '..
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import { newEvent } from '../events.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { startReviewCase } from '../reviewCases/flow.ts';
 import { openReviewCase } from '../reviewCases/movements.ts';
@@ -101,11 +102,6 @@ export function walletDebited({
   walletId,
   ...about
 }: { walletId: Uuid; amount: Kobo; missing: Kobo } & ({ transferId: string } | { inboundCreditId: string })): EventRow {
-  return {
-    id: newUuid(),
-    type: 'wallet.debited',
-    resource: publicId('wallet', walletId),
-    data: { walletId: publicId('wallet', walletId), ...about, currency: CURRENCY },
-    createdAt: new Date(),
-  };
+  const id = publicId('wallet', walletId);
+  return newEvent('wallet.debited', id, { walletId: id, ...about, currency: CURRENCY });
 }

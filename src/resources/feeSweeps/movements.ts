@@ -3,6 +3,7 @@ import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
 import type { AuditRow, Movement } from '../../ledger/movement.ts';
 import { type Book, CURRENCY } from '../../money.ts';
+import { newEvent } from '../events.ts';
 import type { FeeSweep } from './queries.ts';
 
 /** Moves fee income to the settlement wallet. A sweep of more than the income is a conflict (write_rows.sql). */
@@ -23,20 +24,14 @@ export function feeSweepMovement(book: Book, sweep: FeeSweep, operatorId: Uuid):
     },
     rows: { fee_sweeps: [sweep], audit_log: [audit] },
     events: [
-      {
-        id: newUuid(),
-        type: 'wallet.credited',
-        resource: publicId('wallet', sweep.walletId),
-        data: {
-          walletId: publicId('wallet', sweep.walletId),
-          inboundCreditId: null,
-          feeSweepId: id,
-          amount,
-          currency: CURRENCY,
-          sessionId: null,
-        },
-        createdAt: new Date(),
-      },
+      newEvent('wallet.credited', publicId('wallet', sweep.walletId), {
+        walletId: publicId('wallet', sweep.walletId),
+        inboundCreditId: null,
+        feeSweepId: id,
+        amount,
+        currency: CURRENCY,
+        sessionId: null,
+      }),
     ],
   };
 }

@@ -5,6 +5,7 @@ import { type AccountCode, clearingAccount, UNMATCHED, walletAccount } from '../
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
+import { newEvent } from '../events.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
 import { senderView, timestamp } from '../views.ts';
@@ -129,21 +130,15 @@ export function depositMovement(book: Book, credit: InboundCredit, walletId: str
     ),
     rows: { inbound_credits: [{ ...credit, version: credit.version + 1, status: 'posted' }] },
     events: [
-      {
-        id: newUuid(),
-        type: 'wallet.credited',
-        resource: publicId('wallet', walletId),
-        data: {
-          walletId: publicId('wallet', walletId),
-          inboundCreditId: publicId('inboundCredit', credit.id),
-          amount: credit.amount,
-          currency: CURRENCY,
-          sessionId: credit.sessionId,
-          sender: senderView(credit),
-          receivedAt: timestamp(credit.receivedAt),
-        },
-        createdAt: new Date(),
-      },
+      newEvent('wallet.credited', publicId('wallet', walletId), {
+        walletId: publicId('wallet', walletId),
+        inboundCreditId: publicId('inboundCredit', credit.id),
+        amount: credit.amount,
+        currency: CURRENCY,
+        sessionId: credit.sessionId,
+        sender: senderView(credit),
+        receivedAt: timestamp(credit.receivedAt),
+      }),
     ],
   };
 }

@@ -1,10 +1,11 @@
 // Ledger movements of a payment: pure functions that turn a decision into the movement to post.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import type { Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { CreditDecision } from '../../workflows/payment/decide.ts';
+import { newEvent } from '../events.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -190,16 +191,12 @@ export function paymentRow(payment: Payment): Payment {
  * The payload of contract section 6, with the credit that caused it. A partial credit also emits `payment.settled`,
  * with the status `partial`.
  */
-function paymentEvent(
+const paymentEvent = (
   type: 'payment.settled' | 'payment.expired',
   payment: PaymentWithAccount,
   credit?: InboundCredit,
-): EventRow {
-  return {
-    id: newUuid(),
-    type,
-    resource: publicId('payment', payment.id),
-    data: { ...paymentView(payment), ...(credit !== undefined && { credit: creditSummary(credit) }) },
-    createdAt: new Date(),
-  };
-}
+) =>
+  newEvent(type, publicId('payment', payment.id), {
+    ...paymentView(payment),
+    ...(credit !== undefined && { credit: creditSummary(credit) }),
+  });

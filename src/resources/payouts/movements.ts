@@ -8,6 +8,7 @@ import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type ItemCounts, type PayoutState, rollUp } from '../../workflows/payout/decide.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { type EventType, newEvent } from '../events.ts';
 import type { FailureCode } from '../failureCodes.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -103,7 +104,7 @@ export function completeInside(book: Book, item: PayoutItem, destinationWalletId
       { account: FEE_INCOME, amount: item.fee },
     ]),
     rows: { payout_items: [next] },
-    events: [{ id: newUuid(), type: 'wallet.credited', resource: walletId, data, createdAt: new Date() }],
+    events: [newEvent('wallet.credited', walletId, data)],
   };
 }
 
@@ -214,7 +215,7 @@ export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts): 
   return { book, rows: { payouts: [next] }, events: [payoutEvent(next, counts)] };
 }
 
-const EVENTS: Record<Exclude<PayoutState, 'processing'>, string> = {
+const EVENTS: Record<Exclude<PayoutState, 'processing'>, EventType> = {
   completed: 'payout.completed',
   partially_completed: 'payout.partially_completed',
   failed: 'payout.failed',
@@ -222,11 +223,5 @@ const EVENTS: Record<Exclude<PayoutState, 'processing'>, string> = {
 
 function payoutEvent(payout: Payout, counts: ItemCounts): EventRow {
   if (payout.status === 'processing') throw new Error('a payout in progress has no event');
-  return {
-    id: newUuid(),
-    type: EVENTS[payout.status],
-    resource: publicId('payout', payout.id),
-    data: payoutSummaryView(payout, counts),
-    createdAt: new Date(),
-  };
+  return newEvent(EVENTS[payout.status], publicId('payout', payout.id), payoutSummaryView(payout, counts));
 }

@@ -2,11 +2,12 @@
 // wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, IN_TRANSIT_REFUNDS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import type { Movement, Transaction } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { newEvent } from '../events.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
@@ -197,12 +198,5 @@ function paymentWith(payment: Payment, change: { refunding?: Kobo; refunded?: Ko
   });
 }
 
-function refundEvent(type: 'refund.completed' | 'refund.failed', refund: Refund): EventRow {
-  return {
-    id: newUuid(),
-    type,
-    resource: publicId('refund', refund.id),
-    data: refundView(refund),
-    createdAt: new Date(),
-  };
-}
+const refundEvent = (type: 'refund.completed' | 'refund.failed', refund: Refund) =>
+  newEvent(type, publicId('refund', refund.id), refundView(refund));

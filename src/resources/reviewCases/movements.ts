@@ -3,10 +3,11 @@
 // clawback holds no money and is closed without a posting.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, IN_TRANSIT_RETURNS, UNCLAIMED, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import type { Movement, Transaction } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
+import { newEvent } from '../events.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
@@ -221,16 +222,8 @@ function move(row: ReviewCase, key: string, debit: AccountCode, credit: AccountC
   };
 }
 
-function caseEvent(
-  type: 'review_case.opened' | 'review_case.resolved',
-  row: ReviewCase,
-  credit?: InboundCredit,
-): EventRow {
-  return {
-    id: newUuid(),
-    type,
-    resource: publicId('reviewCase', row.id),
-    data: { ...reviewCaseView(row), ...(credit !== undefined && { credit: creditSummary(credit) }) },
-    createdAt: new Date(),
-  };
-}
+const caseEvent = (type: 'review_case.opened' | 'review_case.resolved', row: ReviewCase, credit?: InboundCredit) =>
+  newEvent(type, caseId(row), {
+    ...reviewCaseView(row),
+    ...(credit !== undefined && { credit: creditSummary(credit) }),
+  });

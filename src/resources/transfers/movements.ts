@@ -1,9 +1,10 @@
 // Ledger movements of a transfer between two wallets: one transaction, after which the transfer is complete.
-import { newUuid, publicId } from '../../ids.ts';
+import { publicId } from '../../ids.ts';
 import { FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
-import type { EventRow, Movement } from '../../ledger/movement.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book } from '../../money.ts';
+import { newEvent } from '../events.ts';
 import { transferView } from '../views.ts';
 import type { Transfer } from './queries.ts';
 
@@ -30,16 +31,6 @@ export function transferMovement(book: Book, transfer: Transfer): Movement {
       ),
     },
     rows: { transfers: [transfer] },
-    events: [transferCompleted(id, transfer)],
-  };
-}
-
-function transferCompleted(id: string, transfer: Transfer): EventRow {
-  return {
-    id: newUuid(),
-    type: 'transfer.completed',
-    resource: id,
-    data: transferView(transfer),
-    createdAt: new Date(),
+    events: [newEvent('transfer.completed', id, transferView(transfer))],
   };
 }

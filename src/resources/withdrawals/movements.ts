@@ -2,11 +2,12 @@
 // wallet, and clawed back if the rail has paid it all the same.
 import { newUuid, publicId } from '../../ids.ts';
 import { FEE_INCOME, IN_TRANSIT_WITHDRAWALS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import type { Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import { newEvent } from '../events.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -152,15 +153,5 @@ export function returnWithdrawalFunds(
   });
 }
 
-function withdrawalEvent(
-  type: 'withdrawal.completed' | 'withdrawal.failed' | 'withdrawal.returned',
-  row: Withdrawal,
-): EventRow {
-  return {
-    id: newUuid(),
-    type,
-    resource: publicId('withdrawal', row.id),
-    data: withdrawalView(row),
-    createdAt: new Date(),
-  };
-}
+const withdrawalEvent = (type: 'withdrawal.completed' | 'withdrawal.failed' | 'withdrawal.returned', row: Withdrawal) =>
+  newEvent(type, publicId('withdrawal', row.id), withdrawalView(row));
