@@ -49,7 +49,7 @@ export const paymentView = (payment: PaymentWithAccount) => ({
   acceptsAmount: payment.account?.acceptsAmount ?? ('exact' as const),
 });
 
-/** Who sent an inbound credit, as far as the bank told. */
+/** Who sent an inbound credit; null where the bank did not report it. */
 export const senderView = (credit: InboundCredit) => ({
   name: credit.senderName,
   accountNumber: credit.senderAccountNumber,

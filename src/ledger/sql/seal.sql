@@ -1,6 +1,5 @@
 -- version 1
--- Seals. The digest of a posting covers everything that is said about it: the posting, and the
--- transaction that it belongs to.
+-- Seals. The digest of a posting covers its columns and those of its transaction.
 
 -- A seal has the digests of its postings sorted: it needs no other order, and the numbers say which entry came first.
 --

@@ -11,7 +11,7 @@ export interface InboundCredit {
   version: number;
   rail: string;
   sessionId: string;
-  /** Null: the rail told only what we call the account, `accountReference`. */
+  /** Null: the rail reported only our reference of the account, `accountReference`. */
   accountNumber: string | null;
   accountReference: string | null;
   amount: Kobo;

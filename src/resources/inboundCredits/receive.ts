@@ -1,5 +1,5 @@
-// Takes in a credit that a rail tells of: by a callback, in its list of credits or on its statement. The credit is
-// stored under the rail's session id, so repeats have no effect; its flow queries the rail before any money moves.
+// Stores a credit that a rail reports: by a callback, in its list of credits or on its statement. It is stored under
+// the rail's session id, so repeats have no effect; its flow queries the rail before any money moves.
 import type { Sql } from '../../database/pool.ts';
 import { newUuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';

@@ -1,5 +1,5 @@
-// Ledger movements of a recall: the bank takes a credit back, so the money is taken from where it is, as far as it
-// goes. The rest is receivable: from the owner of the wallet, or from the bank if the money had left again.
+// Ledger movements of a recall: the bank takes a credit back, so what is left of the money is taken from where it is.
+// The rest is receivable: from the owner of the wallet, or from the bank if the money had left again.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import {
   type AccountCode,

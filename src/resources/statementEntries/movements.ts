@@ -1,4 +1,4 @@
-// Statement entries: what a rail did with our money by itself, posted as its statement tells it.
+// Statement entries: what a rail did with our money by itself, posted from its statement.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, INTEREST_INCOME, RAIL_EXPENSE, settlementAccount } from '../../ledger/chart.ts';
 import type { Movement } from '../../ledger/movement.ts';

@@ -123,12 +123,12 @@ export async function listStatement(
       ) numbered
     ) n ON n.transaction_id = p.transaction_id AND n.id = p.posting_id
     ORDER BY p.number DESC`;
-  const placed = lines.map((line) => {
+  const entries = lines.map((line) => {
     const [debit, credit] =
       line.direction === 'debit' ? [wallet.id, line.otherAccount] : [line.otherAccount, wallet.id];
     return { ...line, component: componentOf({ ...line, debit, credit }) };
   });
-  return await readLineFacts(sql, book, wallet.id, placed);
+  return await readLineFacts(sql, book, wallet.id, entries);
 }
 
 type LineRow = Omit<StatementLine, keyof LineFacts | 'component'> & { otherAccount: AccountCode; count: number };

@@ -6,7 +6,7 @@ import { type IdKind, parseId, publicId, type Uuid } from '../../ids.ts';
 import type { PostingComponent } from '../../ledger/components.ts';
 import type { Book } from '../../money.ts';
 
-/** The other side: a wallet of the same book, or an account at a bank, as far as it is known. */
+/** The other side: a wallet of the same book, or an account at a bank, with what is known of it. */
 export interface Counterparty {
   walletId: Uuid | null;
   name: string | null;
@@ -43,8 +43,8 @@ interface FactRow extends Omit<Counterparty, 'walletId'> {
 }
 
 /** The kinds of resources that have more to tell than their id. */
-const TOLD = ['transfer', 'withdrawal', 'refund', 'payment', 'payout', 'payoutItem', 'inboundCredit'] as const;
-type Told = (typeof TOLD)[number] & IdKind;
+const KINDS = ['transfer', 'withdrawal', 'refund', 'payment', 'payout', 'payoutItem', 'inboundCredit'] as const;
+type FactKind = (typeof KINDS)[number] & IdKind;
 
 const NONE: LineFacts = { counterparty: null, description: null, reference: null, payoutItemId: null };
 
@@ -76,14 +76,14 @@ function factsOf(row: FactRow, walletId: Uuid): LineFacts {
 }
 
 async function readFacts(sql: Sql, book: Book, lines: readonly Line[]): Promise<FactRow[]> {
-  const parts = TOLD.flatMap((kind) => {
+  const parts = KINDS.flatMap((kind) => {
     const ids = lines.map(({ resource }) => parseId(kind, resource)).filter((id) => id !== null);
     return ids.length === 0 ? [] : [{ kind, select: SELECTS[kind](sql, book, [...new Set(ids)], lines) }];
   });
   const [first, ...others] = parts;
   if (first === undefined) return [];
   const union = others.reduce((all, { select }) => sql`${all} UNION ALL ${select}`, first.select);
-  const rows = await sql<(Omit<FactRow, 'resource'> & { kind: Told; id: Uuid })[]>`${union}`;
+  const rows = await sql<(Omit<FactRow, 'resource'> & { kind: FactKind; id: Uuid })[]>`${union}`;
   return rows.map(({ kind, id, ...row }) => ({ ...row, resource: publicId(kind, id) }));
 }
 
@@ -93,7 +93,7 @@ const of = (sql: Sql, book: Book, ids: readonly Uuid[], alias: postgres.Fragment
   ${alias}.organisation_id = ${book.organisationId} AND ${alias}.environment = ${book.environment}
   AND ${alias}.id = ANY (${[...ids]}::uuid[])`;
 
-const SELECTS: Record<Told, Select> = {
+const SELECTS: Record<FactKind, Select> = {
   transfer: (sql, book, ids) => sql`
     SELECT 'transfer' AS kind, t.id, 0 AS place, t.source_wallet_id AS one_wallet_id,
            t.destination_wallet_id AS other_wallet_id, NULL::text AS name, NULL::text AS account_number,
