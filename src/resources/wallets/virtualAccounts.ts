@@ -40,8 +40,9 @@ export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): P
 const CLOCKS_DIFFER_MAX_SECONDS = 300;
 
 /**
- * The account that a credit came to: by our reference, if the rail reports it. Otherwise by its number: a rail may give a
- * number to another account once it is free, so the last one opened before the credit counts. Null: this book has none.
+ * The account that a credit came to: by our reference, if the rail reports it. Otherwise by its number: a rail may give
+ * a number to another account once it is free, so the last one opened before the credit counts. Null: this book has
+ * none.
  */
 export async function findAccountOfCredit(
   sql: Sql,
