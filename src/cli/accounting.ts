@@ -205,7 +205,7 @@ const bookOf = ({ organisationId, environment }: Book) => ({
   environment,
 });
 
-/** A balance as the side of a trial balance on which it stands. */
+/** A balance as its side of a trial balance. */
 const sidesOf = (balance: AccountBalance['balance']): Record<'debit' | 'credit', Kobo> => ({
   debit: Math.max(-balance, 0),
   credit: Math.max(balance, 0),

@@ -59,7 +59,7 @@ async function listParked(client: Client, filter?: string): Promise<ParkedFlow[]
 }
 
 const TO_DO = {
-  activity: 'It is retried; mend the cause, and the flow continues by itself',
+  activity: 'It is retried; fix the cause, and the flow continues by itself',
   workflow_task: 'Deploy the version before, or a fix; the flow then continues by itself',
   stalled: 'Check that workers poll its task queue and have free slots; if they do, restart Temporal',
 };
@@ -184,7 +184,7 @@ function addRetry(group: Command): void {
       }
       const batch = await withTemporal((client) => startRetries(client, query ?? '', reason));
       if (!options.json) {
-        printLine(`Started the batch ${batch} in Temporal. It goes on if you interrupt this command.`);
+        printLine(`Started the batch ${batch} in Temporal. It continues if you interrupt this command.`);
       }
       const { flows, failed } = await withTemporal((client) => untilDone(client, batch, options.json !== true));
       if (options.json) return printJson({ batch, flows, failed });

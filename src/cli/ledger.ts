@@ -1,4 +1,4 @@
-// `ledger …`: verify the integrity of the ledger, and list what stands in transit, in reserve and in suspense. The
+// `ledger …`: verify the integrity of the ledger, and list what is in transit, in reserve and in suspense. The
 // commands for accountants are in accounting.ts.
 import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
@@ -30,7 +30,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   TRANSACTION_EMPTY: 'a transaction has no posting',
   REVERSAL_OUTSIDE_BOOK: 'a reversal references a transaction that is not in its book',
   REVERSED_TWICE: 'a transaction was reversed more than once',
-  RESOURCE_MISMATCH: 'the transactions of a resource have not moved what its status says',
+  RESOURCE_MISMATCH: 'the transactions of a resource do not match its status',
   UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
@@ -62,7 +62,7 @@ export function addLedgerCommands(program: Command): void {
   addCommand(
     group,
     'verify',
-    'verify that every balance is the sum of its postings, that every book sums to zero, and that the transactions of every resource have moved what its status says; exits 1 on violations',
+    'verify that every balance is the sum of its postings, that every book sums to zero, and that the transactions of every resource match its status; exits 1 on violations',
     'ledger verify --json',
   )
     .option('--seals <file>', 'seals that were published (SEAL_FILE, or the log of the worker), to compare')
@@ -146,7 +146,7 @@ function addOpenItems(group: Command): void {
   addCommand(
     group,
     'open-items',
-    'list what stands in transit, in reserve and in suspense, for which resource and since when, the oldest first',
+    'list what is in transit, in reserve and in suspense, for which resource and since when, the oldest first',
     'ledger open-items --json',
   )
     .addOption(organisationOption('the items'))

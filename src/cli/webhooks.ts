@@ -14,7 +14,7 @@ export function addWebhookCommands(program: Command): void {
     group,
     'redeliver <endpoint>',
     'redeliver the events whose attempts at an endpoint are exhausted, each with the whole schedule of attempts',
-    'webhooks redeliver svc_01k5…_whe --from 2026-11-20T00:00:00Z --reason "the endpoint is mended"',
+    'webhooks redeliver svc_01k5…_whe --from 2026-11-20T00:00:00Z --reason "the endpoint is fixed"',
   )
     .option('--from <time>', 'only deliveries created at this time or later, in ISO 8601', time)
     .option('--to <time>', 'only deliveries created before this time, in ISO 8601', time)

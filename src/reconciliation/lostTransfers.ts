@@ -74,7 +74,7 @@ export async function importPaidTransfers(
 }
 
 /**
- * The wallet that the transfer was sent from, as far as it has the money, which the restore gave back to it. Else it is
+ * The wallet that the transfer was sent from, if it has the money, which the restore gave back to it. Otherwise it is
  * owed, until operators claim it or book it as a loss. `left`: what earlier requests leave in each wallet.
  */
 async function debitedAccount(

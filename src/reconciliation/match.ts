@@ -98,8 +98,8 @@ const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
 
 /**
  * Whether a transfer was returned before its completion was posted: neither line was posted through the rail's account.
- * The two lines may be on different statements. A return that stands alone follows a sent line on an earlier one; a
- * sent line that stands alone came back if the rail says so, and the return is on a later statement, unless that is
+ * The two lines may be on different statements. A return alone follows a sent line on an earlier one; a
+ * sent line without a return came back if the rail says so, and the return is on a later statement, unless that is
  * overdue.
  */
 function returnedBeforePosting(

@@ -75,7 +75,7 @@ const BREAKS_STORED_MAX = 1_000;
  */
 const CASES_OPENED_MAX = 1_000;
 
-/** Compares a book from where it is reconciled to until now, whatever was down meanwhile. */
+/** Compares a book from where it is reconciled to until now, after an outage too. */
 export async function reconcileToDate(
   dependencies: ReconcileDependencies,
   book: Book,
@@ -112,7 +112,7 @@ export async function reconcileToDate(
   return total;
 }
 
-/** Compares the lines of one period, whatever was compared before. */
+/** Compares the lines of one period, also where they were compared before. */
 export async function reconcilePeriod(
   dependencies: ReconcileDependencies,
   book: Book,

@@ -1,4 +1,4 @@
-// Open items: what stands in transit, in reserve and in suspense, for which resource and since when, as the view for
+// Open items: what is in transit, in reserve and in suspense, for which resource and since when, as the view for
 // accountants has them.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
