@@ -11,7 +11,7 @@ import { stateFolderPath } from '../src/cli/settings.ts';
 import { WORKER_ROLES } from '../src/config.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { SCOPES } from '../src/resources/keys.ts';
-import { DEFAULT_NAMESPACE, PROFILE_SETTINGS, readProfile, type TemporalTarget } from '../src/temporal/profile.ts';
+import { DEFAULT_NAMESPACE, readProfile, type TemporalTarget } from '../src/temporal/profile.ts';
 import { OPERATOR_SCOPES } from '../src/workflows/operators/messages.ts';
 import { isRunning } from './lockFile.mjs';
 import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
@@ -19,7 +19,7 @@ import { postgresAnswers, startPostgres } from './postgres.ts';
 import { endProcess, parentNpm } from './processes.ts';
 import { type DemoOrganisation, type LockHolder, type Quickstart, StateFolder } from './stateFolder.ts';
 import { type ManagedProcess, Supervisor } from './supervisor.ts';
-import { checkTemporal, startTemporal, workerPolls } from './temporal.ts';
+import { checkTemporal, PROFILE_SETTINGS, startTemporal, workerPolls } from './temporal.ts';
 import { findTemporal } from './temporalInstall.ts';
 import { watchTemporal } from './temporalWatch.ts';
 

@@ -2,11 +2,34 @@
 // the namespace and the search attributes.
 import { Connection } from '@temporalio/client';
 import { connect } from '../src/temporal/connect.ts';
-import type { Credentials } from '../src/temporal/profile.ts';
-import { DEFAULT_NAMESPACE } from '../src/temporal/profile.ts';
+import { type Credentials, DEFAULT_NAMESPACE, type TemporalTarget } from '../src/temporal/profile.ts';
 import { SEARCH_ATTRIBUTES as searchAttributes } from '../src/workflows/searchAttributes.ts';
 import { freePort, retryWhenTaken } from './freePort.ts';
 import type { Supervisor } from './supervisor.ts';
+
+/** The variables that select a server and prove who is calling. TEMPORAL_GRPC_META_<NAME> adds headers. */
+export const PROFILE_SETTINGS = [
+  'TEMPORAL_ADDRESS',
+  'TEMPORAL_NAMESPACE',
+  'TEMPORAL_API_KEY',
+  'TEMPORAL_TLS',
+  'TEMPORAL_TLS_CLIENT_CERT_PATH',
+  'TEMPORAL_TLS_CLIENT_CERT_DATA',
+  'TEMPORAL_TLS_CLIENT_KEY_PATH',
+  'TEMPORAL_TLS_CLIENT_KEY_DATA',
+  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+  'TEMPORAL_TLS_SERVER_CA_CERT_DATA',
+  'TEMPORAL_TLS_SERVER_NAME',
+  'TEMPORAL_PROFILE',
+  'TEMPORAL_CONFIG_FILE',
+] as const;
+
+/** A server without TLS, such as the development server. */
+export const unsecured = (address: string, namespace: string): TemporalTarget => ({
+  address,
+  namespace,
+  credentials: () => ({ tls: false }),
+});
 
 const TYPE_NAMES: Record<(typeof searchAttributes)[number]['type'], keyof typeof INDEXED_VALUE_TYPES> = {
   KEYWORD: 'Keyword',

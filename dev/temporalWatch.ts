@@ -2,8 +2,8 @@
 // ports stay the same, so API and worker reconnect.
 import { connect } from '../src/database/pool.ts';
 import { createLog } from '../src/telemetry/log.ts';
-import { unsecured } from '../src/temporal/connect.ts';
 import { createTemporalHealth } from '../src/temporal/health.ts';
+import { unsecured } from './temporal.ts';
 
 /** The result of one check. */
 export interface Look {

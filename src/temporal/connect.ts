@@ -3,13 +3,6 @@
 import { faultOfConnection } from './faults.ts';
 import type { TemporalTarget } from './profile.ts';
 
-/** A server without TLS, such as the development server. */
-export const unsecured = (address: string, namespace: string): TemporalTarget => ({
-  address,
-  namespace,
-  credentials: () => ({ tls: false }),
-});
-
 /** A class of the SDK that connects. */
 interface ConnectionClass<Options, Connected> {
   connect: (options?: Options) => Promise<Connected>;

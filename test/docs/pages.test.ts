@@ -1,11 +1,11 @@
 // Generated documentation pages, and pages that list what is in the code, agree with the code.
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { PROFILE_SETTINGS } from '../../dev/temporal.ts';
 import { CATALOG, type ErrorCode, helpLink } from '../../src/api/errors.ts';
 import { CHARGED_MOVEMENTS } from '../../src/ledger/fees.ts';
 import { EVENT_TYPES } from '../../src/resources/events.ts';
 import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
-import { PROFILE_SETTINGS } from '../../src/temporal/profile.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
 import { taskQueuesOf } from '../../src/workflows/flows.ts';
 import { errorsHtml, errorsPage } from '../../tools/generateErrorsDoc.ts';
