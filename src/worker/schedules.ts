@@ -107,9 +107,11 @@ export function restoreSchedules(client: Client, config: Settings, log: Log): { 
       log.warn({ err: error }, 'the Schedules could not be checked; retrying');
     }
   };
-  let running = Promise.resolve();
+  let running: Promise<void> | null = null;
   const timer = setInterval(() => {
-    running = running.then(restore);
+    running ??= restore().finally(() => {
+      running = null;
+    });
   }, config.maintenance.schedulesEveryMs);
   return {
     stop: async () => {

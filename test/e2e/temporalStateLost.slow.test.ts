@@ -65,10 +65,10 @@ const runs = (id: string) =>
 const SCHEDULES = [
   'creditPolling',
   'failingFlows',
-  'retention',
   'ledgerSealing',
   'ledgerVerification',
   'reconciliation',
+  'retention',
   'sweep',
 ];
 
