@@ -41,6 +41,10 @@ export class RailUnavailableError extends RailCallError {
   }
 }
 
+/** The error of a response that reports nothing certain, for a reason of ours. */
+export const unclear = (rail: string, providerMessage: string, options?: UnavailableOptions): RailUnavailableError =>
+  new RailUnavailableError(`${rail}: ${providerMessage}`, { ...options, providerMessage });
+
 /**
  * Why a rail does not accept a request for now. `underfunded`: the balance that it pays from is too low.
  * `duplicate_guard`: it takes the request for a repetition of another one. `rate_limited`: too many requests, at the

@@ -1,12 +1,13 @@
 // Account numbers: an invoice for one payment, a reserved account for a wallet. Our reference is Monnify's, so what was
 // opened by a request whose response was lost is found again.
 import type { BankList } from '../bankList.ts';
+import type { ProviderClient } from '../client.ts';
 import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
 import type { AccountRequest, OpenedAccount, VirtualAccount } from '../port.ts';
 import { narrationOf } from '../texts.ts';
-import { type MonnifyClient, type MonnifyCredentials, unknownUnless } from './client.ts';
+import type { MonnifyCredentials } from './client.ts';
 import { callOutcome } from './outcomes.ts';
 import { lagosText } from './times.ts';
 import { invoiceBody, replyOf, reservedAccountBody } from './wire.ts';
@@ -20,7 +21,7 @@ const CLOSED_STATES: ReadonlySet<string> = new Set(['CANCELLED', 'PAID', 'EXPIRE
 type OneOff = Extract<AccountRequest, { kind: 'one_off' }>;
 type Permanent = Extract<AccountRequest, { kind: 'permanent' }>;
 
-export function createAccounts(client: MonnifyClient, banks: BankList, credentials: MonnifyCredentials) {
+export function createAccounts(client: ProviderClient, banks: BankList, credentials: MonnifyCredentials) {
   const get = (route: HttpRequest['route'], reference: string): HttpRequest => ({
     method: 'GET',
     route,
@@ -71,14 +72,14 @@ export function createAccounts(client: MonnifyClient, banks: BankList, credentia
     const response = await client.call(query, signal);
     const outcome = callOutcome(response);
     if (outcome.kind === 'absent') return null;
-    if (outcome.kind !== 'ok') throw client.failure(query, response, unknownUnless(outcome));
+    if (outcome.kind !== 'ok') throw client.failure(query, response, outcome);
     return accountOf(request, query, response);
   }
 
   function accountOf(
     request: AccountRequest,
     made: HttpRequest,
-    response: Awaited<ReturnType<MonnifyClient['call']>>,
+    response: Awaited<ReturnType<ProviderClient['call']>>,
   ): VirtualAccount {
     if (request.kind === 'permanent') {
       const { accountReference, accounts } = client.parse(made, response, reservedAccountBody);
@@ -118,7 +119,7 @@ export function createAccounts(client: MonnifyClient, banks: BankList, credentia
         const outcome = callOutcome(response);
         if (outcome.kind === 'ok') return accountOf(request, made, response);
         if (outcome.kind === 'refused') throw client.refusal(response);
-        lost = client.failure(made, response, unknownUnless(outcome));
+        lost = client.failure(made, response, outcome);
         if (outcome.kind === 'not_ready') throw lost;
       } catch (error) {
         if (!(error instanceof RailUnavailableError)) throw error;
@@ -148,7 +149,7 @@ export function createAccounts(client: MonnifyClient, banks: BankList, credentia
       const found = callOutcome(state);
       if (found.kind === 'absent') return;
       if (found.kind === 'ok' && isClosed(kind, replyOf(state)?.body, reference)) return;
-      throw client.failure(removal, response, unknownUnless(outcome));
+      throw client.failure(removal, response, outcome);
     },
   };
 }

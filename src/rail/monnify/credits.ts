@@ -3,11 +3,11 @@
 import { LRUCache } from 'lru-cache';
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import type { BankList } from '../bankList.ts';
+import type { ProviderClient } from '../client.ts';
 import { RailUnavailableError } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
 import type { CreditPage, InboundCreditRecord, InboundCreditReport } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
-import { type MonnifyClient, unknownUnless } from './client.ts';
 import { callOutcome, PAYMENT_STATUSES, paymentStatusOf } from './outcomes.ts';
 import { type Cursor, cursorOf, cursorText, mapAtMost, type Page, readPage } from './pages.ts';
 import { type TransactionRow, transactionBody, transactionsPage } from './wire.ts';
@@ -35,7 +35,7 @@ export const isWithin = (time: Date, { from, to }: Period): boolean => time >= f
 export const chargeOf = (paid: number, settled: number | null): number | null =>
   settled === null || settled > paid ? null : paid - settled;
 
-export function createCredits(client: MonnifyClient, banks: BankList) {
+export function createCredits(client: ProviderClient, banks: BankList) {
   const remembered = new LRUCache<string, InboundCreditReport>({ max: REMEMBERED_MAX });
 
   async function lookUp(
@@ -50,7 +50,7 @@ export function createCredits(client: MonnifyClient, banks: BankList) {
     const response = await client.call(request, signal);
     const outcome = callOutcome(response);
     if (outcome.kind === 'absent') return null;
-    if (outcome.kind !== 'ok') throw client.failure(request, response, unknownUnless(outcome));
+    if (outcome.kind !== 'ok') throw client.failure(request, response, outcome);
     const found = client.parse(request, response, transactionBody);
     if (found.transactionReference !== sessionId || found.currency !== 'NGN') throw unlike(request);
     const status = paymentStatusOf(found.paymentStatus);

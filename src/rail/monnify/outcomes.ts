@@ -1,10 +1,11 @@
 // What each code, message and status word of Monnify means, as tables, and the functions that apply them. Nothing is
 // taken for a failure by default: what is not in a table is unknown, or still in progress.
+import type { NotReady, Reply, Unknown } from '../client.ts';
 import type { NotReadyCause } from '../errors.ts';
 import type { HttpResponse } from '../http.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import { safeMessage } from '../texts.ts';
-import { type Reply, replyOf, type Transfer, transferBody } from './wire.ts';
+import { replyOf, type Transfer, transferBody } from './wire.ts';
 
 /**
  * The codes of disbursements. `refused`: it will not be made, unless the status says otherwise. `exists`: the reference
@@ -122,18 +123,6 @@ const NO_ACCOUNT_MESSAGES = [/^invalid account details supplied\b/i, /^could not
 
 const isAmong = (patterns: readonly RegExp[], { message }: Reply): boolean =>
   patterns.some((pattern) => pattern.test(message.trim()));
-
-/** The provider did not accept the request, for a reason that is not the request's. */
-export interface NotReady {
-  kind: 'not_ready';
-  why: NotReadyCause;
-  retryAfterMs: number | null;
-}
-/** Nothing can be concluded. `isRailsFault` false: it responded, and only about this request. */
-export interface Unknown {
-  kind: 'unknown';
-  isRailsFault: boolean;
-}
 
 /** How a call that is no transfer ended. */
 export type CallOutcome =

@@ -1,9 +1,9 @@
 // Monnify's lists, page by page. Rows move to a later page when rows are added before them, so a cursor has the names
 // of the rows of its page, which the next one leaves out.
 import { z } from 'zod';
+import type { ProviderClient } from '../client.ts';
 import { RailUnavailableError } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
-import { type MonnifyClient, unknownUnless } from './client.ts';
 import { callOutcome } from './outcomes.ts';
 import { replyOf } from './wire.ts';
 
@@ -27,7 +27,7 @@ export interface Page<Row> {
 
 /** Reads a page. Some lists come without the envelope. */
 export async function readPage<Row>(
-  client: MonnifyClient,
+  client: ProviderClient,
   request: HttpRequest,
   schema: z.ZodType<{ content: Row[]; last: boolean }>,
   at: Cursor,
@@ -37,7 +37,7 @@ export async function readPage<Row>(
   const response = await client.call(request, signal);
   const isBare = replyOf(response) === null && response.status === 200;
   const outcome = callOutcome(response);
-  if (!isBare && outcome.kind !== 'ok') throw client.failure(request, response, unknownUnless(outcome));
+  if (!isBare && outcome.kind !== 'ok') throw client.failure(request, response, outcome);
   const parsed = schema.safeParse(isBare ? response.json : replyOf(response)?.body);
   if (!parsed.success) {
     const providerMessage = 'the page is not as documented';

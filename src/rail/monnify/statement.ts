@@ -1,9 +1,9 @@
 // Monnify has no one statement: its lines are composed of the collections, which are not settled yet, and of the rows
 // of the wallet that pays out. First all collections of the period, then all rows of the wallet.
 import { LRUCache } from 'lru-cache';
-import { RailUnavailableError } from '../errors.ts';
+import type { ProviderClient } from '../client.ts';
+import { unclear } from '../errors.ts';
 import type { StatementLine, StatementPage, TransferReport } from '../port.ts';
-import type { MonnifyClient } from './client.ts';
 import { type createCredits, isTransfer, type Period } from './credits.ts';
 import { type Cursor, cursorOf, cursorText, mapAtMost, startOf } from './pages.ts';
 import { readWalletRows, referenceOf } from './wallet.ts';
@@ -14,7 +14,7 @@ const QUERIES_AT_ONCE = 10;
 const REMEMBERED_MAX = 5_000;
 
 export function createStatement(
-  client: MonnifyClient,
+  client: ProviderClient,
   walletAccountNumber: string,
   credits: ReturnType<typeof createCredits>,
   findTransfer: (reference: string, signal?: AbortSignal) => Promise<TransferReport | null>,
@@ -31,16 +31,15 @@ export function createStatement(
 
   async function collections(period: Period, at: Cursor, signal?: AbortSignal): Promise<StatementPage> {
     const { rows, next } = await credits.readRows(period, at, signal);
-    const unclear = rows.filter((row) => isTransfer(row) && collectionLine(row) === null);
-    const lookedUp = await credits.reportsOf(unclear, period, signal);
+    const incomplete = rows.filter((row) => isTransfer(row) && collectionLine(row) === null);
+    const lookedUp = await credits.reportsOf(incomplete, period, signal);
     const byReference = new Map(lookedUp.map((report) => [report.sessionId, report]));
     const lines = rows.map((row): StatementLine => {
       const line = collectionLine(row);
       if (line !== null) return line;
       const report = byReference.get(row.transactionReference);
       if (report === undefined || report.charge === null) {
-        const providerMessage = 'a collection has no exact amount or charge';
-        throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage });
+        throw unclear('monnify', 'a collection has no exact amount or charge');
       }
       const { sessionId, amount, charge, receivedAt } = report;
       return { kind: 'credit', reference: sessionId, amount, charge, at: receivedAt };
@@ -72,8 +71,7 @@ function collectionLine(row: TransactionRow): StatementLine | null {
   const amount = amountPaid ?? row.amount;
   if (amount === null || fee === null || completedOn === null) {
     if (isTransfer(row)) return null;
-    const providerMessage = 'a collection has no exact amount or charge';
-    throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage });
+    throw unclear('monnify', 'a collection has no exact amount or charge');
   }
   return { kind: isTransfer(row) ? 'credit' : 'other_in', reference, amount, charge: fee, at: completedOn };
 }

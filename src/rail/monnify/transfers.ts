@@ -1,12 +1,13 @@
 // Transfers. A send whose end is not certain is followed by a query of its status, and never by a second reference.
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import type { BankList } from '../bankList.ts';
-import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
+import type { ProviderClient } from '../client.ts';
+import { RailNotReadyError, RailUnavailableError, unclear } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import { narrationOf } from '../texts.ts';
-import type { MonnifyClient, MonnifyCredentials } from './client.ts';
+import type { MonnifyCredentials } from './client.ts';
 import {
   callOutcome,
   DUPLICATE_GUARD_MS,
@@ -28,7 +29,7 @@ const CLOCKS_MAX_MS = 600_000;
 const ZONES_MAX_MS = 3_600_000;
 
 export function createTransfers(
-  client: MonnifyClient,
+  client: ProviderClient,
   banks: BankList,
   { walletAccountNumber }: MonnifyCredentials,
   clock: () => Date,
@@ -81,17 +82,14 @@ export function createTransfers(
     if (outcome.kind === 'absent') return null;
     if (outcome.kind !== 'report') throw client.failure(request, response, outcome);
     if (outcome.transfer.reference !== reference) {
-      const providerMessage = 'the status is about another transfer';
-      throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage });
+      throw unclear('monnify', 'the status is about another transfer');
     }
     return report(outcome.transfer, since);
   }
 
   function checked(found: TransferReport, instruction: TransferInstruction): TransferReport {
     if (isAbout(found, instruction)) return found;
-    const providerMessage = 'the response has another amount, account or bank than the instruction';
-    throw new RailUnavailableError(`monnify: ${providerMessage}`, {
-      providerMessage,
+    throw unclear('monnify', 'the response has another amount, account or bank than the instruction', {
       ofOneAccount: true,
       knowsReference: true,
     });
@@ -105,8 +103,7 @@ export function createTransfers(
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
       const accountName = instruction.accountName ?? (await resolve(instruction, signal))?.accountName;
       if (accountName === undefined) {
-        const providerMessage = 'name enquiry finds no such account';
-        throw new RailUnavailableError(`monnify: ${providerMessage}`, { providerMessage, ofOneAccount: true });
+        throw unclear('monnify', 'name enquiry finds no such account', { ofOneAccount: true });
       }
       const request: HttpRequest = {
         method: 'POST',
@@ -170,11 +167,7 @@ export function createTransfers(
       const providerMessage = knowsReference
         ? 'the status is unknown, but the wallet statement has the reference'
         : 'the wallet statement is too long to be searched for the reference';
-      throw new RailUnavailableError(`monnify: ${providerMessage}`, {
-        providerMessage,
-        ofOneAccount: true,
-        knowsReference,
-      });
+      throw unclear('monnify', providerMessage, { ofOneAccount: true, knowsReference });
     },
   };
 }

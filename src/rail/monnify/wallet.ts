@@ -1,6 +1,7 @@
 // The statement of the wallet that transfers are paid from, row by row.
+
+import type { ProviderClient } from '../client.ts';
 import type { HttpRequest } from '../http.ts';
-import type { MonnifyClient } from './client.ts';
 import { isWithin, type Period } from './credits.ts';
 import { type Cursor, type Page, readPage, startOf } from './pages.ts';
 import { type WalletRow, walletPage } from './wire.ts';
@@ -13,7 +14,7 @@ const SEARCH_PAGES_MAX = 10;
 const HOUR_MS = 3_600_000;
 
 export async function readWalletRows(
-  client: MonnifyClient,
+  client: ProviderClient,
   walletAccountNumber: string,
   period: Period,
   at: Cursor,
@@ -52,7 +53,7 @@ export function referenceOf({ narration }: Pick<WalletRow, 'narration'>): string
 
 /** Whether the wallet paid the transfer in the period. `unknown`: there are more rows than are searched. */
 export async function isInWallet(
-  client: MonnifyClient,
+  client: ProviderClient,
   walletAccountNumber: string,
   reference: string,
   period: Period,

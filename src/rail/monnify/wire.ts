@@ -2,22 +2,12 @@
 // unknown field is ignored, and what is not needed may be missing. A value that is needed and cannot be read exactly
 // makes the whole response unreadable.
 import { z } from 'zod';
+import type { Reply } from '../client.ts';
 import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
-import { safeMessage } from '../texts.ts';
 import { timeOf } from './times.ts';
 
 const time = fieldOfTime(timeOf);
-
-/** A response that has Monnify's envelope. */
-export interface Reply {
-  status: number;
-  /** Whether it says that the request succeeded, in each of the three places. */
-  isOk: boolean;
-  code: string;
-  message: string;
-  body: unknown;
-}
 
 const envelope = z.object({
   requestSuccessful: z.boolean().optional(),
@@ -31,27 +21,18 @@ export function replyOf({ status, json }: HttpResponse): Reply | null {
   const parsed = envelope.safeParse(json);
   if (!parsed.success) return null;
   const { requestSuccessful, responseMessage, responseCode, responseBody } = parsed.data;
+  // In each of the three places.
   const isOk = status >= 200 && status < 300 && requestSuccessful !== false && responseCode === '0';
-  return { status, isOk, code: responseCode, message: responseMessage, body: responseBody };
+  return { isOk, code: responseCode, message: responseMessage, body: responseBody };
 }
 
-/** The words of a response for operators. */
-export function messageOf(response: HttpResponse): string {
-  const reply = replyOf(response);
-  const words = safeMessage(reply?.message ?? null);
-  if (reply === null) return `HTTP ${response.status}`;
-  return `HTTP ${response.status}, code ${safeMessage(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
-}
-
-export const loginBody = z.object({
-  accessToken: z.string().min(1).max(16_384),
-  expiresIn: maybe(
-    z.coerce
-      .number()
-      .positive()
-      .max(86_400 * 30),
-  ),
-});
+const seconds = z.coerce
+  .number()
+  .positive()
+  .max(86_400 * 30);
+export const loginBody = z
+  .object({ accessToken: z.string().min(1).max(16_384), expiresIn: maybe(seconds) })
+  .transform(({ accessToken: text, expiresIn }) => ({ text, lifeMs: expiresIn && expiresIn * 1_000 }));
 
 export const invoiceBody = z.object({
   invoiceReference: reference,

@@ -1,11 +1,11 @@
 // Account numbers. Our reference is Nomba's, so what was opened by a request whose response was lost is found again. No
 // amount is set, so that an account number takes any, and that of a payment stays open for late money.
 import type { BankList } from '../bankList.ts';
+import type { ProviderClient } from '../client.ts';
 import { RailUnavailableError } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
 import type { AccountRequest, OpenedAccount, VirtualAccount } from '../port.ts';
 import { narrationOf } from '../texts.ts';
-import type { NombaClient } from './client.ts';
 import { outcomeOf } from './outcomes.ts';
 import { accountData } from './wire.ts';
 
@@ -37,7 +37,7 @@ function nameOf(name: string): string {
   return (plain.length < NAME_MIN ? `${plain} Account` : plain).slice(0, NAME_MAX).trimEnd();
 }
 
-export function createAccounts(client: NombaClient, banks: BankList) {
+export function createAccounts(client: ProviderClient, banks: BankList) {
   const query = (reference: string): HttpRequest => ({
     method: 'GET',
     route: '/v1/accounts/virtual/{accountRef}',
@@ -47,7 +47,7 @@ export function createAccounts(client: NombaClient, banks: BankList) {
   async function accountOf(
     request: AccountRequest,
     made: HttpRequest,
-    response: Awaited<ReturnType<NombaClient['call']>>,
+    response: Awaited<ReturnType<ProviderClient['call']>>,
   ): Promise<VirtualAccount> {
     const account = client.parse(made, response, accountData);
     if (account.accountRef !== request.reference) {

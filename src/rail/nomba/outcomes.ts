@@ -1,4 +1,5 @@
 // What each code and status word of Nomba means, as tables. Nothing is taken for a failure by default.
+import type { NotReady, Unknown } from '../client.ts';
 import type { NotReadyCause } from '../errors.ts';
 import type { HttpResponse } from '../http.ts';
 import type { TransferReport } from '../port.ts';
@@ -56,16 +57,12 @@ export const PAYMENT_STATUSES = {
 export const paymentStatusOf = (word: string): 'received' | 'pending' | 'failed' =>
   Object.hasOwn(PAYMENT_STATUSES, word) ? PAYMENT_STATUSES[word as keyof typeof PAYMENT_STATUSES] : 'pending';
 
-export type Outcome =
-  | { kind: 'ok'; data: unknown }
-  | { kind: 'refused' | 'absent' }
-  | { kind: 'not_ready'; why: NotReadyCause; retryAfterMs: number | null }
-  | { kind: 'unknown'; isRailsFault: boolean };
+export type Outcome = { kind: 'ok'; data: unknown } | { kind: 'refused' | 'absent' } | NotReady | Unknown;
 
 /** Whether the request was refused for its token, before it was acted upon. */
 export function isTokenRefused(response: HttpResponse): boolean {
   const reply = replyOf(response);
-  return response.status === 401 || (reply !== null && reply.code === '02' && TOKEN_WORDS.test(reply.description));
+  return response.status === 401 || (reply !== null && reply.code === '02' && TOKEN_WORDS.test(reply.message));
 }
 
 /** Whether it may have been: code 02 in words that do not tell. */
@@ -76,7 +73,7 @@ export const mayBeTokenRefused = (response: HttpResponse): boolean =>
 export function isNoAccount(response: HttpResponse): boolean {
   const { kind } = outcomeOf(response);
   if (kind === 'absent') return true;
-  const words = replyOf(response)?.description.trim() ?? '';
+  const words = replyOf(response)?.message.trim() ?? '';
   return kind === 'refused' && NO_ACCOUNT_WORDS.some((pattern) => pattern.test(words));
 }
 
@@ -91,9 +88,9 @@ export function outcomeOf(response: HttpResponse): Outcome {
   }
   const reply = replyOf(response);
   if (reply === null) return { kind: 'unknown', isRailsFault: true };
-  if (reply.isOk) return { kind: 'ok', data: reply.data };
+  if (reply.isOk) return { kind: 'ok', data: reply.body };
   if (isTokenRefused(response)) return { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null };
-  if (/^insufficient[_ ]balance\b/i.test(reply.description)) {
+  if (/^insufficient[_ ]balance\b/i.test(reply.message)) {
     return { kind: 'not_ready', why: 'underfunded', retryAfterMs: null };
   }
   if (response.status === 404) return { kind: 'absent' };

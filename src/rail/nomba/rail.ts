@@ -29,7 +29,7 @@ export const CAPABILITIES: RailCapabilities = {
 };
 
 export function createNombaRail(credentials: NombaCredentials, clock: () => Date = () => new Date()): ClosableRail {
-  const client = createNombaClient(credentials, clock);
+  const client = createNombaClient(credentials, () => clock().getTime());
   const readBanks = async () => {
     const rows = await client.read({ method: 'GET', route: '/v1/transfers/banks' }, banksData);
     return rows.map(({ code, name }) => ({ code, name, nipCode: null }));

@@ -1,10 +1,10 @@
 // Nomba's one list of transactions: the credits, the transfers and the statement are read from it.
 import type { BankList } from '../bankList.ts';
-import { RailUnavailableError } from '../errors.ts';
+import type { ProviderClient } from '../client.ts';
+import { RailUnavailableError, unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
 import type { CreditPage, InboundCreditRecord, InboundCreditReport, StatementLine, StatementPage } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
-import type { NombaClient } from './client.ts';
 import { outcomeOf, paymentStatusOf, transferStatusOf } from './outcomes.ts';
 import { type Transaction, transaction, transactionsData } from './wire.ts';
 
@@ -24,7 +24,7 @@ const sessionOf = ({ sessionId, paymentVendorReference }: Transaction): string |
 /** `yyyy-MM-ddTHH:mm:ss` in UTC. */
 const boundOf = (time: Date): string => time.toISOString().slice(0, 19);
 
-export function createTransactions(client: NombaClient, banks: BankList) {
+export function createTransactions(client: ProviderClient, banks: BankList) {
   async function page(period: Period, cursor: string | null, signal?: AbortSignal) {
     const request: HttpRequest = {
       method: 'POST',
@@ -48,8 +48,7 @@ export function createTransactions(client: NombaClient, banks: BankList) {
     const sessionId = sessionOf(row);
     const accountNumber = fullAccountNumber(row.recipientAccountNumber);
     if (sessionId === null || accountNumber === null || row.amount <= 0) {
-      const providerMessage = 'a credit lacks its session, its account or its amount';
-      throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage });
+      throw unclear('nomba', 'a credit lacks its session, its account or its amount');
     }
     await banks.load().catch(() => {}); // only for the code of the payer's bank
     return {
@@ -78,8 +77,7 @@ export function createTransactions(client: NombaClient, banks: BankList) {
       // A filter that was ignored would list other transfers.
       const [first, ...more] = results.filter(({ merchantTxRef }) => merchantTxRef === reference);
       if (more.length > 0 || (first === undefined && results.length > 0)) {
-        const providerMessage = 'the list of a reference has other transactions';
-        throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage, ofOneAccount: true });
+        throw unclear('nomba', 'the list of a reference has other transactions', { ofOneAccount: true });
       }
       return first ?? null;
     },
@@ -132,12 +130,10 @@ function linesOf(row: Transaction): StatementLine[] {
     if (status === 'completed') return [{ ...sent, charge: chargeOf(fixedCharge) }];
     return status === 'returned' ? [sent, { ...sent, kind: 'returned' }] : [];
   }
-  const providerMessage = 'a transaction is of a type whose direction is not documented';
-  throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage });
+  throw unclear('nomba', 'a transaction is of a type whose direction is not documented');
 }
 
 function chargeOf(fixedCharge: number | null): number {
   if (fixedCharge !== null) return fixedCharge;
-  const providerMessage = 'a transaction has no exact charge';
-  throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage });
+  throw unclear('nomba', 'a transaction has no exact charge');
 }

@@ -1,16 +1,18 @@
 // Transfers. Our reference is the idempotency key, and what a status is queried by.
-import { RailUnavailableError } from '../errors.ts';
+
+import type { ProviderClient } from '../client.ts';
+import { RailUnavailableError, unclear } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import { fullAccountNumber, narrationOf, safeMessage } from '../texts.ts';
-import type { NombaClient, NombaCredentials } from './client.ts';
+import type { NombaCredentials } from './client.ts';
 import { isNoAccount, outcomeOf, transferStatusOf } from './outcomes.ts';
 import type { createTransactions } from './transactions.ts';
 import { lookupData, sendData, type Transaction } from './wire.ts';
 
 export function createTransfers(
-  client: NombaClient,
+  client: ProviderClient,
   transactions: ReturnType<typeof createTransactions>,
   { senderName }: NombaCredentials,
 ) {
@@ -56,9 +58,7 @@ export function createTransfers(
   function checked(report: TransferReport, { amount, accountNumber }: TransferInstruction): TransferReport {
     const isSame = report.amount === amount && (report.accountNumber ?? accountNumber) === accountNumber;
     if (isSame) return report;
-    const providerMessage = 'the response has another amount or account than the instruction';
-    throw new RailUnavailableError(`nomba: ${providerMessage}`, {
-      providerMessage,
+    throw unclear('nomba', 'the response has another amount or account than the instruction', {
       ofOneAccount: true,
       knowsReference: true,
     });
@@ -72,8 +72,7 @@ export function createTransfers(
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
       const accountName = instruction.accountName ?? (await resolve(instruction, signal))?.accountName;
       if (accountName === undefined) {
-        const providerMessage = 'name enquiry finds no such account';
-        throw new RailUnavailableError(`nomba: ${providerMessage}`, { providerMessage, ofOneAccount: true });
+        throw unclear('nomba', 'name enquiry finds no such account', { ofOneAccount: true });
       }
       const request: HttpRequest = {
         method: 'POST',

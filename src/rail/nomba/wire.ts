@@ -1,8 +1,8 @@
 // The shapes of Nomba's responses. Only the code `00` is a success, whatever the HTTP status is.
 import { z } from 'zod';
+import type { Reply } from '../client.ts';
 import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
-import { safeMessage } from '../texts.ts';
 
 /** Times have a zone; those of lists may lack it and are in UTC. */
 export function timeOf(value: string): Date | null {
@@ -12,13 +12,6 @@ export function timeOf(value: string): Date | null {
 }
 const time = fieldOfTime(timeOf);
 
-export interface Reply {
-  isOk: boolean;
-  code: string;
-  description: string;
-  data: unknown;
-}
-
 const envelope = z.object({ code: text, description: z.string().catch(''), data: z.unknown().optional() });
 
 /** Null: it is not Nomba's, such as an error page of a proxy. */
@@ -26,14 +19,7 @@ export function replyOf({ status, json }: HttpResponse): Reply | null {
   const parsed = envelope.safeParse(json);
   if (!parsed.success) return null;
   const { code, description, data } = parsed.data;
-  return { isOk: status >= 200 && status < 300 && code === '00', code, description, data };
-}
-
-export function messageOf(response: HttpResponse): string {
-  const reply = replyOf(response);
-  if (reply === null) return `HTTP ${response.status}`;
-  const words = safeMessage(reply.description);
-  return `HTTP ${response.status}, code ${safeMessage(reply.code)?.slice(0, 20)}${words === null ? '' : `: ${words}`}`;
+  return { isOk: status >= 200 && status < 300 && code === '00', code, message: description, body: data };
 }
 
 export const tokenData = z.object({ access_token: z.string().min(1).max(16_384), expiresAt: maybe(time) });
