@@ -2,7 +2,7 @@
 // that it is up to date.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Kobo, nairaText } from '../src/money.ts';
+import { nairaText } from '../src/money.ts';
 import type { RailCapabilities, RailCharges } from '../src/rail/capabilities.ts';
 import { PROVIDERS } from '../src/rail/providers.ts';
 
@@ -21,8 +21,6 @@ function transferPrices({ transfer }: RailCharges): string {
     .join(', ');
 }
 
-const limitOf = (limit: Kobo | null): string => (limit === null ? 'none' : nairaText(limit));
-
 /** Each row of the table: its title, and its cell from capabilities. */
 const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => string])[] = [
   ['Amount of a payment', ({ oneOff }) => oneOff?.amount ?? 'no account numbers'],
@@ -35,7 +33,6 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
     ({ permanent }) => (permanent === null ? 'not possible' : permanent.needs.join(', ') || 'nothing'),
   ],
   ['Credits can be listed', ({ credits }) => yesNo(credits.listable)],
-  ["The payer's account number", ({ credits }) => credits.senderAccount],
   ['Collected money can be paid out', ({ credits }) => (credits.settles === 'later' ? 'once settled' : 'at once')],
   [
     'A reference that it does not know was never received',
@@ -45,12 +42,9 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
     'Two equal transfers to one account',
     ({ transfers: { sameRecipientGapMs: ms } }) => (ms === 0 ? 'at once' : `${duration(ms / 1_000)} apart`),
   ],
-  ['The session id of a transfer is in the', ({ transfers }) => transfers.sessionId],
   ['Smallest transfer', ({ transfers }) => nairaText(transfers.minAmount)],
-  ['Largest transfer', ({ transfers }) => limitOf(transfers.maxAmount)],
   ['Reports its balance', ({ transfers }) => yesNo(transfers.balance)],
   ['The signature of a callback covers', ({ callbacks }) => callbacks.signed],
-  ['Old callbacks are refused', ({ callbacks }) => yesNo(callbacks.timestamped)],
   [
     'The statement lists',
     ({ statement }) =>

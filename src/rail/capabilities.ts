@@ -12,8 +12,6 @@ export interface RailCapabilities {
   credits: {
     /** Whether `listInboundCredits` lists them. If not, a lost callback is found on the statement only. */
     listable: boolean;
-    /** What it reports of the account that paid. */
-    senderAccount: 'full' | 'masked' | 'none';
     /**
      * `at_once`: received money can be paid out at once: collections and payouts have one balance. `later`: it is first
      * settled to a second balance, from which transfers are paid.
@@ -28,22 +26,14 @@ export interface RailCapabilities {
     unknownIsFinalAfterMs: number | null;
     /** Two equal transfers to one account must be this far apart; 0: no limit. */
     sameRecipientGapMs: number;
-    /** Where the interbank session id of a transfer is reported. */
-    sessionId: 'answer' | 'callback' | 'none';
     minAmount: Kobo;
-    /** Null: no limit. */
-    maxAmount: Kobo | null;
     /** Whether `balance` reports what is left to pay out. */
     balance: boolean;
   };
-  callbacks: {
-    /** What the signature covers. */
-    signed: 'body' | 'fields' | 'none';
-    /** Whether the signature covers a time, so that an old callback is refused. */
-    timestamped: boolean;
-  };
+  /** What the signature of a callback covers. */
+  callbacks: { signed: 'body' | 'fields' | 'none' };
   /** What its statement lists. */
-  statement: { credits: boolean; transfers: boolean; charges: boolean; settlements: boolean };
+  statement: { credits: boolean; transfers: boolean };
   calls: {
     /** A call that takes longer is aborted and fails with RailUnavailableError. At most `RAIL_CALL_MAX_MS`. */
     limitMs: number;

@@ -10,6 +10,8 @@ import type { ContractDirectory } from './rails.ts';
 
 /** A process reads a contract again after this, so a change by operators is followed by every process. */
 export const CONTRACT_READ_AGAIN_AFTER_MS = 5_000;
+/** The connections with replaced credentials are closed after this: by then no call of theirs is in progress. */
+const REPLACED_CLOSED_AFTER_MS = 60_000;
 /** Contracts, and organisations without one, that a process remembers. */
 const REMEMBERED_MAX = 10_000;
 
@@ -39,7 +41,7 @@ export interface ContractOptions {
 export class ConnectedContracts implements ContractDirectory {
   readonly #options: ContractOptions;
   readonly #read = new Map<string, { until: number; row: Promise<ContractRow | null> }>();
-  readonly #opened = new Map<Uuid, { version: number; rail: BankRail }>();
+  readonly #opened = new Map<Uuid, { version: number; rail: BankRail; close: () => Promise<void> }>();
 
   constructor(options: ContractOptions) {
     this.#options = options;
@@ -107,8 +109,10 @@ export class ConnectedContracts implements ContractDirectory {
     const { id, organisationId, environment } = row;
     const sealed: unknown = JSON.parse(keyring.open('rail-credentials', id, row.sealed));
     const credentials = provider.credentials.parse(sealed);
-    const rail = guard(provider.open({ id, organisationId, environment, credentials }));
-    this.#opened.set(id, { version: row.version, rail });
+    const opened = provider.open({ id, organisationId, environment, credentials });
+    const rail = guard(opened);
+    this.#opened.set(id, { version: row.version, rail, close: () => opened.close() });
+    if (known !== undefined) setTimeout(() => void known.close(), REPLACED_CLOSED_AFTER_MS).unref();
     return rail;
   }
 

@@ -12,18 +12,16 @@ import { balanceData, banksData } from './wire.ts';
 export const CAPABILITIES: RailCapabilities = {
   oneOff: { amount: 'any', maxSeconds: 24 * 3_600, minAmount: 1, closes: false, lateMoney: 'taken' },
   permanent: { needs: ['name'] },
-  credits: { listable: true, senderAccount: 'full', settles: 'at_once' },
+  credits: { listable: true, settles: 'at_once' },
   transfers: {
     // How long a transfer may stay invisible is not documented as an end.
     unknownIsFinalAfterMs: null,
     sameRecipientGapMs: 0,
-    sessionId: 'callback',
     minAmount: 1,
-    maxAmount: null,
     balance: true,
   },
-  callbacks: { signed: 'fields', timestamped: true },
-  statement: { credits: true, transfers: true, charges: true, settlements: false },
+  callbacks: { signed: 'fields' },
+  statement: { credits: true, transfers: true },
   calls: { limitMs: 7_000 },
   charges: null,
 };

@@ -125,9 +125,8 @@ export const controlledTransferPromises: readonly RailPromise[] = [
     'amounts up to the largest of the API, and narrations of any kind, arrive',
     async (harness) => {
       const narrations = [null, '', 'Rent', 'Café – “rent” for #12 (müller & söhne)', 'x'.repeat(100), '\n\t'];
-      const { minAmount, maxAmount } = harness.rail.capabilities.transfers;
-      const largest = Math.min(AMOUNT_MAX, maxAmount ?? AMOUNT_MAX);
-      const amounts = [minAmount, 99, 100, 101, 100_010, 99_999_999, largest - 1, largest];
+      const { minAmount } = harness.rail.capabilities.transfers;
+      const amounts = [minAmount, 99, 100, 101, 100_010, 99_999_999, AMOUNT_MAX - 1, AMOUNT_MAX];
       for (const [index, asked] of amounts.entries()) {
         const amount = Math.max(asked, minAmount);
         const instruction = await instruct(harness, { amount, narration: narrations[index] ?? null });

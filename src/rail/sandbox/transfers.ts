@@ -7,6 +7,8 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
+import type { TransferInstruction } from '../port.ts';
 import { SANDBOX_BANK } from './banks.ts';
 import { creditCallback, transferCallback } from './callbacks.ts';
 import {
@@ -35,24 +37,6 @@ export interface SandboxTransferRecord extends SandboxTransfer {
   timesPaid: number;
   timesReturned: number;
 }
-
-export interface SandboxInstruction {
-  organisationId: Uuid;
-  reference: string;
-  amount: Kobo;
-  accountNumber: string;
-  bankCode: string;
-  accountName: string | null;
-  narration: string | null;
-}
-
-/** The bank's response, if any. `timed_out` does not report whether the bank accepted the transfer. */
-export type SandboxAnswer =
-  | { answer: 'known'; transfer: SandboxTransfer }
-  | { answer: 'unknown' }
-  | { answer: 'timed_out' }
-  | { answer: 'underfunded' }
-  | { answer: 'unavailable' };
 
 export interface TransferOptions {
   sql: Sql;
@@ -146,7 +130,7 @@ export class SandboxTransfers {
   }
 
   /** Accepts a transfer. A known reference returns the stored transfer; the rest of the instruction is ignored. */
-  async send(instruction: SandboxInstruction): Promise<SandboxAnswer> {
+  async send(instruction: TransferInstruction): Promise<SandboxTransfer> {
     const { sql } = this.#options;
     const { organisationId, reference, amount, accountNumber, bankCode, accountName, narration } = instruction;
     const { behaviour } = await this.findDestination(organisationId, accountNumber, bankCode);
@@ -166,28 +150,33 @@ export class SandboxTransfers {
       WHERE ${ACCEPTS[behaviour]}::boolean
       ON CONFLICT (organisation_id, reference) DO UPDATE SET reference = excluded.reference
       RETURNING *`;
-    if (behaviour === 'unavailable' || behaviour === 'underfunded') return { answer: behaviour };
-    if (transfer === undefined) return { answer: 'timed_out' };
+    if (behaviour === 'unavailable') throw unavailable();
+    if (behaviour === 'underfunded') {
+      throw new RailNotReadyError('underfunded', 'the sandbox bank is set to pay from too low a balance', {
+        providerMessage: 'Insufficient balance',
+      });
+    }
     // Only the response to the send that created the transfer is lost; a repeated send returns the transfer.
-    if (behaviour === 'timeout_delivered' && transfer.sessionId === sessionId) return { answer: 'timed_out' };
-    return { answer: 'known', transfer };
+    const isLost = behaviour === 'timeout_delivered' && transfer?.sessionId === sessionId;
+    if (transfer !== undefined && !isLost) return transfer;
+    throw new RailUnavailableError('the sandbox bank did not respond in time', { timedOut: true, ofOneAccount: true });
   }
 
-  /** Returns a transfer's status in the bank's books; `unavailable` while its account is set to `unavailable`. */
-  async lookUp(organisationId: Uuid, reference: string): Promise<SandboxAnswer> {
+  /** Returns a transfer in the bank's books. Throws while its account is set to `unavailable`. */
+  async lookUp(organisationId: Uuid, reference: string): Promise<SandboxTransfer | null> {
     const { sql } = this.#options;
     const [request] = await sql<{ accountNumber: string; bankCode: string }[]>`
       SELECT account_number, bank_code FROM sandbox_bank.requests
       WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
-    if (request === undefined) return { answer: 'unknown' };
+    if (request === undefined) return null;
     // Not in parallel with the request: both rows are written by one statement, and a transfer read before the request
     // row could be missed, so that the bank would deny a transfer that it accepted.
     const [transfer, destination] = await Promise.all([
       this.find(organisationId, reference),
       this.findDestination(organisationId, request.accountNumber, request.bankCode),
     ]);
-    if (destination.behaviour === 'unavailable') return { answer: 'unavailable' };
-    return transfer === null ? { answer: 'unknown' } : { answer: 'known', transfer };
+    if (destination.behaviour === 'unavailable') throw unavailable();
+    return transfer;
   }
 
   /** Returns a transfer with its counts; null for a reference that the bank never accepted. */
@@ -288,6 +277,9 @@ export class SandboxTransfers {
     return sql`now() + make_interval(secs => ${delayMs / 1000})`;
   }
 }
+
+const unavailable = (): RailUnavailableError =>
+  new RailUnavailableError('the sandbox bank is set to be unavailable for this account', { ofOneAccount: true });
 
 /** How a transfer that is accepted now will end; null where that is not decided yet. */
 function outcomeOf(behaviour: Behaviour): Outcome | null {
