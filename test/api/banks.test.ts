@@ -1,9 +1,10 @@
 // GET /banks and GET /bank-accounts/resolve: what the rail returns, and the errors when the rail is unavailable.
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import type { BankRail } from '../../src/rail/port.ts';
-import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
 
 /** The pino level of a warning. */
 const WARN = 40;
@@ -89,9 +90,7 @@ describe('422 responses', () => {
 
 describe('responses while the rail is unavailable', () => {
   const withRail = async (change: Partial<BankRail>, check: (railless: TestApi) => Promise<void>): Promise<void> => {
-    const railless = await startTestApi({
-      rails: (rails) => new Rails({ test: { ...(rails.shared('test') as BankRail), ...change } }),
-    });
+    const railless = await startTestApi({ rails: changedRail(() => change) });
     try {
       await check(railless);
     } finally {

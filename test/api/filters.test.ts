@@ -1,10 +1,11 @@
 // Filters of lists that need more than a column of their own: transfers of a wallet, payments by account number, all
 // refunds; changes of a wallet's contact details; the check of a payout.
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { Rails } from '../../src/rail/rails.ts';
 import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
 
 let api: TestApi;
 /** Whether name enquiry is out of order. */
@@ -12,17 +13,12 @@ let bankIsSilent = false;
 
 beforeAll(async () => {
   api = await startTestApi({
-    rails: (rails) => {
-      const rail = rails.shared('test');
-      if (rail === null) throw new Error('there is no rail');
-      const silent = new Proxy(rail, {
-        get: (target, name) =>
-          name === 'resolveAccount' && bankIsSilent
-            ? () => Promise.reject(new RailUnavailableError('no response', { timedOut: true }))
-            : Reflect.get(target, name, target),
-      });
-      return new Rails({ test: silent });
-    },
+    rails: changedRail((bank) => ({
+      resolveAccount: (request, signal) =>
+        bankIsSilent
+          ? Promise.reject(new RailUnavailableError('no response', { timedOut: true }))
+          : bank.resolveAccount(request, signal),
+    })),
   });
 });
 

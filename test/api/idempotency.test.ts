@@ -1,12 +1,13 @@
 // One effect per Idempotency-Key (contract, section 4.2), on every route that moves money.
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fingerprint, IdempotencyKeys, type KeyAttempt, outcomeOf } from '../../src/api/admission/idempotency.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { Rails } from '../../src/rail/rails.ts';
 import { idempotentRequests } from '../../src/telemetry/metrics.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 import { kindOf, pathOf, routeCases } from '../support/routes.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -312,14 +313,7 @@ describe('an idempotency key', () => {
   test('a key is free again after an internal error', async () => {
     const faulty = await startTestApi({
       databaseUrl: api.databaseUrl,
-      rails: (rails) => {
-        const rail = rails.shared('test');
-        if (rail === null) throw new Error('no rail');
-        const failing = Object.assign(Object.create(rail), {
-          openVirtualAccount: () => Promise.reject(new Error('a fault of ours')),
-        });
-        return new Rails({ test: failing });
-      },
+      rails: changedRail(() => ({ openVirtualAccount: () => Promise.reject(new Error('a fault of ours')) })),
     });
     try {
       const request = await requestsOf('POST /payments').good();

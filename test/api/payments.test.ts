@@ -1,12 +1,12 @@
 // Creating and reading payments: contract section 4.8, and the rulings for it. Their flows are tested in test/e2e.
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
-import type { BankRail } from '../../src/rail/port.ts';
-import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { added, written } from '../support/moneyRequests.ts';
 
 let api: TestApi;
@@ -245,10 +245,9 @@ describe('payments while the rail cannot open an account', () => {
       let isFaulty = true;
       const faulty = await startTestApi({
         databaseUrl: api.databaseUrl,
-        rails: (rails) =>
-          withRail(rails, (rail) => ({
-            openVirtualAccount: (request) => (isFaulty ? Promise.reject(fault()) : rail.openVirtualAccount(request)),
-          })),
+        rails: changedRail((bank) => ({
+          openVirtualAccount: (request) => (isFaulty ? Promise.reject(fault()) : bank.openVirtualAccount(request)),
+        })),
       });
       try {
         const client = faulty.client(api.test.key);
@@ -276,14 +275,6 @@ describe('payments while the rail cannot open an account', () => {
     },
   );
 });
-
-/** The test environment's rail, with some of its functions replaced. */
-function withRail(rails: Rails, change: (rail: BankRail) => Partial<BankRail>): Rails {
-  const rail = rails.shared('test');
-  if (rail === null) throw new Error('no rail');
-  const changed: BankRail = Object.assign(Object.create(rail), change(rail));
-  return new Rails({ test: changed });
-}
 
 describe('GET /payments/:id', () => {
   test.each([

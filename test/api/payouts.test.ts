@@ -1,12 +1,13 @@
 // Payouts over HTTP: accepted and refused POST /payouts requests, by status, and the reads.
+
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { payoutReserveAccount, walletAccount } from '../../src/ledger/chart.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { Rails } from '../../src/rail/rails.ts';
 import { findPayoutWallets, listPayouts } from '../../src/resources/payouts/queries.ts';
 import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
 
 let api: TestApi;
@@ -23,18 +24,13 @@ let accountsCanBeOpened = true;
 
 beforeAll(async () => {
   api = await startTestApi({
-    rails: (rails) => {
-      const sandbox = rails.shared('test');
-      if (sandbox === null) throw new Error('there is no sandbox bank');
+    rails: changedRail((bank) => {
       const unavailable = () => Promise.reject(new RailUnavailableError('away', { timedOut: true }));
-      return new Rails({
-        test: {
-          ...sandbox,
-          banks: () => (bankIsUp ? sandbox.banks() : unavailable()),
-          openVirtualAccount: (request) => (accountsCanBeOpened ? sandbox.openVirtualAccount(request) : unavailable()),
-        },
-      });
-    },
+      return {
+        banks: () => (bankIsUp ? bank.banks() : unavailable()),
+        openVirtualAccount: (request) => (accountsCanBeOpened ? bank.openVirtualAccount(request) : unavailable()),
+      };
+    }),
   });
   settlement = api.organisation.settlementWalletId;
   await api.fund(api.organisation.organisationId, settlement, FUNDS);

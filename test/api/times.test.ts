@@ -1,10 +1,10 @@
 // Times in a query: each is either parsed or rejected with 400 and a hint, and Postgres never receives one that it
 // cannot hold.
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Route } from '../../src/api/route.ts';
-import type { BankRail } from '../../src/rail/port.ts';
-import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { isList, pathOf, routeCases } from '../support/routes.ts';
 
 let api: TestApi;
@@ -103,7 +103,7 @@ test('a value that Postgres cannot parse (SQLSTATE class 22) is 400, without ret
   };
   const faulty = await startTestApi({
     databaseUrl: api.databaseUrl,
-    rails: (rails) => new Rails({ test: { ...(rails.shared('test') as BankRail), banks: failInPostgres } }),
+    rails: changedRail(() => ({ banks: failInPostgres })),
   });
   try {
     const { status, error, requestId } = await faulty.client(api.test.key).get('/banks');

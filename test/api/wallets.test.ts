@@ -1,10 +1,11 @@
 // Wallets: contract section 4.4, and the rulings for it.
+
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
-import { Rails } from '../../src/rail/rails.ts';
 import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 
 let api: TestApi;
@@ -398,14 +399,9 @@ describe('GET /wallets/:id/deposit-account', () => {
       let isFaulty = true;
       const faulty = await startTestApi({
         databaseUrl: api.databaseUrl,
-        rails: (rails) => {
-          const rail = rails.shared('test');
-          if (rail === null) throw new Error('no rail');
-          const openVirtualAccount: typeof rail.openVirtualAccount = (request) =>
-            isFaulty ? Promise.reject(fault) : rail.openVirtualAccount(request);
-          const wrapped = Object.assign(Object.create(rail), { openVirtualAccount });
-          return new Rails({ test: wrapped });
-        },
+        rails: changedRail((bank) => ({
+          openVirtualAccount: (request) => (isFaulty ? Promise.reject(fault) : bank.openVirtualAccount(request)),
+        })),
       });
       try {
         const client = faulty.client(api.test.key);

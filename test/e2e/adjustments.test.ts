@@ -36,21 +36,18 @@ async function cli(operator: OperatorName, ...words: string[]) {
   return exitCode === 0 ? JSON.parse(output) : errors;
 }
 
-const detailsOf = async (id: string): Promise<string> => {
-  const flow = flows.temporal.workflow.getHandle(id);
-  return (await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
-};
-
 /** Waits until the flow shows the adjustment, so that it accepts a decision. */
 const untilShown = (id: string) =>
-  waitFor(`${id} to need attention`, async () => (await detailsOf(id).catch(() => '')).includes('Send the update'));
+  waitFor(`${id} to need attention`, async () =>
+    (await flows.detailsOf(id).catch(() => '')).includes('Send the update'),
+  );
 
 test('an adjustment needs two operators, is one movement with its audit trail, and is reversed once', async () => {
   const wallet = await flows.createWallet(undefined, { balance: 1_000 });
   const posting = ['--environment', 'test', '--posting', `clearing:sandbox wallet:${wallet} 5000`];
   const { id } = await cli('ada', 'request', ...posting, ...GROUNDS);
   await untilShown(id);
-  expect(await detailsOf(id)).toContain(`| clearing:sandbox | wallet:${wallet} | ₦50.00 |`);
+  expect(await flows.detailsOf(id)).toContain(`| clearing:sandbox | wallet:${wallet} | ₦50.00 |`);
   expect(await cli('ada', 'approve', id, ...CHECKED)).toMatch(/another operator must approve it/);
   expect(await flows.balanceOf(wallet)).toBe(1_000);
 

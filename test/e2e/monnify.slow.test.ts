@@ -165,10 +165,7 @@ describe('a withdrawal', () => {
     const second = await withdraw(accountNumber);
     await waitFor('the second send', () => sends() > before);
     const status = await waitFor('the flow to wait', async () => {
-      const details = await flows.temporal.workflow
-        .getHandle(second.id)
-        .query<{ currentDetails?: string }>('__temporal_workflow_metadata')
-        .catch(() => null); // not started yet
+      const details = await flows.detailsOf(second.id).catch(() => null); // not started yet
       return details && (await flows.test.get(second.path)).data.status;
     });
     expect(status).toBe('processing');

@@ -1,8 +1,6 @@
 // Bank-transfer payments and inbound credits to each outcome, with the real API, worker, Temporal, Postgres and sandbox
 // bank.
 
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
@@ -17,6 +15,7 @@ import { type PaymentResource, startTestFlows, type TestFlows } from '../support
 import { replayEverything } from '../support/histories.ts';
 import { ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 
 let flows: TestFlows;
 let walletId: string;
@@ -253,25 +252,12 @@ test('payment.settled is delivered to the webhook endpoint with a valid signatur
   const payment = await flows.createPayment(walletId, 100_000);
   await pay(payment, payment.payableAmount);
   const delivery = await waitFor('the webhook', () =>
-    receiver.deliveries.find(({ body }) => body.includes(payment.id) && body.includes('"settled"')),
+    receiver.received.find(({ body }) => body.includes(payment.id) && body.includes('"settled"')),
   );
-  const event = new Webhook(String(endpoint.data.secret)).verify(delivery.body, delivery.headers) as { type: string };
+  const event = new Webhook(String(endpoint.data.secret)).verify(
+    delivery.body,
+    delivery.headers as Record<string, string>,
+  ) as { type: string };
   expect(event.type).toBe('payment.settled');
-  receiver.server.close();
+  await receiver.close();
 });
-
-async function startReceiver() {
-  const deliveries: { body: string; headers: Record<string, string> }[] = [];
-  const server: Server = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (chunk: string) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      deliveries.push({ body, headers: request.headers as Record<string, string> });
-      response.writeHead(204).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, deliveries, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
-}

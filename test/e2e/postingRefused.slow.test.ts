@@ -51,14 +51,7 @@ const credit = async ({ test: client }: TestOrganisation, accountNumber: string,
 };
 
 /** The details of a flow that is parked on a refused posting. */
-const untilParked = (id: string): Promise<string> =>
-  waitFor(`${id} to be parked`, async () => {
-    const flow = flows.temporal.workflow.getHandle(id);
-    const described = await flow.describe().catch(() => null); // not started yet
-    if (described?.typedSearchAttributes.get(ATTENTION) !== 'posting_refused') return undefined;
-    const metadata = await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    return metadata.currentDetails;
-  });
+const untilParked = (id: string) => flows.untilAttention(id, 'posting_refused');
 
 const retry = async (id: string) =>
   await flows.temporal.workflow

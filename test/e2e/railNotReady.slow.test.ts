@@ -1,12 +1,12 @@
 // A rail that does not accept a transfer for now, for a reason that is not the transfer's: the flow waits and sends the
 // same reference again as often as needed, which counts as no send, and shows it to operators after a limit.
+
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { BankRail, RailNotice } from '../../src/rail/port.ts';
-import { Rails } from '../../src/rail/rails.ts';
+import type { RailNotice } from '../../src/rail/port.ts';
 import { SENDS_MAX } from '../../src/workflows/bankTransfer/decide.ts';
-import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { runAs } from '../cli/run.ts';
 import { sendCallback } from '../support/callbacks.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { type OperatorName, withCode } from '../support/operators.ts';
@@ -39,11 +39,7 @@ async function withdraw(accountNumber: string) {
   const body = { amount: 100_000, accountNumber, bankCode: '058' };
   const { data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
   const flow = flows.temporal.workflow.getHandle(data.id);
-  const details = await waitFor(`${data.id} to show rail_not_ready`, async () => {
-    const described = await flow.describe().catch(() => null); // not started yet
-    if (described?.typedSearchAttributes.get(ATTENTION) !== 'rail_not_ready') return undefined;
-    return (await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
-  });
+  const details = await flows.untilAttention(data.id, 'rail_not_ready');
   return { walletId, id: data.id, path: `/withdrawals/${data.id}`, flow, details, setBehaviour };
 }
 
@@ -94,14 +90,12 @@ test('operators read the message of the provider', async () => {
 
 test('news of the balance wakes the transfers that wait for it, once for several notices', async () => {
   /** The sandbox bank, which tells of its balance as providers do. */
-  const telling = (rails: Rails): Rails => {
-    const bank = rails.shared('test') as BankRail;
-    const parseCallback: BankRail['parseCallback'] = ({ body }) => {
+  const telling = changedRail(() => ({
+    parseCallback: ({ body }) => {
       const { notice } = JSON.parse(body.toString()) as { notice: RailNotice };
       return Array.from({ length: 3 }, () => ({ kind: 'notice', notice, reference: null }));
-    };
-    return new Rails({ test: { ...bank, parseCallback } });
-  };
+    },
+  }));
   const other = await startTestFlows({ rails: telling });
   const accountNumber = '3333333304';
   const setBehaviour = (behaviour: string) =>

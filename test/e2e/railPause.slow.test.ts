@@ -60,16 +60,11 @@ async function isListed(id: string, cause: string): Promise<boolean> {
   return (await flows.temporal.workflow.count(query)).count > 0;
 }
 
-/** The details of a flow once it has this attention cause. */
-const untilAttention = (id: string, cause: string): Promise<string> =>
-  waitFor(`${id} to show ${cause}`, async () => {
-    const flow = flows.temporal.workflow.getHandle(id);
-    const described = await flow.describe().catch(() => null); // not started yet
-    if (described?.typedSearchAttributes.get(ATTENTION) !== cause) return undefined;
-    if (!(await isListed(id, cause))) return undefined;
-    const metadata = await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    return metadata.currentDetails;
-  });
+/** The details of a flow that has this attention cause, once the list of flows has it too. */
+async function untilAttention(id: string, cause: string): Promise<string> {
+  await waitFor(`${id} to be listed with ${cause}`, () => isListed(id, cause));
+  return await flows.untilAttention(id, cause);
+}
 
 /** How often any of these transfers was sent to the bank. */
 async function sendsOf(...references: string[]): Promise<number> {

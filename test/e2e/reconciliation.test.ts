@@ -60,10 +60,6 @@ const caseOf = async (kind: string): Promise<CaseRow> => {
 
 const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
 
-/** The current details of a flow. */
-const detailsOf = async (id: string): Promise<string> =>
-  (await flowOf(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
-
 const decideOn = async (id: string, decision: object): Promise<string> =>
   await flowOf(id)
     .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', {
@@ -181,8 +177,8 @@ test('a break has no money: it cannot be credited, returned or moved to unclaime
 
 test('the details of a case show that its break has cleared, and the case stays open', async () => {
   const { id } = await caseOf('unmatched_statement');
-  expect(await detailsOf(id)).toMatch(/statement amount \| ₦50.00/);
-  expect(await detailsOf(id)).toMatch(/seen \| by the last run/);
+  expect(await flows.detailsOf(id)).toMatch(/statement amount \| ₦50.00/);
+  expect(await flows.detailsOf(id)).toMatch(/seen \| by the last run/);
   // The line disappears from the bank's statement and reappears later.
   const rename = (from: string, to: string) => flows.sql`
     UPDATE sandbox_bank.statement_lines SET reference = ${to}, organisation_id = ${to === 'off' ? newUuid() : context.organisationId}
@@ -190,14 +186,14 @@ test('the details of a case show that its break has cleared, and the case stays 
   await rename('nobodys_reference', 'off');
   expect(await reconcile()).toMatchObject({ breaks: 4 });
   await waitFor('the details to show that the break has cleared', async () =>
-    /no longer, since the run of/.test(await detailsOf(id)),
+    /no longer, since the run of/.test(await flows.detailsOf(id)),
   );
   expect((await caseOf('unmatched_statement')).status).toBe('open');
 
   await rename('off', 'nobodys_reference');
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
   await waitFor('the details to show that the break has reopened', async () =>
-    /seen \| by the last run/.test(await detailsOf(id)),
+    /seen \| by the last run/.test(await flows.detailsOf(id)),
   );
 });
 

@@ -72,7 +72,7 @@ const decideWhenOpen = (id: string, decision: object) =>
 const untilOpenAgain = (id: string, times: number) =>
   waitFor('the case to be open again', async () => {
     const opened = (await statusOf(id)).filter(([, status]) => status === 'open').length === times;
-    return opened && (await detailsOf(id)).includes('Send the update');
+    return opened && (await flows.detailsOf(id)).includes('Send the update');
   });
 
 /** Sets how the bank handles transfers to this account from now on. */
@@ -81,11 +81,6 @@ const setBehaviour = async (accountNumber: string, behaviour: string) => {
     body: { behaviour },
   });
   if (status >= 300) throw new Error(text);
-};
-
-const detailsOf = async (id: string): Promise<string> => {
-  const flow = flows.temporal.workflow.getHandle(id);
-  return (await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
 };
 
 const rowOf = async (id: string) => {
@@ -128,7 +123,7 @@ describe('decisions of an operator', () => {
     for (const target of [walletId, await flows.createWallet(), walletId]) {
       expect(await decide(id, { action: 'credit', walletId: target })).toMatchObject({ outcome: 'proposed' });
     }
-    expect(await detailsOf(id)).toContain(`Proposed by ${OPERATORS.ngozi.publicId}: credit to ${walletId}`);
+    expect(await flows.detailsOf(id)).toContain(`Proposed by ${OPERATORS.ngozi.publicId}: credit to ${walletId}`);
     expect(await flows.balanceOf(walletId)).toBe(0);
     expect(await decide(id, { action: 'credit', walletId }, 'tunde')).toMatchObject({
       outcome: 'done',
@@ -193,7 +188,9 @@ describe('decisions of an operator', () => {
     await setBehaviour(account, 'reject');
     await decide(id, { action: 'return_to_sender' });
     await untilOpenAgain(id, 2);
-    expect(await detailsOf(id)).toContain(`Attempt 1 to send it back (reference ${id}) failed: the bank refused it`);
+    expect(await flows.detailsOf(id)).toContain(
+      `Attempt 1 to send it back (reference ${id}) failed: the bank refused it`,
+    );
     expect(await cli('show', id)).toMatchObject({
       status: 'open',
       attempts: 1,
@@ -252,7 +249,7 @@ describe('decisions of an operator', () => {
     // Completes the held transfer and sends the callback.
     await setBehaviour(account, 'complete');
     await waitFor('the details to report the payment', async () =>
-      (await detailsOf(id)).includes(`it paid ${id} after all`),
+      (await flows.detailsOf(id)).includes(`it paid ${id} after all`),
     );
     const walletId = await flows.createWallet();
     for (const decision of [{ action: 'credit', walletId }, { action: 'move_to_unclaimed' }]) {
@@ -320,7 +317,7 @@ test('reviews list, resolve and show work with an open case, and with unclaimed 
   await expect(cli(...claim, '--wallet', 'svc_nobody_wlt')).rejects.toThrow(/There is no wallet/);
   // It waits for a second operator, and so does the flow, which has been restarted.
   expect(await cli(...claim)).toMatchObject({ outcome: 'proposed', status: 'unclaimed' });
-  await waitFor('the proposal to be shown', async () => (await detailsOf(id)).includes('Proposed by'));
+  await waitFor('the proposal to be shown', async () => (await flows.detailsOf(id)).includes('Proposed by'));
   expect(await cliAs('tunde', ...claim)).toMatchObject({ outcome: 'done', status: 'credited' });
   expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
   await expect(cli(...claim)).rejects.toThrow(/There is no open review case/);

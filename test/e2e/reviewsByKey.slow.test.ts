@@ -127,8 +127,7 @@ describe('onMismatch: refund', () => {
     const id = await caseOf(payment.id);
     const flow = flows.temporal.workflow.getHandle(id);
     await waitFor('the flow to ask', async () => {
-      const { currentDetails } = await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-      return currentDetails?.includes('resolveCase');
+      return (await flows.detailsOf(id)).includes('resolveCase');
     });
     expect((await decide(id, 'credit')).data.status).toBe('credited');
     expect(await flow.result()).toEqual({ status: 'credited' });

@@ -32,16 +32,6 @@ afterAll(async () => {
 
 const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
 
-/** The details of a flow once it has parked with this cause. */
-const untilParked = (id: string, cause: string): Promise<string> =>
-  waitFor(`${id} to be parked because of ${cause}`, async () => {
-    const described = await flowOf(id)
-      .describe()
-      .catch(() => null); // not started yet
-    if (described?.typedSearchAttributes.get(ATTENTION) !== cause) return undefined;
-    return (await flowOf(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
-  });
-
 const untilFree = (id: string) =>
   waitFor(`${id} to have no attention cause`, async () => {
     const { typedSearchAttributes } = await flowOf(id).describe();
@@ -166,10 +156,10 @@ describe('payments with an unconfirmed credit', () => {
     const { context, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 50_000, 'denied');
     const differs = await reportCredit(context, account, 60_000, 'less');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     const ids = await Promise.all([untilCredit(denied, 'received'), untilCredit(differs, 'received')]);
     const details = await waitFor('both credits to be listed', async () => {
-      const text = await untilParked(payment.id, 'credit_unconfirmed');
+      const text = await flows.untilAttention(payment.id, 'credit_unconfirmed');
       return ids.every((id) => text.includes(id)) && text;
     });
     expect(details).toMatch(
@@ -179,7 +169,7 @@ describe('payments with an unconfirmed credit', () => {
     expect(await resolveFlow(payment.id, 'complete')).toMatch(/one of retry, set_aside/);
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
 
     rail.say(denied, 'known');
     rail.say(differs, 'known');
@@ -193,7 +183,7 @@ describe('payments with an unconfirmed credit', () => {
   test.concurrent('a parked payment continues when the rail confirms the credit', async () => {
     const { context, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 202_000, 'denied');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await context.untilStatus(path, 'settled');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
@@ -203,14 +193,14 @@ describe('payments with an unconfirmed credit', () => {
   test.concurrent('a retry that is not confirmed parks the payment again', async () => {
     const { context, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 202_000, 'denied');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     const before = rail.asksOf(denied);
     await flowOf(payment.id).signal(
       'retry',
       await withCode(flows.sql, payment.id, { reason: 'the bank is back', operator: 'ngozi' }),
     );
     await untilConfirmationRequested(denied, before + 1);
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await context.untilStatus(path, 'settled');
   });
@@ -220,7 +210,7 @@ describe('credits that are set aside', () => {
   test.concurrent('a credit set aside is not posted, has a review case without money, and is posted once when it is confirmed', async () => {
     const { context, wallet, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 202_000, 'denied');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     expect(await resolveFlow(payment.id, 'set_aside')).toBe('accepted');
     await untilCredit(denied, 'set_aside');
     expect(await casesOf(context)).toEqual(['credit_unconfirmed open 202000 nothing']);
@@ -231,7 +221,7 @@ describe('credits that are set aside', () => {
     // The bank repeats its callback: the credit is known, so nothing happens.
     await credit(context, account, 202_000, denied);
     const id = await caseIdOf(context, 'credit_unconfirmed');
-    await untilParked(id, 'review');
+    await flows.untilAttention(id, 'review');
     expect(await decideCase(id, { action: 'retry' })).toMatch(/refused: The rail still does not confirm/);
     expect(await decideCase(id, { action: 'move_to_unclaimed' })).toMatch(/one of retry, close.*holds no money/);
     rail.say(denied, 'away');
@@ -259,14 +249,14 @@ describe('credits that are set aside', () => {
   test.concurrent('a credit set aside and confirmed after its payment ended goes to review', async () => {
     const { context, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 50_000, 'denied');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     await resolveFlow(payment.id, 'set_aside');
     await untilCredit(denied, 'set_aside');
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
     await flowOf(payment.id).result();
     const id = await caseIdOf(context, 'credit_unconfirmed');
-    await untilParked(id, 'review');
+    await flows.untilAttention(id, 'review');
     rail.say(denied, 'known');
     expect(await decideCase(id, { action: 'retry' })).toMatch(/^done/);
     await untilCredit(denied, 'suspense');
@@ -284,11 +274,11 @@ describe('credits that are set aside', () => {
   test.concurrent('a credit set aside can be closed with evidence, and is a break when the statement lists it', async () => {
     const { context, payment, account } = await createPayment();
     const denied = await reportCredit(context, account, 50_000, 'denied');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     await resolveFlow(payment.id, 'set_aside');
     await untilCredit(denied, 'set_aside');
     const id = await caseIdOf(context, 'credit_unconfirmed');
-    await untilParked(id, 'review');
+    await flows.untilAttention(id, 'review');
     expect(await decideCase(id, { action: 'close' })).toMatch(/evidence must say/);
     expect(await decideCase(id, { action: 'close', evidence: 'ticket 7' })).toBe('done: The case is closed.');
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['set_aside', 0]);
@@ -304,7 +294,7 @@ describe('credits that are set aside', () => {
   test.concurrent('the database rejects money in the review case of a credit set aside', async () => {
     const { context, payment, account } = await createPayment();
     const denied = await reportCredit(context, account, 50_000, 'denied');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     await resolveFlow(payment.id, 'set_aside');
     await untilCredit(denied, 'set_aside');
     for (const change of [`account_code = 'suspense:unmatched'`, `status = 'credited'`]) {
@@ -327,7 +317,7 @@ describe('deposits that the rail does not confirm', () => {
 
   test.concurrent('an unconfirmed deposit parks, and a retry posts it when it is confirmed', async () => {
     const { wallet, sessionId, id } = await deposit('denied');
-    expect(await untilParked(id, 'credit_unconfirmed')).toContain(`credit ${id} of ₦700.00`);
+    expect(await flows.untilAttention(id, 'credit_unconfirmed')).toContain(`credit ${id} of ₦700.00`);
     rail.say(sessionId, 'known');
     await resolveFlow(id, 'retry'); // unless the flow has already confirmed it
     expect(await flowOf(id).result()).toEqual({ status: 'posted' });
@@ -336,7 +326,7 @@ describe('deposits that the rail does not confirm', () => {
 
   test.concurrent('a deposit during an outage of the rail parks, and an operator can only retry it', async () => {
     const { wallet, sessionId, id } = await deposit('away');
-    await untilParked(id, 'rail_unreachable');
+    await flows.untilAttention(id, 'rail_unreachable');
     expect(await resolveFlow(id, 'set_aside')).toMatch(/one of retry:/);
     rail.say(sessionId, 'known');
     await resolveFlow(id, 'retry');
@@ -349,7 +339,7 @@ describe('outages of the rail', () => {
   test.concurrent('an outage during the confirmation of a credit parks the flow and blocks no other credit', async () => {
     const { context, wallet, payment, account, path } = await createPayment();
     const unconfirmed = await reportCredit(context, account, 50_000, 'away');
-    await untilParked(payment.id, 'rail_unreachable');
+    await flows.untilAttention(payment.id, 'rail_unreachable');
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
     rail.say(unconfirmed, 'known');
@@ -364,7 +354,7 @@ describe('outages of the rail', () => {
     rail.canClose(account, false);
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
-    expect(await untilParked(payment.id, 'rail_unreachable')).toContain(`the account number of ${payment.id}`);
+    expect(await flows.untilAttention(payment.id, 'rail_unreachable')).toContain(`the account number of ${payment.id}`);
     expect(await eventsOf(context)).toEqual(['payment.settled settled']);
     rail.canClose(account, true);
     await resolveFlow(payment.id, 'retry'); // unless the flow has already closed it
@@ -379,7 +369,7 @@ describe('outages of the rail', () => {
     rail.canClose(account, false);
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
-    await untilParked(payment.id, 'rail_unreachable');
+    await flows.untilAttention(payment.id, 'rail_unreachable');
     expect(await resolveFlow(payment.id, 'set_aside')).toMatch(/one of retry, dismiss/);
     expect(await resolveFlow(payment.id, 'dismiss')).toBe('accepted');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
@@ -403,13 +393,13 @@ describe('the sweeper and unconfirmed credits', () => {
     await untilConfirmationRequested(denied, 2);
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     expect(await missing(payment.id)).toBeNull();
 
     await flowOf(payment.id).terminate('by mistake');
     const found = await waitFor('the sweeper to find the flow', () => missing(payment.id));
     await restartFlow(flows.dependencies.sql, found);
-    await untilParked(payment.id, 'credit_unconfirmed');
+    await flows.untilAttention(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');
     expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });

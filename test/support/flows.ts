@@ -9,6 +9,7 @@ import { dataConverterOf } from '../../src/temporal/dataConverter.ts';
 import { installWithMetrics } from '../../src/temporal/sdkMetrics.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
+import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { type Answer, type Resource, startTestApi, type TestApi, type TestApiOptions } from './api.ts';
 import { documentedEvent } from './documented.ts';
 import { testStack } from './stack.ts';
@@ -34,6 +35,10 @@ export interface TestFlows extends TestApi {
   credit: (accountNumber: string, amount: number, more?: object) => Promise<Answer>;
   /** Waits until the resource at this path has one of these statuses. */
   untilStatus: (path: string, ...statuses: string[]) => Promise<Resource>;
+  /** What the Temporal UI shows of a flow now. */
+  detailsOf: (workflowId: string) => Promise<string>;
+  /** The details of a flow once it has this attention cause. */
+  untilAttention: (workflowId: string, cause: string) => Promise<string>;
   /** The events of a resource, oldest first. */
   eventsOf: (resourceId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
   reviewCases: () => Promise<{ reason: string; amount: number; status: string; accountCode: string }[]>;
@@ -82,6 +87,10 @@ export async function startTestFlows({
   };
 
   const temporal = new Client({ connection, dataConverter: dataConverterOf(payloadKeys) });
+  const detailsOf = async (workflowId: string): Promise<string> => {
+    const flow = temporal.workflow.getHandle(workflowId);
+    return (await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
+  };
   return {
     ...api,
     temporal,
@@ -113,6 +122,17 @@ export async function startTestFlows({
         const { data } = await api.test.get(path);
         return statuses.includes(data.status) && data;
       }),
+    detailsOf,
+    untilAttention: async (workflowId, cause) => {
+      await waitFor(`${workflowId} to show ${cause}`, async () => {
+        const described = await temporal.workflow
+          .getHandle(workflowId)
+          .describe()
+          .catch(() => null); // not started yet
+        return described?.typedSearchAttributes.get(ATTENTION) === cause;
+      });
+      return await detailsOf(workflowId);
+    },
     eventsOf: async (resourceId) => {
       const rows = await api.sql<Event[]>`
         SELECT id, type, data, created_at FROM events WHERE resource = ${resourceId} ORDER BY created_at, id`;
