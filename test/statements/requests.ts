@@ -69,23 +69,30 @@ export function goodRequests(
       });
   };
 
+  /** Makes what the request is about first. */
+  const onNew =
+    <Made>(make: () => Promise<Made>, request: (made: Made) => Promise<Answer>) =>
+    async (): Promise<Send> => {
+      const made = await make();
+      return () => request(made);
+    };
+
   return {
     'GET /health': async () => () => api.client(null).get('/health'),
     'POST /wallets': async () => () => client.post('/wallets', { email: 'ada@test.example' }),
     'GET /wallets': async () => get(`/wallets?limit=${ROWS}`),
     'GET /wallets/:id': async () => get(`/wallets/${await wallet()}`),
-    'PATCH /wallets/:id': async () => {
-      const walletId = await wallet();
-      return () => client.call('PATCH', `/wallets/${walletId}`, { body: { phone: '+2348012345678' } });
-    },
+    'PATCH /wallets/:id': onNew(wallet, (walletId) =>
+      client.call('PATCH', `/wallets/${walletId}`, { body: { phone: '+2348012345678' } }),
+    ),
     'GET /transactions/:id': async () => {
       const { items } = await client.get(`/wallets/${await wallet(10)}/transactions`);
       return get(`/transactions/${String(items[0]?.transactionId)}`);
     },
-    'POST /wallets/:id/kyc': async () => {
-      const walletId = await api.createWallet(client, { tier1: false });
-      return () => client.post(`/wallets/${walletId}/kyc`, KYC);
-    },
+    'POST /wallets/:id/kyc': onNew(
+      () => api.createWallet(client, { tier1: false }),
+      (walletId) => client.post(`/wallets/${walletId}/kyc`, KYC),
+    ),
     'GET /wallets/:id/balance': async () => get(`/wallets/${await wallet()}/balance`),
     'GET /wallets/:id/deposit-account': async () => get(`/wallets/${await wallet()}/deposit-account`),
     'GET /wallets/:id/transactions': async () => get(`/wallets/${await wallet(10)}/transactions?limit=${ROWS}`),
@@ -109,10 +116,10 @@ export function goodRequests(
     'GET /payments/:id/refunds': async () => get(`/payments/${await paid()}/refunds?limit=${ROWS}`),
     'GET /payments/:id/credits': async () => get(`/payments/${await payment('bank_transfer')}/credits?limit=${ROWS}`),
     'GET /wallets/:id/deposits': async () => get(`/wallets/${await wallet()}/deposits?limit=${ROWS}`),
-    'POST /payouts/validate': async () => {
-      const body = await payoutBody(ROWS);
-      return () => client.post('/payouts/validate', body);
-    },
+    'POST /payouts/validate': onNew(
+      () => payoutBody(ROWS),
+      (body) => client.post('/payouts/validate', body),
+    ),
     'POST /payouts': async () => money('/payouts', await payoutBody(ROWS)),
     'GET /payouts': async () => get(`/payouts?limit=${ROWS}`),
     'GET /payouts/:id': async () => get(`/payouts/${await payout(ROWS)}`),
@@ -121,52 +128,33 @@ export function goodRequests(
       client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }),
     'GET /webhook-endpoints': async () => get(`/webhook-endpoints?limit=${ROWS}`),
     'GET /webhook-endpoints/:id': async () => get(`/webhook-endpoints/${await endpoint()}`),
-    'PATCH /webhook-endpoints/:id': async () => {
-      const id = await endpoint();
-      return () => client.call('PATCH', `/webhook-endpoints/${id}`, { body: { description: 'another' } });
-    },
-    'DELETE /webhook-endpoints/:id': async () => {
-      const id = await endpoint();
-      return () => client.call('DELETE', `/webhook-endpoints/${id}`);
-    },
-    'POST /webhook-endpoints/:id/rotate-secret': async () => {
-      const id = await endpoint();
-      return () => client.post(`/webhook-endpoints/${id}/rotate-secret`);
-    },
-    'POST /webhook-endpoints/:id/test': async () => {
-      const id = await endpoint();
-      return () => client.post(`/webhook-endpoints/${id}/test`);
-    },
+    'PATCH /webhook-endpoints/:id': onNew(endpoint, (id) =>
+      client.call('PATCH', `/webhook-endpoints/${id}`, { body: { description: 'another' } }),
+    ),
+    'DELETE /webhook-endpoints/:id': onNew(endpoint, (id) => client.call('DELETE', `/webhook-endpoints/${id}`)),
+    'POST /webhook-endpoints/:id/rotate-secret': onNew(endpoint, (id) =>
+      client.post(`/webhook-endpoints/${id}/rotate-secret`),
+    ),
+    'POST /webhook-endpoints/:id/test': onNew(endpoint, (id) => client.post(`/webhook-endpoints/${id}/test`)),
     'GET /webhook-endpoints/:id/failed-deliveries': async () =>
       get(`/webhook-endpoints/${await endpoint()}/failed-deliveries?limit=${ROWS}`),
-    'POST /webhook-endpoints/:id/redeliver': async () => {
-      const id = await endpoint();
-      return () => client.post(`/webhook-endpoints/${id}/redeliver`, { since: new Date().toISOString() });
-    },
+    'POST /webhook-endpoints/:id/redeliver': onNew(endpoint, (id) =>
+      client.post(`/webhook-endpoints/${id}/redeliver`, { since: new Date().toISOString() }),
+    ),
     'GET /review-cases': async () => get(`/review-cases?limit=${ROWS}`),
     'GET /review-cases/:id': async () => get(`/review-cases/${await reviewCase()}`),
-    'POST /review-cases/:id/resolve': async () => {
-      const id = await reviewCase();
-      return money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'the customer called' });
-    },
+    'POST /review-cases/:id/resolve': onNew(reviewCase, (id) =>
+      client.money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'the customer called' }),
+    ),
     'GET /events': async () => get(`/events?limit=${ROWS}`),
     'GET /events/:id': async () => get(`/events/${await event()}`),
     'GET /events/:id/deliveries': async () => get(`/events/${await event()}/deliveries?limit=${ROWS}`),
-    'POST /events/:id/redeliver': async () => {
-      const id = await event();
-      return () => client.post(`/events/${id}/redeliver`);
-    },
+    'POST /events/:id/redeliver': onNew(event, (id) => client.post(`/events/${id}/redeliver`)),
     'POST /api-keys': async () => () => client.post('/api-keys', { scopes: ['wallet:read'] }),
     'GET /api-keys': async () => get(`/api-keys?limit=${ROWS}`),
     'GET /api-keys/:id': async () => get(`/api-keys/${await apiKey()}`),
-    'POST /api-keys/:id/rotate': async () => {
-      const id = await apiKey();
-      return () => client.post(`/api-keys/${id}/rotate`);
-    },
-    'DELETE /api-keys/:id': async () => {
-      const id = await apiKey();
-      return () => client.call('DELETE', `/api-keys/${id}`);
-    },
+    'POST /api-keys/:id/rotate': onNew(apiKey, (id) => client.post(`/api-keys/${id}/rotate`)),
+    'DELETE /api-keys/:id': onNew(apiKey, (id) => client.call('DELETE', `/api-keys/${id}`)),
     'GET /request-logs': async () => get(`/request-logs?limit=${ROWS}`),
     'GET /banks': async () => get('/banks'),
     'GET /bank-accounts/resolve': async () => get('/bank-accounts/resolve?accountNumber=0123456789&bankCode=058'),
@@ -206,14 +194,13 @@ export function goodRequests(
     'PUT /simulations/bank-accounts/:accountNumber': async () => () =>
       client.call('PUT', '/simulations/bank-accounts/0123456780', { body: { behaviour: 'complete' } }),
     'GET /simulations/bank-transfers/:reference': async () => get(`/simulations/bank-transfers/${await sent()}`),
-    'POST /simulations/payments/:id/expire': async () => {
-      const id = await payment('bank_transfer');
-      return () => client.post(`/simulations/payments/${id}/expire`);
-    },
-    'POST /simulations/bank-transfers/:reference/resolve': async () => {
-      const reference = await sent();
-      return () => client.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome: 'complete' });
-    },
+    'POST /simulations/payments/:id/expire': onNew(
+      () => payment('bank_transfer'),
+      (id) => client.post(`/simulations/payments/${id}/expire`),
+    ),
+    'POST /simulations/bank-transfers/:reference/resolve': onNew(sent, (reference) =>
+      client.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome: 'complete' }),
+    ),
   };
 }
 
