@@ -107,7 +107,7 @@ describe('flows while the rail is paused', () => {
     const itemIds = (payout.items as Resource[]).map(({ id }) => id);
     const references = [withdrawal.id, refund.id, ...itemIds];
     for (const id of references) {
-      expect(await untilAttention(id, 'rail_paused')).toMatch(/paused by operations/);
+      expect(await untilAttention(id, 'rail_paused')).toMatch(/an operator has paused the rail/);
     }
     // The money of an item stays in the reserve, and every flow is older than the limit after which it would park.
     expect(await flows.accountBalance(`reserve:payout:${payout.id}`)).toBe(206_000);
@@ -153,7 +153,7 @@ describe('flows while the rail is paused', () => {
 
     await pause();
     await cli('reviews', 'resolve', id, '--action', 'return_to_sender', '--reason', 'the payer called');
-    expect(await untilAttention(id, 'rail_paused')).toMatch(/paused by operations/);
+    expect(await untilAttention(id, 'rail_paused')).toMatch(/an operator has paused the rail/);
     expect([await sendsOf(id), (await show()).status]).toEqual([0, 'returning']);
     expect(await flows.accountBalance('in_transit:returns')).toBe(5_000);
 
