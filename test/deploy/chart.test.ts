@@ -155,9 +155,9 @@ test('no container may change its image, gain rights or call Kubernetes', () => 
     'codec',
     'migration',
     'worker-flows',
+    'worker-maintenance',
     'worker-payouts',
     'worker-relay',
-    'worker-maintenance',
   ]);
   for (const [, pod] of pods) {
     expect(pod.spec).toMatchObject({
