@@ -1,6 +1,6 @@
 // What stands before every adapter, in this order: the balance that transfers are paid from (sends only), the breaker
-// of the operation, the bound of calls in progress, the span and the duration metric, and the time limit. Adapters need
-// none of these.
+// of the operation, the span and the duration metric, and the time limit. Adapters need none of these. How many calls
+// are in progress is bounded by who makes them: requests by their admission, activities by the slots of their worker.
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import { RAIL_CALL_MAX_MS } from '../concurrency/timeLimits.ts';
 import {
@@ -23,33 +23,20 @@ import type { BankRail } from './port.ts';
 /** A breaker for each operation: a provider's services fail one by one. The contracts with a provider share them. */
 export type Breakers = Map<string, Breaker>;
 
-/** Calls of one contract in progress in a process: more than its activities make, so only requests meet it. */
-const IN_PROGRESS_MAX = 128;
-const RETRY_AFTER_MS = 1_000;
-
 export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): BankRail {
   const { name } = rail;
   const { transfers, calls } = rail.capabilities;
   const float = new FloatGate();
   const callLimitMs = Math.min(calls.limitMs, RAIL_CALL_MAX_MS);
-  let inProgress = 0;
   startMetricsAtZero(name);
 
   /** Throws when the call must not be made. */
   function admit(operation: string): (end: CallEnd) => void {
     const breaker = breakers.get(operation) ?? new Breaker();
     breakers.set(operation, breaker);
-    if (inProgress >= IN_PROGRESS_MAX) {
-      railCallsNotMade.inc({ rail: name, reason: 'concurrency' });
-      throw new RailNotReadyError('rate_limited', 'too many calls to the rail are in progress', {
-        retryAfterMs: RETRY_AFTER_MS,
-      });
-    }
     try {
       const report = breaker.admit();
-      inProgress += 1;
       return (end) => {
-        inProgress -= 1;
         report(end);
         railBreakerOpen.set({ rail: name, operation }, breaker.isOpen ? 1 : 0);
       };
@@ -135,7 +122,7 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
 function startMetricsAtZero(rail: string): void {
   for (const outcome of ['accepted', 'invalid']) railCallbacks.inc({ rail, outcome }, 0);
   for (const notice of ['low_balance', 'payment_rejected', 'settled', 'ignored']) railNotices.inc({ rail, notice }, 0);
-  for (const reason of ['concurrency', 'breaker']) railCallsNotMade.inc({ rail, reason }, 0);
+  railCallsNotMade.inc({ rail, reason: 'breaker' }, 0);
   creditsRecovered.inc({ rail }, 0);
 }
 

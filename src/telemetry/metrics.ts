@@ -130,7 +130,7 @@ export const railSeconds = histogram(
 
 export const railCallsNotMade = counter(
   'manilla_rail_calls_not_made_total',
-  'Calls that were not made: concurrency (too many in progress in the process), or breaker (the rail did not respond to the last calls).',
+  'Calls that were not made: breaker (the rail did not respond to the last calls).',
   ['rail', 'reason'],
 );
 
