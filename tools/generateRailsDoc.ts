@@ -23,16 +23,12 @@ function transferPrices({ transfer }: RailCharges): string {
 
 /** Each row of the table: its title, and its cell from capabilities. */
 const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => string])[] = [
-  ['Amount of a payment', ({ oneOff }) => oneOff?.amount ?? 'no account numbers'],
-  ['A payment is open at most', ({ oneOff }) => (oneOff === null ? '-' : duration(oneOff.maxSeconds))],
-  ['Smallest payment', ({ oneOff }) => (oneOff === null ? '-' : nairaText(oneOff.minAmount))],
-  ['The account number of a payment is closed with it', ({ oneOff }) => yesNo(oneOff?.closes ?? false)],
-  ['Late money is', ({ oneOff }) => oneOff?.lateMoney ?? '-'],
-  [
-    'Account numbers of wallets need',
-    ({ permanent }) => (permanent === null ? 'not possible' : permanent.needs.join(', ') || 'nothing'),
-  ],
-  ['Credits can be listed', ({ credits }) => yesNo(credits.listable)],
+  ['Amount of a payment', ({ oneOff }) => oneOff.amount],
+  ['A payment is open at most', ({ oneOff }) => duration(oneOff.maxSeconds)],
+  ['Smallest payment', ({ oneOff }) => nairaText(oneOff.minAmount)],
+  ['The account number of a payment is closed with it', ({ oneOff }) => yesNo(oneOff.closes)],
+  ['Late money is', ({ oneOff }) => oneOff.lateMoney],
+  ['Account numbers of wallets need', ({ permanent }) => permanent.needs.join(', ') || 'nothing'],
   ['Collected money can be paid out', ({ credits }) => (credits.settles === 'later' ? 'once settled' : 'at once')],
   [
     'A reference that it does not know was never received',
@@ -45,14 +41,6 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
   ['Smallest transfer', ({ transfers }) => nairaText(transfers.minAmount)],
   ['Reports its balance', ({ transfers }) => yesNo(transfers.balance)],
   ['The signature of a callback covers', ({ callbacks }) => callbacks.signed],
-  [
-    'The statement lists',
-    ({ statement }) =>
-      Object.entries(statement)
-        .filter(([, isListed]) => isListed)
-        .map(([kind]) => kind)
-        .join(', '),
-  ],
   [
     'List price of a collection',
     ({ charges }) =>
@@ -75,7 +63,7 @@ export function railsPage(): string {
     '',
     line(['', ...names]),
     `|${'---|'.repeat(names.length + 1)}`,
-    ...ROWS.map(([what, tell]) => line([what, ...PROVIDERS.map(({ capabilities }) => tell(capabilities))])),
+    ...ROWS.map(([title, cellOf]) => line([title, ...PROVIDERS.map(({ capabilities }) => cellOf(capabilities))])),
     '',
   ].join('\n');
 }

@@ -282,6 +282,5 @@ function emptyReport(reference: string, status: TransferReport['status'], reason
     accountNumber: null,
     bankCode: null,
     charge: null,
-    railReference: null,
   };
 }

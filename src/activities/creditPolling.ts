@@ -29,7 +29,7 @@ export function createCreditPollingActivities(
   async function readBalance(book: Book, rail: BankRail): Promise<void> {
     try {
       const balance = await rail.balance({ organisationId: book.organisationId });
-      if (balance !== null) await saveRailBalance(sql, book, rail.name, balance.available);
+      if (balance !== null) await saveRailBalance(sql, book, rail.name, balance);
     } catch (error) {
       if (!(error instanceof RailCallError)) throw error;
       dependencies.log.warn({ ...book, railName: rail.name, err: error }, 'the balance of a rail could not be read');
@@ -41,7 +41,6 @@ export function createCreditPollingActivities(
       const start: CreditsPolled = { books: 0, failed: 0, recovered: 0 };
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
         if (rail.capabilities.transfers.balance) await readBalance(book, rail);
-        if (!rail.capabilities.credits.listable) return;
         const now = (await readDatabaseTime(sql)).getTime();
         const polledTo = (await findPolledTo(sql, book, rail.name))?.getTime() ?? 0;
         const since = Math.max(polledTo - LISTED_AFTER_MS, now - LOOK_BACK_MS);

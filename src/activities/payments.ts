@@ -74,7 +74,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
   async function closeAccount(book: Book, { id, account }: PaymentWithAccount): Promise<boolean> {
     if (account === null) return true;
     const rail = await dependencies.rails.named(book, account.rail);
-    if (rail?.capabilities.oneOff?.closes !== true) return true;
+    if (rail?.capabilities.oneOff.closes !== true) return true;
     try {
       await rail.closeVirtualAccount(openedAccount(book, { ...account, ownerKind: 'payment', ownerId: id }));
     } catch (error) {

@@ -2,16 +2,11 @@
 import type { Kobo } from '../money.ts';
 
 export interface RailCapabilities {
-  /** Account numbers for one payment; null: it opens none. */
-  oneOff: OneOffAccounts | null;
-  /** Account numbers of wallets; null: it opens none. */
-  permanent: {
-    /** What it must know about the holder. */
-    needs: readonly HolderDetail[];
-  } | null;
+  /** Account numbers for one payment. */
+  oneOff: OneOffAccounts;
+  /** Account numbers of wallets: what it must know about the holder. `bvn`: a Bank Verification Number. */
+  permanent: { needs: readonly ('bvn' | 'name' | 'email')[] };
   credits: {
-    /** Whether `listInboundCredits` lists them. If not, a lost callback is found on the statement only. */
-    listable: boolean;
     /**
      * `at_once`: received money can be paid out at once: collections and payouts have one balance. `later`: it is first
      * settled to a second balance, from which transfers are paid.
@@ -31,9 +26,7 @@ export interface RailCapabilities {
     balance: boolean;
   };
   /** What the signature of a callback covers. */
-  callbacks: { signed: 'body' | 'fields' | 'none' };
-  /** What its statement lists. */
-  statement: { credits: boolean; transfers: boolean };
+  callbacks: { signed: 'body' | 'fields' };
   calls: {
     /** A call that takes longer is aborted and fails with RailUnavailableError. At most `RAIL_CALL_MAX_MS`. */
     limitMs: number;
@@ -50,12 +43,9 @@ export interface OneOffAccounts {
   minAmount: Kobo;
   /** Whether a number is closed as soon as its payment has ended. If not, the rail closes it by itself. */
   closes: boolean;
-  /** Money sent to a number whose payment has ended: refused by the rail, or accepted, for some days at least. */
-  lateMoney: 'bounced' | 'taken';
+  /** Money sent to a number whose payment has ended. `bounced`: it goes back. `accepted`: for some days at least. */
+  lateMoney: 'bounced' | 'accepted';
 }
-
-/** `bvn_or_nin`: a Bank Verification Number or National Identification Number. */
-export type HolderDetail = 'bvn_or_nin' | 'name' | 'email';
 
 /** List prices. Contracts may have others: they are used for warnings only, never for postings. */
 export interface RailCharges {

@@ -1,8 +1,7 @@
 // The balance that a rail pays from, as far as this process knows it. It keeps back what the rail would refuse, so that
-// a low balance makes transfers wait instead of fail, whatever the rail answers to a transfer that it cannot pay.
+// a low balance makes transfers wait instead of fail, whatever the rail responds to a transfer that it cannot pay.
 import type { Kobo } from '../money.ts';
 import { RailNotReadyError, RailUnavailableError } from './errors.ts';
-import type { RailBalance } from './port.ts';
 
 /** A balance is believed for this long, less what was sent since. */
 const BELIEVED_MS = 10_000;
@@ -21,18 +20,18 @@ export class FloatGate {
    * Admits a transfer, and counts it. Throws RailNotReadyError `underfunded` when the balance is too low. A rail that
    * does not report its balance decides by itself.
    */
-  async admit(amount: Kobo, read: () => Promise<RailBalance | null>): Promise<void> {
+  async admit(amount: Kobo, read: () => Promise<Kobo | null>): Promise<void> {
     const known = this.#known;
     const age = known === null ? Number.POSITIVE_INFINITY : this.#now() - known.at;
     const isEnough = known !== null && amount <= known.available;
     if (age > (isEnough ? BELIEVED_MS : READ_AGAIN_AFTER_MS)) {
       this.#known = null;
-      const balance = await read().catch((error: unknown) => {
+      const available = await read().catch((error: unknown) => {
         const decidesItself = error instanceof RailUnavailableError || isRateLimited(error);
         return decidesItself ? null : Promise.reject(error);
       });
-      if (balance === null) return;
-      this.#known = { available: balance.available, at: this.#now() };
+      if (available === null) return;
+      this.#known = { available, at: this.#now() };
     }
     if (this.#known === null) return;
     if (amount > this.#known.available) {

@@ -6,21 +6,15 @@ import type { Uuid } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 import type { RailCapabilities } from './capabilities.ts';
 
-/**
- * Whom an account number is opened for. Only what the rail's capabilities ask for is given; the rest is null. A
- * settlement wallet has no identity in our books: the adapter uses the one in the contract, or throws RailNotReadyError
- * `feature_off`.
- */
+/** Whom an account number is opened for. */
 export interface AccountHolder {
   name: string;
   email: string;
-  phone: string | null;
-  /** Eleven digits. Secret: in no log, span or error. */
+  /**
+   * Eleven digits. Secret: in no log, span or error. Null unless the rail needs it, and for a settlement wallet: the
+   * adapter uses the BVN of the contract, or throws RailNotReadyError `feature_off`.
+   */
   bvn: string | null;
-  /** Eleven digits. Secret, as the BVN. */
-  nin: string | null;
-  /** `YYYY-MM-DD`. */
-  dateOfBirth: string | null;
 }
 
 /** A request for an account number. `reference` is ours, and identifies the account on both sides. */
@@ -30,7 +24,6 @@ export type AccountRequest = {
   /** The name that payers see. */
   accountName: string;
   holder: AccountHolder;
-  description: string;
 } & (
   | {
       kind: 'one_off';
@@ -48,8 +41,6 @@ export interface VirtualAccount {
   /** The bank's code as in `banks`; null: it is not among them. */
   bankCode: string | null;
   accountName: string;
-  /** What the rail calls the account, if it needs that to close it. */
-  railReference: string | null;
   /**
    * Until when it takes money for what it was opened for, which may differ from what was asked for; null: for ever. A
    * rail may take late money for longer.
@@ -62,7 +53,6 @@ export interface OpenedAccount {
   organisationId: Uuid;
   kind: AccountRequest['kind'];
   reference: string;
-  railReference: string | null;
   accountNumber: string;
 }
 
@@ -73,10 +63,8 @@ export interface InboundCreditReport {
   accountReference: string | null;
   /** Null: the rail does not report it here. At least one of the two is known. */
   accountNumber: string | null;
-  /** What the payer sent, before charges. */
+  /** What the payer sent, before charges, which are posted from the statement. */
   amount: Kobo;
-  /** What the rail keeps of it; null: it does not report here. The charge is posted from the statement, once. */
-  charge: Kobo | null;
   senderName: string | null;
   /** Null where the rail masks it. */
   senderAccountNumber: string | null;
@@ -127,11 +115,9 @@ export interface TransferReport {
   bankCode: string | null;
   /** What the rail charged for it. */
   charge: Kobo | null;
-  /** What the rail calls the transfer. */
-  railReference: string | null;
   /**
-   * The rail holds it until somebody approves it, with a one-time password for example, which nobody will: the contract
-   * has a feature on that must be off.
+   * The rail waits for an approval that never comes, such as a one-time password: the contract has a feature on that
+   * must be off.
    */
   awaitsApproval?: true;
 }
@@ -154,6 +140,18 @@ export interface StatementLine {
   at: Date;
 }
 
+/** From `from` (inclusive) to `to` (exclusive). */
+export interface Period {
+  from: Date;
+  to: Date;
+}
+
+/** A request for a page of what is in a period, oldest first. `cursor`: of the page before; null: the first page. */
+export interface PageRequest extends Period {
+  organisationId: Uuid;
+  cursor: string | null;
+}
+
 /** A page of a statement. `nextCursor` null: it was the last. */
 export interface StatementPage {
   lines: StatementLine[];
@@ -168,14 +166,6 @@ export interface StatementPage {
 export interface CreditPage {
   credits: InboundCreditReport[];
   nextCursor: string | null;
-}
-
-/** The money that a rail holds for us, in the account that transfers are paid from. */
-export interface RailBalance {
-  /** What can be paid out now. */
-  available: Kobo;
-  /** What is booked; null: the rail does not report it. */
-  ledger: Kobo | null;
 }
 
 /**
@@ -235,11 +225,8 @@ export interface BankRail {
     signal?: AbortSignal,
   ): Promise<InboundCreditRecord | 'pending' | 'failed' | null>;
 
-  /** Returns a page of the credits received from `from` (inclusive) to `to` (exclusive), oldest first. */
-  listInboundCredits(
-    request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null },
-    signal?: AbortSignal,
-  ): Promise<CreditPage>;
+  /** Returns a page of the credits received in a period. */
+  listInboundCredits(request: PageRequest, signal?: AbortSignal): Promise<CreditPage>;
 
   /** Returns the banks that it can send to. */
   banks(signal?: AbortSignal): Promise<readonly Bank[]>;
@@ -266,16 +253,11 @@ export interface BankRail {
     signal?: AbortSignal,
   ): Promise<TransferReport | null>;
 
-  /** The money that can be paid out. Null: the rail does not report (`transfers.balance`). */
-  balance(request: { organisationId: Uuid }, signal?: AbortSignal): Promise<RailBalance | null>;
+  /** The money that can be paid out now. Null: the rail does not report it (`transfers.balance`). */
+  balance(request: { organisationId: Uuid }, signal?: AbortSignal): Promise<Kobo | null>;
 
-  /**
-   * Returns a page of the statement: all money in and out from `from` (inclusive) to `to` (exclusive), oldest first.
-   */
-  statement(
-    request: { organisationId: Uuid; from: Date; to: Date; cursor: string | null },
-    signal?: AbortSignal,
-  ): Promise<StatementPage>;
+  /** Returns a page of the statement: all money in and out. */
+  statement(request: PageRequest, signal?: AbortSignal): Promise<StatementPage>;
 
   /**
    * Verifies the signature over the raw bytes, and that the callback is for this contract, and translates it. An event

@@ -15,7 +15,7 @@ function gate(balances: (number | null | Error)[]) {
     const balance = balances[Math.min(reads, balances.length - 1)];
     reads += 1;
     if (balance instanceof Error) return Promise.reject(balance);
-    return Promise.resolve(balance == null ? null : { available: balance, ledger: null });
+    return Promise.resolve(balance == null ? null : balance);
   };
   const float = new FloatGate(() => clock.now);
   const admit = (amount: number): Promise<string> =>
@@ -66,7 +66,7 @@ test('a transfer that the balance does not cover is not sent', async () => {
   const adapter = {
     name: 'float',
     capabilities: { ...capabilities, transfers: { ...capabilities.transfers, balance: true } },
-    balance: () => Promise.resolve({ available: 250_000, ledger: null }),
+    balance: () => Promise.resolve(250_000),
     sendTransfer: ({ reference }: { reference: string }) => {
       sent.push(reference);
       return Promise.resolve(reportOf(reference, 'processing'));

@@ -41,7 +41,7 @@ let found: InboundCreditRecord | null = null;
 /** Whether the contract has an identity for the wallets of the organisation itself. */
 let hasOwnIdentity = true;
 /** What the next callback reports. */
-let told: RailCallback[] = [];
+let reported: RailCallback[] = [];
 /** References that were sent to the rail. */
 const sent: string[] = [];
 
@@ -54,7 +54,7 @@ beforeAll(async () => {
       }
       return await bank.openVirtualAccount(request);
     },
-    parseCallback: () => told,
+    parseCallback: () => reported,
     findInboundCredit: () => Promise.resolve(found),
     sendTransfer: ({ reference }) => {
       sent.push(reference);
@@ -63,7 +63,7 @@ beforeAll(async () => {
     transferStatus: ({ reference }) => Promise.resolve(reportOf(reference, 'completed')),
     statement: ({ from, to }) =>
       Promise.resolve({ lines: lines.filter(({ at }) => at >= from && at < to), nextCursor: null, closingBalance: 1 }),
-    balance: () => Promise.resolve({ available: 4_000, ledger: null }),
+    balance: () => Promise.resolve(4_000),
     capabilities: { ...bank.capabilities, transfers: { ...bank.capabilities.transfers, balance: true } },
   });
   api = await startTestApi({ rails: (rails) => withLaterBank(rails, change) });
@@ -84,7 +84,7 @@ const pay = async ({ test: client, settlementWalletId }: TestOrganisation, body:
   });
 
 describe('payments', () => {
-  test('tell that only the exact amount is accepted, and expire when the rail closes the number', async () => {
+  test('accept only the exact amount, say so, and expire when the rail closes the number', async () => {
     const { status, data } = await pay(api.organisation, { expiresIn: 3_600 });
     expect([status, data.acceptsAmount]).toEqual([201, 'exact']);
     const seconds = (Date.parse(data.expiresAt as string) - Date.parse(data.createdAt as string)) / 1_000;
@@ -112,7 +112,7 @@ describe('account numbers of wallets', () => {
     expect(requests.at(-1)).toMatchObject({
       kind: 'permanent',
       reference: walletId,
-      holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: BVN, dateOfBirth: '1990-05-17' },
+      holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: BVN },
     });
     expect((await api.test.get(`/wallets/${walletId}/deposit-account`)).status).toBe(200);
     expect(api.logged.join('')).not.toContain(BVN);
@@ -141,7 +141,6 @@ describe('credits', () => {
     accountReference: null,
     accountNumber: null,
     amount: 202_000,
-    charge: null,
     senderName: null,
     senderAccountNumber: null,
     senderBankCode: null,
@@ -149,20 +148,20 @@ describe('credits', () => {
     recalledAt: null,
     ...more,
   });
-  const take = async (credit: InboundCreditRecord): Promise<Uuid | null> => {
-    const { recalledAt: _recalledAt, ...told } = credit;
+  const receive = async (credit: InboundCreditRecord): Promise<Uuid | null> => {
+    const { recalledAt: _recalledAt, ...fields } = credit;
     const { organisationId } = api.organisation;
-    await receiveCredit(api.dependencies, { organisationId, environment: 'test' }, LATER_BANK, told);
+    await receiveCredit(api.dependencies, { organisationId, environment: 'test' }, LATER_BANK, fields);
     const [row] = await api.sql<{ ownerId: Uuid | null }[]>`
       SELECT owner_id FROM inbound_credits WHERE session_id = ${credit.sessionId}`;
     return row?.ownerId ?? null;
   };
 
-  test('of one large callback are all taken in, beside news that move no money', async () => {
+  test('of one large callback are all stored, beside notices that move no money', async () => {
     const { recalledAt: _recalledAt, ...first } = report({ accountNumber: '6999999991' });
     const second = { ...first, sessionId: `${first.sessionId}-2` };
     const paymentId = publicId('payment', newUuid());
-    told = [
+    reported = [
       { kind: 'ignored', event: 'MANDATE_CREATED' },
       { kind: 'notice', notice: 'payment_rejected', reference: paymentId, providerMessage: 'UNDER_PAYMENT' },
       { kind: 'notice', notice: 'low_balance', reference: null },
@@ -186,9 +185,9 @@ describe('credits', () => {
   test('find their account by our reference, whatever number the rail reports or none', async () => {
     const { data } = await pay(api.organisation);
     const owner = requireUuid('payment', data.id);
-    expect(await take(report({ accountReference: data.id }))).toBe(owner);
-    expect(await take(report({ accountReference: data.id, accountNumber: '6999999999' }))).toBe(owner);
-    expect(await take(report({ accountReference: 'not ours', accountNumber: '6999999999' }))).toBeNull();
+    expect(await receive(report({ accountReference: data.id }))).toBe(owner);
+    expect(await receive(report({ accountReference: data.id, accountNumber: '6999999999' }))).toBe(owner);
+    expect(await receive(report({ accountReference: 'not ours', accountNumber: '6999999999' }))).toBeNull();
   });
 
   test('to a number that the rail handed on find the account that had it at their time', async () => {
@@ -204,9 +203,9 @@ describe('credits', () => {
       await api.sql`
         UPDATE virtual_accounts SET account_number = ${accountNumber}, created_at = ${opened} WHERE owner_id = ${owner}`;
     }
-    expect(await take(report({ accountNumber, receivedAt: at(9) }))).toBe(early);
-    expect(await take(report({ accountNumber, receivedAt: at(4) }))).toBe(late);
-    expect(await take(report({ accountNumber, receivedAt: at(11) }))).toBeNull();
+    expect(await receive(report({ accountNumber, receivedAt: at(9) }))).toBe(early);
+    expect(await receive(report({ accountNumber, receivedAt: at(4) }))).toBe(late);
+    expect(await receive(report({ accountNumber, receivedAt: at(11) }))).toBeNull();
   });
 
   test.each([

@@ -292,7 +292,7 @@ describe('matching by reference', () => {
       await (await received(book, sessionId, 500, ago(HOUR))).post();
     }
     const { receivedAt, ...credit } = await received(book, 'reported', 500, ago(HOUR));
-    rail.credits.set('known', { ...credit, charge: 0, sessionId: 'known', receivedAt });
+    rail.credits.set('known', { ...credit, sessionId: 'known', receivedAt });
     const period = { from: ago(DAY).toISOString(), to: new Date(Date.now() + 2 * HOUR).toISOString() };
     const { reconcileBooks } = createReconciliationActivities(rail.dependencies);
     expect(await new MockActivityEnvironment().run(reconcileBooks, period)).toMatchObject({ breaks: 1 });
@@ -339,7 +339,6 @@ describe('a credit that no callback told', () => {
     accountNumber: '6999999999',
     accountReference: null,
     amount: 700,
-    charge: 0,
     senderName: 'Bola Ade',
     senderAccountNumber: '0123456789',
     senderBankCode: '058',

@@ -12,7 +12,7 @@ import { publicId, type Uuid } from '../../src/ids.ts';
 import type { Book, Environment, Kobo } from '../../src/money.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import { FAILURE_FINAL_AFTER_MS } from '../../src/rail/monnify/outcomes.ts';
-import { CAPABILITIES, createMonnifyRail } from '../../src/rail/monnify/rail.ts';
+import { createMonnifyRail, monnify } from '../../src/rail/monnify/rail.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import type { ClosableRail } from '../../src/rail/provider.ts';
 import { type ContractDirectory, Rails } from '../../src/rail/rails.ts';
@@ -77,7 +77,7 @@ const CUSTOMER = '0065432190';
 
 class MonnifyScenarioBank implements ScenarioBank {
   readonly rail = 'monnify';
-  readonly minAmount = CAPABILITIES.oneOff?.minAmount ?? 1;
+  readonly minAmount = monnify.capabilities.oneOff.minAmount;
   readonly contract: string;
   readonly fake: MonnifyFake;
   /** Every credit that was told of, by its session id. Not all are in the book. */
@@ -294,8 +294,8 @@ const statusOf = ([step]: readonly TransferStep[]): BankTransfer['status'] =>
 /** A contract of each organisation with Monnify, of which it is the id. */
 export class MonnifyBanks implements ScenarioBanks, ContractDirectory {
   readonly can = {
-    any_amount: CAPABILITIES.oneOff?.amount === 'any',
-    late_money: CAPABILITIES.oneOff?.lateMoney === 'taken',
+    any_amount: monnify.capabilities.oneOff.amount === 'any',
+    late_money: monnify.capabilities.oneOff.lateMoney === 'accepted',
     recalls: false, // none is documented (docs/rails/monnify.md)
   };
   /** A rail that did not respond in time on a busy machine is asked again after a second. */

@@ -16,7 +16,6 @@ export const reportOf = (reference: string, status: TransferReport['status']): T
   accountNumber: null,
   bankCode: null,
   charge: null,
-  railReference: null,
 });
 
 export class ScriptedRail {

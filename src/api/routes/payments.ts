@@ -139,10 +139,9 @@ function assertLongEnough(environment: Environment, expiresIn: number): void {
 /** Nobody can pay after the rail has closed the account number. */
 const earlier = (asked: Date, ofRail: Date | null): Date => (ofRail === null || asked < ofRail ? asked : ofRail);
 
-/** What the rail opens for one payment. Throws 503 if it opens none, and 400 below its minimum. */
+/** What the rail opens for one payment. Throws 400 below its minimum. */
 function requireOneOff({ capabilities }: BankRail, baseAmount: Kobo, fee: Kobo): OneOffAccounts {
   const { oneOff } = capabilities;
-  if (oneOff === null) throw new ApiError('SERVICE_UNAVAILABLE', { retryable: false, service: 'bank_rail' });
   if (baseAmount + fee >= oneOff.minAmount) return oneOff;
   const minimum = oneOff.minAmount - fee;
   const message = 'must be at least what the bank rail accepts';
@@ -201,7 +200,6 @@ function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Paymen
     reference: publicId('payment', payment.id),
     accountName: holderName(wallet),
     holder: holderOf(wallet),
-    description: payment.description ?? 'Payment',
     kind: 'one_off',
     amount: payableAmount(payment),
     expiresAt: payment.expiresAt,

@@ -40,7 +40,6 @@ CREATE TABLE virtual_accounts (
   rail            text NOT NULL,
   account_number  text NOT NULL,
   bank_code       text,
-  rail_reference  text,
   accepts_amount  text NOT NULL DEFAULT 'any' CHECK (accepts_amount IN ('exact', 'any')),
   owner_kind      text NOT NULL CHECK (owner_kind IN ('payment', 'wallet')),
   owner_id        uuid NOT NULL,
@@ -55,8 +54,6 @@ CREATE INDEX virtual_accounts_by_number
 COMMENT ON TABLE virtual_accounts IS
   'Account numbers issued by a rail: one per bank-transfer payment, and a permanent one per wallet.';
 COMMENT ON COLUMN virtual_accounts.bank_code IS 'As in the list of banks of the rail; NULL: it is not among them.';
-COMMENT ON COLUMN virtual_accounts.rail_reference IS
-  'What the rail calls the account; NULL: it goes by our reference, the public id of the owner.';
 COMMENT ON COLUMN virtual_accounts.accepts_amount IS
   'exact: the rail accepts only the amount that the account was opened for.';
 

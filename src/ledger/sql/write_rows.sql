@@ -37,7 +37,7 @@ BEGIN
       ('statement_entries', 'id rail kind reference amount at created_at', NULL),
       ('transfers', 'id source_wallet_id destination_wallet_id amount fee status description created_at reference metadata', NULL),
       ('virtual_accounts', 'rail account_number owner_kind owner_id bank_name account_name expires_at created_at bank_code '
-       'rail_reference accepts_amount', NULL),
+       'accepts_amount', NULL),
       ('withdrawals', 'id version source_wallet_id amount fee status account_number account_name bank_code bank_name narration '
        'failure_reason rail session_id created_at completed_at clawed_back reference metadata failure_code',
        'version status failure_reason failure_code session_id completed_at clawed_back')

@@ -22,7 +22,6 @@ export async function receiveCredit(
   rail: string,
   report: InboundCreditReport,
 ): Promise<boolean> {
-  const { charge: _charge, ...fields } = report;
   const owner = await findAccountOfCredit(sql, book, rail, report);
   const credit: InboundCredit = {
     id: newUuid(),
@@ -35,7 +34,7 @@ export async function receiveCredit(
     recall: null,
     recalledFrom: null,
     recalledTaken: null,
-    ...fields,
+    ...report,
   };
   const flow = await flowOf(sql, book, credit);
   const outbox = flow === null ? [] : [flow];

@@ -54,7 +54,7 @@ export interface PaymentWithAccount extends Payment {
 
 type PaymentAccount = Pick<
   VirtualAccountRow,
-  'rail' | 'accountNumber' | 'bankName' | 'accountName' | 'railReference' | 'acceptsAmount' | 'expiresAt'
+  'rail' | 'accountNumber' | 'bankName' | 'accountName' | 'acceptsAmount' | 'expiresAt'
 >;
 
 /** The account as JSON, which has its times as texts. */
@@ -66,7 +66,7 @@ const select = (sql: Sql) => sql`
          p.on_mismatch, p.return_url, p.reference, p.metadata, p.expires_at, p.settled_at, p.created_at,
          CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
            'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
-           'railReference', v.rail_reference, 'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account
+           'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account
   FROM payments p LEFT JOIN virtual_accounts v ON v.organisation_id = p.organisation_id AND v.owner_id = p.id`;
 
 function withAccount({ account, ...payment }: PaymentQueryRow): PaymentWithAccount {

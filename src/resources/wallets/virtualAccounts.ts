@@ -16,8 +16,6 @@ export interface VirtualAccountRow {
   /** As in the list of banks of the rail; null: it is not among them. */
   bankCode: string | null;
   accountName: string;
-  /** What the rail calls the account; null: it goes by our reference. */
-  railReference: string | null;
   /** `exact`: the rail accepts only the amount that the account was opened for. */
   acceptsAmount: 'exact' | 'any';
   expiresAt: Date | null;
@@ -25,7 +23,7 @@ export interface VirtualAccountRow {
 }
 
 const columns = (sql: Sql) =>
-  sql`rail, account_number, owner_kind, owner_id, bank_name, bank_code, account_name, rail_reference, accepts_amount,
+  sql`rail, account_number, owner_kind, owner_id, bank_name, bank_code, account_name, accepts_amount,
       expires_at, created_at`;
 
 /** The virtual account of a payment or wallet; null when it has none. */
@@ -67,12 +65,11 @@ export async function findAccountOfCredit(
 /** An account as the rail identifies it. */
 export const openedAccount = (
   { organisationId }: Book,
-  account: Pick<VirtualAccountRow, 'ownerKind' | 'ownerId' | 'railReference' | 'accountNumber'>,
+  account: Pick<VirtualAccountRow, 'ownerKind' | 'ownerId' | 'accountNumber'>,
 ): OpenedAccount => ({
   organisationId,
   kind: account.ownerKind === 'payment' ? 'one_off' : 'permanent',
   reference: publicId(account.ownerKind, account.ownerId),
-  railReference: account.railReference,
   accountNumber: account.accountNumber,
 });
 
@@ -85,23 +82,17 @@ export const accountRow = (
   ...account,
   ...owner,
   rail: rail.name,
-  acceptsAmount: owner.ownerKind === 'payment' ? (rail.capabilities.oneOff?.amount ?? 'any') : 'any',
+  acceptsAmount: owner.ownerKind === 'payment' ? rail.capabilities.oneOff.amount : 'any',
 });
 
-/** The holder of a wallet's account numbers, without identity numbers. */
-export const holderOf = (wallet: Pick<Wallet, 'id' | 'fullName' | 'email' | 'phone'>): AccountHolder => ({
+/** The holder of a wallet's account numbers, without the BVN. */
+export const holderOf = (wallet: Pick<Wallet, 'id' | 'fullName' | 'email'>): AccountHolder => ({
   name: holderName(wallet),
   email: wallet.email,
-  phone: wallet.phone,
   bvn: null,
-  nin: null,
-  dateOfBirth: null,
 });
 
-/**
- * The holder with the identity numbers of the wallet's KYC details, of which a settlement wallet has none; null: they
- * are not recorded.
- */
+/** The holder with the BVN of the KYC details, which a settlement wallet lacks; null: they are not recorded. */
 async function verifiedHolder(
   { sql, keyring }: { sql: Sql; keyring: Keyring },
   { organisationId, environment }: Book,
@@ -111,14 +102,14 @@ async function verifiedHolder(
     SELECT sealed FROM wallet_kyc
     WHERE organisation_id = ${organisationId} AND environment = ${environment} AND wallet_id = ${wallet.id}`;
   if (row === undefined) return wallet.kind === 'settlement' ? holderOf(wallet) : null;
-  const details = JSON.parse(keyring.open('kyc', wallet.id, row.sealed)) as { bvn: string; dateOfBirth: string };
-  return { ...holderOf(wallet), bvn: details.bvn, dateOfBirth: details.dateOfBirth };
+  const details = JSON.parse(keyring.open('kyc', wallet.id, row.sealed)) as { bvn: string };
+  return { ...holderOf(wallet), bvn: details.bvn };
 }
 
 /**
  * Opens the permanent account number of a wallet, unless it has one. Idempotent: the wallet's id is the reference, and
- * the rail returns the same number for the same reference. Identity numbers are decrypted only for a rail that needs
- * them. Throws RailCallError; RailNotReadyError `feature_off` if the rail opens none for this wallet.
+ * the rail returns the same number for the same reference. The BVN is decrypted only for a rail that needs
+ * it. Throws RailCallError; RailNotReadyError `feature_off` if the rail opens none for this wallet.
  */
 export async function openDepositAccount(
   dependencies: { sql: Sql; keyring: Keyring },
@@ -126,11 +117,9 @@ export async function openDepositAccount(
   book: Book,
   wallet: Wallet,
 ): Promise<void> {
-  const { permanent } = rail.capabilities;
-  const holder = permanent?.needs.includes('bvn_or_nin')
-    ? await verifiedHolder(dependencies, book, wallet)
-    : holderOf(wallet);
-  if (permanent === null || holder === null) {
+  const needsBvn = rail.capabilities.permanent.needs.includes('bvn');
+  const holder = needsBvn ? await verifiedHolder(dependencies, book, wallet) : holderOf(wallet);
+  if (holder === null) {
     throw new RailNotReadyError('feature_off', 'the rail opens no account number for this wallet');
   }
   const account = await rail.openVirtualAccount({
@@ -138,14 +127,13 @@ export async function openDepositAccount(
     reference: publicId('wallet', wallet.id),
     accountName: holder.name,
     holder,
-    description: 'Deposit account',
     kind: 'permanent',
   });
   const { sql } = dependencies;
   await sql`
     INSERT INTO virtual_accounts (organisation_id, environment, rail, account_number, owner_kind, owner_id, bank_name,
-                                  bank_code, account_name, rail_reference)
+                                  bank_code, account_name)
     VALUES (${book.organisationId}, ${book.environment}, ${rail.name}, ${account.accountNumber}, 'wallet', ${wallet.id},
-            ${account.bankName}, ${account.bankCode}, ${account.accountName}, ${account.railReference})
+            ${account.bankName}, ${account.bankCode}, ${account.accountName})
     ON CONFLICT DO NOTHING`;
 }
