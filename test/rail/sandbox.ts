@@ -33,8 +33,7 @@ export const accountRequest = (organisationId: Uuid): AccountRequest => ({
   organisationId,
   reference: newReference(),
   accountName: 'Ada Obi',
-  holder: { name: 'Ada Obi', email: 'ada@example.com', phone: null, bvn: null, nin: null, dateOfBirth: null },
-  description: 'Deposit account',
+  holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: null },
   kind: 'permanent',
 });
 
@@ -85,9 +84,9 @@ export async function startSandbox(options: { clock?: 'stopped' } = {}): Promise
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const owner = parseId('organisation', (request.url ?? '').slice(1)) ?? '';
-      const told = { organisationId: owner, headers: request.headers, body: Buffer.concat(chunks) };
-      sent.push(told);
-      const [callback] = rail.parseCallback(told) as [RailCallback];
+      const received = { organisationId: owner, headers: request.headers, body: Buffer.concat(chunks) };
+      sent.push(received);
+      const [callback] = rail.parseCallback(received) as [RailCallback];
       callbacks.push(callback);
       const refuses = callback.kind === 'transfer_update' && refused.delete(callback.reference);
       response.writeHead(refuses ? 500 : 204).end();

@@ -52,7 +52,7 @@ describe('accepted callbacks', () => {
 
   test('an inbound credit has all its details', () => {
     const { type: _type, contract: _contract, receivedAt, ...facts } = CREDIT;
-    const credit = { ...facts, charge: 0, receivedAt: new Date(receivedAt) };
+    const credit = { ...facts, receivedAt: new Date(receivedAt) };
     expect(parse(CREDIT)).toEqual([{ kind: 'inbound_credit', credit }]);
   });
 
@@ -121,7 +121,6 @@ test.each([
         organisationId,
         kind: 'permanent',
         reference: newReference(),
-        railReference: null,
         accountNumber: '6000000001',
       }),
   ],

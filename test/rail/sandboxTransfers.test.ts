@@ -65,7 +65,6 @@ describe('transfers to the preset accounts', () => {
       accountNumber: '0123456789',
       bankCode: instruction.bankCode,
       charge: 0,
-      railReference: null,
       ...PROCESSING,
     });
     await untilCallbacks(instruction.reference);

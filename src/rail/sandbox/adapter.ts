@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { isOutage } from '../../database/errors.ts';
 import type { Keyring } from '../../keyring.ts';
 import { RailCallbackInvalidError, RailRefusedError, RailUnavailableError } from '../errors.ts';
-import type { BankRail, RailCallback, TransferReport, VirtualAccount } from '../port.ts';
-import { reportOfCredit, type SandboxBank } from './bank.ts';
-import { BANKS, isBankCode, SANDBOX_BANK } from './banks.ts';
+import type { BankRail, RailCallback, TransferReport } from '../port.ts';
+import type { SandboxBank } from './bank.ts';
+import { BANKS, isBankCode } from './banks.ts';
 import { SIGNATURE_HEADER } from './callbacks.ts';
 import { SANDBOX_RAIL } from './capabilities.ts';
 import type { SandboxTransfer } from './transfers.ts';
@@ -35,30 +35,17 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
     name: SANDBOX_RAIL,
     capabilities: bank.capabilities,
 
-    async openVirtualAccount(request, signal): Promise<VirtualAccount> {
-      const { organisationId, reference, accountName } = request;
-      const expiresAt = request.kind === 'one_off' ? request.expiresAt : null;
-      const account = await call(signal, () => bank.openAccount({ organisationId, reference, accountName, expiresAt }));
-      const { code: bankCode, name: bankName } = SANDBOX_BANK;
-      return { ...account, bankName, bankCode, railReference: null, expiresAt };
-    },
+    openVirtualAccount: (request, signal) => call(signal, () => bank.openAccount(request)),
 
-    async closeVirtualAccount({ organisationId, accountNumber }, signal) {
-      await call(signal, () => bank.closeAccount(organisationId, accountNumber));
-    },
+    closeVirtualAccount: ({ organisationId, accountNumber }, signal) =>
+      call(signal, () => bank.closeAccount(organisationId, accountNumber)),
 
-    async findInboundCredit({ organisationId, sessionId }, signal) {
-      const credit = await call(signal, () => bank.findCredit(organisationId, sessionId));
-      return credit && { ...reportOfCredit(credit), recalledAt: credit.recalledAt };
-    },
+    findInboundCredit: ({ organisationId, sessionId }, signal) =>
+      call(signal, () => bank.findCredit(organisationId, sessionId)),
 
-    async listInboundCredits({ organisationId, from, to, cursor }, signal) {
-      return await call(signal, () => bank.listCredits(organisationId, { from, to }, cursor));
-    },
+    listInboundCredits: (request, signal) => call(signal, () => bank.listCredits(request)),
 
-    banks() {
-      return Promise.resolve(BANKS);
-    },
+    banks: () => Promise.resolve(BANKS),
 
     async resolveAccount({ organisationId, accountNumber, bankCode }, signal) {
       if (!isBankCode(bankCode)) return null;
@@ -79,13 +66,9 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
     },
 
     /** It pays whatever it is asked for. */
-    balance() {
-      return Promise.resolve(null);
-    },
+    balance: () => Promise.resolve(null),
 
-    async statement({ organisationId, from, to, cursor }, signal) {
-      return await call(signal, () => bank.statement(organisationId, { from, to }, cursor));
-    },
+    statement: (request, signal) => call(signal, () => bank.statement(request)),
 
     parseCallback({ organisationId, headers, body }): RailCallback[] {
       const text = body.toString('utf8');
@@ -98,14 +81,14 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
       if (callback.type === 'transfer_update') return [{ kind: callback.type, reference: callback.reference }];
       if (callback.type === 'recall') return [{ kind: callback.type, sessionId: callback.sessionId }];
       const { type, ...credit } = callback;
-      return [{ kind: type, credit: { ...credit, charge: 0 } }];
+      return [{ kind: type, credit }];
     },
   };
 }
 
 const reportOf = (transfer: SandboxTransfer): TransferReport => {
   const { reference, status, sessionId, reason, amount, accountNumber, bankCode } = transfer;
-  return { reference, status, sessionId, reason, amount, accountNumber, bankCode, charge: 0, railReference: null };
+  return { reference, status, sessionId, reason, amount, accountNumber, bankCode, charge: 0 };
 };
 
 function checkSignature(keyring: Keyring, header: string | string[] | undefined, body: string): void {

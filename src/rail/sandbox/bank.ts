@@ -6,31 +6,30 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { RailCapabilities } from '../capabilities.ts';
-import type { CreditPage, InboundCreditReport, StatementLine, StatementPage } from '../port.ts';
-import { type CallbackOptions, createCallbackLoop, creditCallback, recallCallback } from './callbacks.ts';
+import type {
+  AccountRequest,
+  CreditPage,
+  InboundCreditRecord,
+  PageRequest,
+  StatementLine,
+  StatementPage,
+  VirtualAccount,
+} from '../port.ts';
+import { SANDBOX_BANK } from './banks.ts';
+import {
+  accountReference,
+  type CallbackOptions,
+  createCallbackLoop,
+  creditCallback,
+  recallCallback,
+} from './callbacks.ts';
 import { SandboxTransfers } from './transfers.ts';
 
 /** Lines of a statement, and credits of a list, per page. */
 const PAGE_SIZE = 1_000;
 
-export interface SandboxAccount {
-  accountNumber: string;
-  accountName: string;
-}
-
-/** A credit, with the reference of its account; null: the bank has no account with this number. */
-export interface SandboxCredit {
-  organisationId: Uuid;
-  sessionId: string;
-  accountReference: string | null;
-  accountNumber: string;
-  amount: Kobo;
-  senderName: string | null;
-  senderAccountNumber: string | null;
-  senderBankCode: string | null;
-  receivedAt: Date;
-  recalledAt: Date | null;
-}
+/** A credit. `accountReference` null: the bank has no account with this number. */
+export type SandboxCredit = InboundCreditRecord & { accountNumber: string };
 
 /** Lines of the statement that are the bank's own doing. */
 export const OWN_LINE_KINDS = ['charge', 'settlement', 'interest'] as const;
@@ -42,24 +41,10 @@ export interface SandboxBankOptions extends CallbackOptions {
   capabilities: RailCapabilities;
 }
 
-/** SQL: the reference of the account of a row `credit`. */
-const accountReference = (sql: Sql) => sql`(
-  SELECT reference FROM sandbox_bank.accounts a
-  WHERE a.organisation_id = credit.organisation_id AND a.account_number = credit.account_number
-) AS account_reference`;
-
-/** A credit as the bank reports it. It charges nothing. */
-export const reportOfCredit = (credit: SandboxCredit): InboundCreditReport => ({
-  sessionId: credit.sessionId,
-  accountReference: credit.accountReference,
-  accountNumber: credit.accountNumber,
-  amount: credit.amount,
-  charge: 0,
-  senderName: credit.senderName,
-  senderAccountNumber: credit.senderAccountNumber,
-  senderBankCode: credit.senderBankCode,
-  receivedAt: credit.receivedAt,
-});
+/** SQL: the columns of a row `credit` as a SandboxCredit. */
+const creditColumns = (sql: Sql) => sql`
+  session_id, account_number, ${accountReference(sql)} AS account_reference, amount, sender_name,
+  sender_account_number, sender_bank_code, received_at, recalled_at`;
 
 export class SandboxBank {
   /** Outgoing transfers. */
@@ -74,20 +59,17 @@ export class SandboxBank {
   }
 
   /** Opens an account, or returns the existing one of this reference. */
-  async openAccount(request: {
-    organisationId: Uuid;
-    reference: string;
-    accountName: string;
-    expiresAt: Date | null;
-  }): Promise<SandboxAccount> {
-    const { sql } = this.#options;
-    const [account] = await sql<SandboxAccount[]>`
+  async openAccount(request: AccountRequest): Promise<VirtualAccount> {
+    const { organisationId, reference, accountName } = request;
+    const expiresAt = request.kind === 'one_off' ? request.expiresAt : null;
+    const { name, code } = SANDBOX_BANK;
+    const [account] = await this.#options.sql<VirtualAccount[]>`
       INSERT INTO sandbox_bank.accounts (organisation_id, account_number, reference, account_name, expires_at)
-      VALUES (${request.organisationId}, nextval('sandbox_bank.account_numbers')::text, ${request.reference},
-              ${request.accountName}, ${request.expiresAt})
+      VALUES (${organisationId}, nextval('sandbox_bank.account_numbers')::text, ${reference}, ${accountName}, ${expiresAt})
       ON CONFLICT (organisation_id, reference) DO UPDATE SET reference = excluded.reference
-      RETURNING account_number, account_name`;
-    return account as SandboxAccount;
+      RETURNING account_number, account_name, ${name}::text AS bank_name, ${code}::text AS bank_code,
+                ${expiresAt}::timestamptz AS expires_at`;
+    return account as VirtualAccount;
   }
 
   async closeAccount(organisationId: Uuid, accountNumber: string): Promise<void> {
@@ -102,7 +84,7 @@ export class SandboxBank {
    * is sent, as if it had been lost.
    */
   async receiveCredit(
-    credit: Omit<SandboxCredit, 'accountReference' | 'receivedAt' | 'recalledAt'>,
+    credit: Omit<SandboxCredit, 'accountReference' | 'receivedAt' | 'recalledAt'> & { organisationId: Uuid },
     { callback = true }: { callback?: boolean } = {},
   ): Promise<SandboxCredit> {
     const { sql, delayMs } = this.#options;
@@ -119,7 +101,7 @@ export class SandboxBank {
         SELECT organisation_id, ${creditCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000})
         FROM credit WHERE ${callback}::boolean
       )
-      SELECT *, ${accountReference(sql)} FROM credit`;
+      SELECT ${creditColumns(sql)} FROM credit`;
     return received as SandboxCredit;
   }
 
@@ -135,14 +117,14 @@ export class SandboxBank {
         INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
         SELECT organisation_id, ${recallCallback(sql)}, now() + make_interval(secs => ${delayMs / 1000}) FROM credit
       )
-      SELECT *, ${accountReference(sql)} FROM credit`;
+      SELECT ${creditColumns(sql)} FROM credit`;
     return credit ?? null;
   }
 
   async findCredit(organisationId: Uuid, sessionId: string): Promise<SandboxCredit | null> {
     const { sql } = this.#options;
     const [credit] = await sql<SandboxCredit[]>`
-      SELECT *, ${accountReference(sql)} FROM sandbox_bank.credits credit
+      SELECT ${creditColumns(sql)} FROM sandbox_bank.credits credit
       WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
     return credit ?? null;
   }
@@ -151,20 +133,16 @@ export class SandboxBank {
    * Returns a page of the credits received in a period, without those that were recalled. The cursor orders them by
    * time, then session id.
    */
-  async listCredits(
-    organisationId: Uuid,
-    { from, to }: { from: Date; to: Date },
-    cursor: string | null,
-  ): Promise<CreditPage> {
+  async listCredits({ organisationId, from, to, cursor }: PageRequest): Promise<CreditPage> {
     const { sql } = this.#options;
     const sortKey = sql`to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || session_id COLLATE "C"`;
     const credits = await sql<(SandboxCredit & { sortKey: string })[]>`
-      SELECT *, ${accountReference(sql)}, ${sortKey} AS sort_key FROM sandbox_bank.credits credit
+      SELECT ${creditColumns(sql)}, ${sortKey} AS sort_key FROM sandbox_bank.credits credit
       WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
         AND recalled_at IS NULL AND ${sortKey} > ${cursor ?? ''}
       ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
     return {
-      credits: credits.map(reportOfCredit),
+      credits: credits.map(({ sortKey: _sortKey, recalledAt: _recalledAt, ...report }) => report),
       nextCursor: credits.length < PAGE_SIZE ? null : (credits.at(-1)?.sortKey ?? null),
     };
   }
@@ -184,11 +162,7 @@ export class SandboxBank {
   }
 
   /** Returns a page of the bank's statement. The cursor orders lines by time, then kind, then session id or line id. */
-  async statement(
-    organisationId: Uuid,
-    { from, to }: { from: Date; to: Date },
-    cursor: string | null,
-  ): Promise<StatementPage> {
+  async statement({ organisationId, from, to, cursor }: PageRequest): Promise<StatementPage> {
     const lines = await this.#options.sql<(StatementLine & { sortKey: string })[]>`
       SELECT * FROM (
         SELECT 'credit' AS kind, session_id AS reference, amount, received_at AS at,

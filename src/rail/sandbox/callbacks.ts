@@ -22,13 +22,16 @@ export function signCallback(keyring: Keyring, body: string, at: Date): string {
   return `t=${t},v1=${keyring.sign('sandbox-rail-callback', `${t}.${body}`).toString('hex')}`;
 }
 
+/** SQL: our reference of the account of a row `credit`; NULL: the bank has no such account. */
+export const accountReference = (sql: Sql) => sql`(
+  SELECT reference FROM sandbox_bank.accounts a
+  WHERE a.organisation_id = credit.organisation_id AND a.account_number = credit.account_number)`;
+
 /** SQL: the callback body for a row `credit` of `sandbox_bank.credits`. */
 export const creditCallback = (sql: Sql) => sql`json_build_object(
   'type', 'inbound_credit', 'contract', organisation_id, 'sessionId', session_id, 'accountNumber', account_number,
-  'accountReference', (SELECT reference FROM sandbox_bank.accounts a
-    WHERE a.organisation_id = credit.organisation_id AND a.account_number = credit.account_number),
-  'amount', amount, 'senderName', sender_name, 'senderAccountNumber', sender_account_number,
-  'senderBankCode', sender_bank_code, 'receivedAt', received_at)::text`;
+  'accountReference', ${accountReference(sql)}, 'amount', amount, 'senderName', sender_name,
+  'senderAccountNumber', sender_account_number, 'senderBankCode', sender_bank_code, 'receivedAt', received_at)::text`;
 
 /** SQL: the callback body for a row of `sandbox_bank.credits` that was taken back. */
 export const recallCallback = (sql: Sql) =>
@@ -91,12 +94,11 @@ async function sendCallback({ sql, keyring, callbackUrl }: CallbackOptions, call
     },
     () => false,
   );
+  const ofCallback = sql`WHERE organisation_id = ${callback.organisationId} AND id = ${callback.id}`;
   if (accepted) {
-    await sql`DELETE FROM sandbox_bank.callbacks
-              WHERE organisation_id = ${callback.organisationId} AND id = ${callback.id}`;
+    await sql`DELETE FROM sandbox_bank.callbacks ${ofCallback}`;
   } else {
     const delaySeconds = Math.min(CALLBACK_RETRY_MAX_SECONDS, 2 ** (callback.attempts - 1));
-    await sql`UPDATE sandbox_bank.callbacks SET available_at = now() + make_interval(secs => ${delaySeconds})
-              WHERE organisation_id = ${callback.organisationId} AND id = ${callback.id}`;
+    await sql`UPDATE sandbox_bank.callbacks SET available_at = now() + make_interval(secs => ${delaySeconds}) ${ofCallback}`;
   }
 }

@@ -12,9 +12,9 @@ export interface SandboxLimits {
 export const SANDBOX_RAIL = 'sandbox';
 
 export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => ({
-  oneOff: { amount: 'any', maxSeconds: DAY_SECONDS, minAmount: 1, closes: true, lateMoney: 'taken' },
+  oneOff: { amount: 'any', maxSeconds: DAY_SECONDS, minAmount: 1, closes: true, lateMoney: 'accepted' },
   permanent: { needs: [] },
-  credits: { listable: true, settles: 'at_once' },
+  credits: { settles: 'at_once' },
   transfers: {
     unknownIsFinalAfterMs: limits.unknownIsFinalAfterMs,
     sameRecipientGapMs: 0,
@@ -22,7 +22,6 @@ export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => 
     balance: false,
   },
   callbacks: { signed: 'body' },
-  statement: { credits: true, transfers: true },
   calls: { limitMs: limits.callLimitMs },
   charges: null,
 });

@@ -6,20 +6,26 @@ import { createHash } from 'node:crypto';
 export const OUTCOMES = ['complete', 'reject', 'return'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/**
- * What happens to a transfer. `hold`: it stays `processing` until it is resolved. `timeout_delivered`: the bank accepts
- * it, but its response is lost. `timeout_lost`: it is lost before it reaches the bank. `unavailable`: the bank does not
- * respond. `underfunded`: the bank does not accept it for now, as the balance that it pays from is too low.
- */
-export const BEHAVIOURS = [
-  ...OUTCOMES,
-  'hold',
-  'timeout_delivered',
-  'timeout_lost',
-  'unavailable',
-  'underfunded',
-] as const;
+const OTHER_BEHAVIOURS = ['hold', 'timeout_delivered', 'timeout_lost', 'unavailable', 'underfunded'] as const;
+export const BEHAVIOURS = [...OUTCOMES, ...OTHER_BEHAVIOURS] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
+
+/** What happens to a transfer to an account: whether it reaches the bank and is accepted, and how it ends then. */
+export const TREATMENTS: Record<Behaviour, { isAccepted: boolean; outcome: Outcome | null }> = {
+  complete: { isAccepted: true, outcome: 'complete' },
+  reject: { isAccepted: true, outcome: 'reject' },
+  return: { isAccepted: true, outcome: 'return' },
+  /** It stays `processing` until it is resolved. */
+  hold: { isAccepted: true, outcome: null },
+  /** The response is lost. */
+  timeout_delivered: { isAccepted: true, outcome: 'complete' },
+  /** The request is lost. */
+  timeout_lost: { isAccepted: false, outcome: null },
+  /** The bank does not respond. */
+  unavailable: { isAccepted: false, outcome: null },
+  /** The balance that the bank pays from is too low for now. */
+  underfunded: { isAccepted: false, outcome: null },
+};
 
 /** An account at some bank. */
 export interface Destination {

@@ -5,30 +5,24 @@ import type postgres from 'postgres';
 import { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import type { Kobo } from '../../money.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
-import type { TransferInstruction } from '../port.ts';
+import type { TransferInstruction, TransferReport } from '../port.ts';
 import { SANDBOX_BANK } from './banks.ts';
 import { creditCallback, transferCallback } from './callbacks.ts';
 import {
-  type Behaviour,
   type Destination,
   type DestinationChoice,
   destinationOf,
   OUTCOMES,
   type Outcome,
+  TREATMENTS,
 } from './destinations.ts';
 
-export interface SandboxTransfer {
-  reference: string;
-  amount: Kobo;
-  accountNumber: string;
-  bankCode: string;
-  accountName: string | null;
+export interface SandboxTransfer
+  extends Pick<TransferInstruction, 'reference' | 'amount' | 'accountNumber' | 'bankCode' | 'accountName'>,
+    Pick<TransferReport, 'status' | 'reason'> {
   sessionId: string;
-  status: 'processing' | 'completed' | 'failed' | 'returned';
-  reason: string | null;
 }
 
 /** A transfer with the counts of what the bank did: however often it was sent, it is paid at most once. */
@@ -60,18 +54,6 @@ const CONTRADICTED: Partial<Record<Outcome, SandboxTransfer['status']>> = { comp
 
 /** The sender's name of a transfer to an account of this bank. */
 const SENDER_NAME = 'Sandbox Bank customer';
-
-/** Whether a transfer to an account with this behaviour reaches the bank, and is accepted. */
-const ACCEPTS: Record<Behaviour, boolean> = {
-  complete: true,
-  reject: true,
-  return: true,
-  hold: true,
-  timeout_delivered: true,
-  timeout_lost: false,
-  unavailable: false,
-  underfunded: false,
-};
 
 /** Transfers ended by one statement. Small, so that row locks are held for milliseconds. */
 const END_BATCH_SIZE = 100;
@@ -134,7 +116,7 @@ export class SandboxTransfers {
     const { sql } = this.#options;
     const { organisationId, reference, amount, accountNumber, bankCode, accountName, narration } = instruction;
     const { behaviour } = await this.findDestination(organisationId, accountNumber, bankCode);
-    const outcome = outcomeOf(behaviour);
+    const { isAccepted, outcome } = TREATMENTS[behaviour];
     const sessionId = newSessionId(new Date());
     const [transfer] = await sql<SandboxTransfer[]>`
       WITH request AS (
@@ -147,7 +129,7 @@ export class SandboxTransfers {
       SELECT ${organisationId}::uuid, ${reference}::text, ${amount}::bigint, ${accountNumber}::text, ${bankCode}::text,
              ${accountName}::text, ${narration}::text, ${sessionId}::text, 'processing', ${outcome}::text,
              CASE WHEN ${outcome}::text IS NOT NULL THEN ${this.#due()} END
-      WHERE ${ACCEPTS[behaviour]}::boolean
+      WHERE ${isAccepted}::boolean
       ON CONFLICT (organisation_id, reference) DO UPDATE SET reference = excluded.reference
       RETURNING *`;
     if (behaviour === 'unavailable') throw unavailable();
@@ -280,23 +262,6 @@ export class SandboxTransfers {
 
 const unavailable = (): RailUnavailableError =>
   new RailUnavailableError('the sandbox bank is set to be unavailable for this account', { ofOneAccount: true });
-
-/** How a transfer that is accepted now will end; null where that is not decided yet. */
-function outcomeOf(behaviour: Behaviour): Outcome | null {
-  switch (behaviour) {
-    case 'complete':
-    case 'reject':
-    case 'return':
-      return behaviour;
-    case 'timeout_delivered':
-      return 'complete';
-    case 'hold':
-    case 'timeout_lost':
-    case 'unavailable':
-    case 'underfunded':
-      return null;
-  }
-}
 
 /** Generates a session id in the NIBSS format: institution (6 digits), time (12) and a random number (12). */
 export function newSessionId(at: Date): string {
