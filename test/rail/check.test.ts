@@ -6,8 +6,7 @@ import { UNKNOWN_ACCOUNT } from '../../dev/monnify/destinations.ts';
 import type { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { FAKE_CREDENTIALS } from '../../dev/monnify/fakeCredentials.ts';
 import { newUuid } from '../../src/ids.ts';
-import { monnify } from '../../src/rail/monnify/provider.ts';
-import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
+import { createMonnifyRail, monnify } from '../../src/rail/monnify/rail.ts';
 import type { VirtualAccount } from '../../src/rail/port.ts';
 import { createContractHarness, type HarnessOptions, MONEY_MAX } from '../../src/rail/promises/harness.ts';
 import { isOptional, type Verdict } from '../../src/rail/promises/promise.ts';
@@ -32,14 +31,14 @@ interface Change {
   prepare?: (fake: MonnifyFake) => void;
   sandbox?: boolean;
   /** Whether the rail reports its balance. */
-  tellsBalance?: boolean;
-  /** Whether somebody pays what is asked for. */
+  reportsBalance?: boolean;
+  /** Whether what is asked for is paid. */
   pays?: boolean;
 }
 
 /** Runs all checks against a new fake of Monnify. */
 async function run(change: Change = {}) {
-  const { defects = [], options = {}, prepare, sandbox = false, tellsBalance = true, pays = true } = change;
+  const { defects = [], options = {}, prepare, sandbox = false, reportsBalance = true, pays = true } = change;
   const started = await startMonnify({ balance: 1_000_000n });
   const { fake, now, pass } = started;
   for (const defect of defects) fake.defects.add(defect);
@@ -49,7 +48,7 @@ async function run(change: Change = {}) {
     isSandbox: () => sandbox,
     open: ({ credentials }) => {
       const rail = createMonnifyRail(credentials as typeof fake.credentials, now);
-      if (tellsBalance) return rail;
+      if (reportsBalance) return rail;
       const transfers = { ...rail.capabilities.transfers, balance: false };
       return { ...rail, capabilities: { ...rail.capabilities, transfers }, balance: () => Promise.resolve(null) };
     },
@@ -70,12 +69,12 @@ async function run(change: Change = {}) {
   };
   const own: HarnessOptions = { ...ALL, callbacks: () => fake.events, payer: { waitMs: 60_000, ask }, ...options };
   const harness = createContractHarness(provider, contract, own, { now, pause });
-  const told: string[] = [];
-  const report = await runPromises(CHECKS, harness, ({ id, verdict }) => told.push(`${id} ${verdict}`));
+  const printed: string[] = [];
+  const report = await runPromises(CHECKS, harness, ({ id, verdict }) => printed.push(`${id} ${verdict}`));
   await Promise.all([harness.close(), ...payments]);
   await started.close();
   const sent = [...fake.book.transfers.values()].reduce((sum, { amount }) => sum + amount, 0n);
-  return { report, told, fake, sent };
+  return { report, printed, fake, sent };
 }
 
 const isRequired = (untried: string[]): boolean =>
@@ -86,13 +85,13 @@ const verdictsOf = ({ checks }: CheckReport): Record<string, Verdict> =>
   Object.fromEntries(checks.map(({ id, verdict }) => [id, verdict]));
 
 test('a provider as documented passes every check, at less than 200 naira', async () => {
-  const { report, told, fake, sent } = await run();
+  const { report, printed, fake, sent } = await run();
   expect(report.checks.filter(({ verdict }) => verdict !== 'PASS')).toEqual([
     expect.objectContaining({ id: 'credit.confirm', verdict: 'WARN' }),
   ]);
   expect(report).toMatchObject({ provider: 'monnify', adapterVersion: '1', isLive: true, passed: true });
   expect(report.summary).toEqual({ PASS: CHECKS.length - 1, WARN: 1, FAIL: 0, SKIP: 0 });
-  expect(told).toEqual(report.checks.map(({ id, verdict }) => `${id} ${verdict}`));
+  expect(printed).toEqual(report.checks.map(({ id, verdict }) => `${id} ${verdict}`));
   expect(Number(sent)).toBeLessThanOrEqual(MONEY_MAX);
   expect([...fake.book.transfers.values()].filter(({ timesPaid }) => timesPaid > 1)).toEqual([]);
 });
@@ -162,13 +161,13 @@ const CASES: Case[] = [
   },
   {
     id: 'resolve.unknown',
-    how: 'finds everybody',
+    how: 'finds every account',
     defects: ['everybody_exists'],
     found: /no bank issues has a holder/,
   },
   {
     id: 'resolve.unknown_bank',
-    how: 'finds everybody',
+    how: 'finds every account',
     defects: ['everybody_exists'],
     found: /unknown bank has a holder/,
   },
@@ -176,9 +175,9 @@ const CASES: Case[] = [
   { id: 'account.one_off', how: 'forgets references', defects: ['forgets_references'], found: /another number/ },
   { id: 'account.permanent', how: 'forgets references', defects: ['forgets_references'], found: /another number/ },
   { id: 'credit.simulated', how: 'lists no credit', pays: false, found: /not listed/ },
-  { id: 'credit.simulated', how: 'takes any amount', defects: ['any_amount'], found: /2 of two other amounts/ },
+  { id: 'credit.simulated', how: 'accepts any amount', defects: ['any_amount'], found: /2 of two other amounts/ },
   { id: 'credit.confirm', how: 'reports another amount', defects: ['other_amount'], found: /another amount/ },
-  { id: 'callback.signature', how: 'calls nobody', options: { callbacks: () => [] }, found: /no callback/ },
+  { id: 'callback.signature', how: 'sends no callback', options: { callbacks: () => [] }, found: /no callback/ },
   { id: 'callback.signature', how: 'signs otherwise', defects: ['other_signature'], found: /not signed/ },
   {
     id: 'balance',
@@ -247,7 +246,7 @@ const CASES: Case[] = [
     found: /not found within ten minutes/,
   },
   { id: 'transfer.kobo', how: 'rounds to naira', defects: ['rounds'], found: /another/ },
-  { id: 'transfer.narration', how: 'takes 30 characters', defects: ['short_narrations'], found: /Invalid narration/ },
+  { id: 'transfer.narration', how: 'accepts 30 characters', defects: ['short_narrations'], found: /Invalid narration/ },
   { id: 'transfer.twin', how: 'refuses twins', defects: ['refuses_twins'], found: /refused for good/ },
   { id: 'transfer.twin', how: 'has no guard', verdict: 'WARN', defects: ['no_guard'], found: /guard is expected/ },
   { id: 'statement', how: 'lists no transfer', defects: ['empty_statement'], found: /are not on it/ },
@@ -300,7 +299,7 @@ describe('without', () => {
   });
 
   test('a balance, transfers are tried all the same', async () => {
-    const { report } = await run({ tellsBalance: false });
+    const { report } = await run({ reportsBalance: false });
     expect(verdictsOf(report)).toMatchObject({ balance: 'WARN', 'transfer.ok': 'PASS', 'transfer.repeat': 'PASS' });
   });
 

@@ -1,9 +1,8 @@
 // Promises about account numbers. Each closes what it opened.
 import assert from 'node:assert/strict';
-import { fails, underControl } from './control.ts';
-import type { RailHarness } from './harness.ts';
-import { type Finding, fail, pass, type RailPromise } from './promise.ts';
-import { accountRequest, KINDS, type Kind, needsNumber, ODD_AMOUNT, openedAs, withoutKind } from './requests.ts';
+import { fails } from './control.ts';
+import { type Finding, fault, pass, type RailPromise, underControl } from './promise.ts';
+import { accountRequest, KINDS, type Kind, ODD_AMOUNT, openedAs } from './requests.ts';
 
 const EXPIRY_APART_MAX_MS = 60_000;
 
@@ -12,26 +11,21 @@ const opens = (kind: Kind): RailPromise => ({
   id: `account.${kind}`,
   needs: kind === 'permanent' ? ['bvn'] : [],
   after: ['auth.login'],
-  absent: withoutKind(kind),
   run: async (harness) => {
     const { rail, limit } = harness;
     const request = accountRequest(harness, kind);
     const account = await rail.openVirtualAccount(request, limit());
     const again = await rail.openVirtualAccount(request, limit());
-    const closes = kind === 'permanent' || rail.capabilities.oneOff?.closes === true;
+    const closes = kind === 'permanent' || rail.capabilities.oneOff.closes;
     if (closes)
       for (let time = 0; time < 2; time += 1) await rail.closeVirtualAccount(openedAs(request, account), limit());
-    if (!/^[0-9]{10}$/.test(account.accountNumber))
-      return fail('the account number does not have ten digits', 'Report this with the stored exchanges.');
+    if (!/^[0-9]{10}$/.test(account.accountNumber)) return fault('the account number does not have ten digits');
     if (again.accountNumber !== account.accountNumber)
-      return fail(
-        'the same reference was given another number',
-        'Report this with the stored exchanges: a response that is lost would leave a number that nobody watches.',
-      );
+      return fault('the same reference was given another number', 'a lost response would leave an unwatched number');
     if (request.kind === 'permanent')
       return account.expiresAt === null
         ? pass('opened, the same number for the same reference, closes')
-        : fail('the number of a wallet expires', 'Report this with the stored exchanges.');
+        : fault('the number of a wallet expires');
     return (
       wrongExpiry(request.expiresAt, account.expiresAt) ??
       pass('opened with kobo, the same number for the same reference, expires as asked for, closes')
@@ -41,12 +35,12 @@ const opens = (kind: Kind): RailPromise => ({
 
 /** Null: it is as asked for. */
 function wrongExpiry(asked: Date, expiresAt: Date | null): Finding | null {
-  if (expiresAt === null) return fail('the number never expires', 'Report this with the stored exchanges.');
+  if (expiresAt === null) return fault('the number never expires');
   const apart = Math.abs(expiresAt.getTime() - asked.getTime());
   if (apart <= EXPIRY_APART_MAX_MS) return null;
-  return fail(
+  return fault(
     `the number expires ${Math.round(apart / 60_000)} minutes from what was asked for`,
-    'Report this with the stored exchanges: the provider uses another time zone than the adapter.',
+    'the provider uses another time zone than the adapter',
   );
 }
 
@@ -63,48 +57,37 @@ const lost = (kind: Kind): RailPromise =>
       assert.notEqual((await rail.openVirtualAccount(accountRequest(harness, kind))).accountNumber, accountNumber);
       assert.ok((await control.payIn(accountNumber, ODD_AMOUNT)) !== null);
     },
-    withoutKind(kind),
   );
 
-const lateMoney: RailPromise = underControl(
-  'account.late_money',
-  'money to a closed number is accepted or sent back as the adapter declares',
-  async (harness) => {
-    const { rail, control } = harness;
-    const request = accountRequest(harness, 'one_off');
-    const account = await rail.openVirtualAccount(request);
-    await rail.closeVirtualAccount(openedAs(request, account));
-    const sessionId = await control.payIn(account.accountNumber, ODD_AMOUNT);
-    assert.equal(sessionId === null, rail.capabilities.oneOff?.lateMoney === 'bounced');
-  },
-  withoutKind('one_off'),
-);
-
-const aborted: RailPromise = underControl(
-  'account.aborted',
-  'an aborted call opens nothing, and throws the reason',
-  async (harness) => {
+export const accountPromises: readonly RailPromise[] = [
+  ...KINDS.map(opens),
+  ...KINDS.map(lost),
+  underControl(
+    'account.late_money',
+    'money to a closed number is accepted or sent back as the adapter declares',
+    async (harness) => {
+      const { rail, control } = harness;
+      const request = accountRequest(harness, 'one_off');
+      const account = await rail.openVirtualAccount(request);
+      await rail.closeVirtualAccount(openedAs(request, account));
+      const sessionId = await control.payIn(account.accountNumber, ODD_AMOUNT);
+      assert.equal(sessionId === null, rail.capabilities.oneOff.lateMoney === 'bounced');
+    },
+  ),
+  underControl('account.aborted', 'an aborted call opens nothing, and throws the reason', async (harness) => {
     const reason = new Error('the attempt is over');
     const request = accountRequest(harness, 'one_off');
     const call = harness.rail.openVirtualAccount(request, AbortSignal.abort(reason));
     await assert.rejects(call, (error) => error === reason);
-  },
-  withoutKind('one_off'),
-);
-
-const least: RailPromise = underControl(
-  'account.least',
-  'an amount below the least is refused',
-  async (harness) => {
-    const { oneOff } = harness.rail.capabilities;
-    const request = { ...accountRequest(harness, 'one_off'), amount: (oneOff?.minAmount ?? 0) - 1 };
-    await fails(harness, 'RailRefusedError', harness.rail.openVirtualAccount(request));
-  },
-  ({ oneOff }) => ((oneOff?.minAmount ?? 1) > 1 ? null : 'every amount is accepted'),
-);
-
-/** Whether a BVN is needed, and there is none. */
-export const lacksBvn = ({ rail, bvn }: RailHarness): boolean => bvn === null && needsNumber(rail.capabilities);
-
-export const accountPromises: readonly RailPromise[] = KINDS.map(opens);
-export const controlledAccountPromises: readonly RailPromise[] = [...KINDS.map(lost), lateMoney, aborted, least];
+  }),
+  underControl(
+    'account.least',
+    'an amount below the least is refused',
+    async (harness) => {
+      const { oneOff } = harness.rail.capabilities;
+      const request = { ...accountRequest(harness, 'one_off'), amount: oneOff.minAmount - 1 };
+      await fails(harness, 'RailRefusedError', harness.rail.openVirtualAccount(request));
+    },
+    ({ oneOff }) => (oneOff.minAmount > 1 ? null : 'every amount is accepted'),
+  ),
+];

@@ -2,7 +2,7 @@
 import { RailNotReadyError } from '../errors.ts';
 import type { Credentials } from '../provider.ts';
 import type { HarnessContract, RailHarness } from './harness.ts';
-import { type Finding, fail, notOffered, pass, type RailPromise } from './promise.ts';
+import { type Finding, fail, fault, notOffered, pass, type RailPromise } from './promise.ts';
 
 /** The credentials with another secret; null: the adapter does not declare which field proves who we are. */
 function withWrongSecret({ provider, credentials }: HarnessContract): Credentials | null {
@@ -32,11 +32,11 @@ async function wrongSecret({ contract }: RailHarness): Promise<Finding> {
   if (outcome === null)
     return fail(
       'a wrong secret is accepted',
-      'Ask the provider: anybody who knows the rest of the credentials can use them.',
+      'Ask the provider: anyone who knows the rest of the credentials can use them.',
     );
-  return fail(
+  return fault(
     'a wrong secret looks like an outage',
-    'Report this with the stored exchanges: flows would wait for the provider instead of asking for new credentials.',
+    'flows would wait for the provider instead of asking for new credentials',
   );
 }
 
@@ -47,10 +47,7 @@ async function refresh(harness: RailHarness): Promise<Finding> {
   const before = exchanges.length;
   await rail.transferStatus({ organisationId, reference: newReference() }, limit());
   return exchanges.slice(before).some(({ status }) => status === 401)
-    ? fail(
-        'a second login ended the token of the first',
-        'Report this with the stored exchanges: processes would end the tokens of each other.',
-      )
+    ? fault('a second login ended the token of the first', 'processes would end the tokens of each other')
     : pass('two tokens are valid at the same time, as two processes need');
 }
 

@@ -1,14 +1,13 @@
-// Promises about callbacks: they arrive, are signed, and nobody else can make one.
+// Promises about callbacks: they arrive, are signed, and no one else can make one.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
-import type { RailCapabilities } from '../capabilities.ts';
 import { RailCallbackInvalidError } from '../errors.ts';
 import type { InboundCreditReport, RailCallback } from '../port.ts';
-import { type ControlledHarness, underControl, until } from './control.ts';
+import { until } from './control.ts';
 import { assertOf, payIn } from './credits.ts';
-import type { RailHarness, SentCallback } from './harness.ts';
-import { type Finding, fail, pass, type RailPromise, warn } from './promise.ts';
-import { amountOf, instruct, KINDS, type Kind, withoutKind } from './requests.ts';
+import { poll, type RailHarness, type SentCallback } from './harness.ts';
+import { type ControlledHarness, type Finding, fail, pass, type RailPromise, underControl, warn } from './promise.ts';
+import { amountOf, instruct, KINDS, type Kind } from './requests.ts';
 
 const POLL_EVERY_MS = 5_000;
 const DUE_AFTER_MS = 60_000;
@@ -24,7 +23,7 @@ function read({ rail, organisationId }: RailHarness, sent: SentCallback): RailCa
 }
 
 async function signature(harness: RailHarness): Promise<Finding> {
-  const { callbacks, facts, isLive, now, pause } = harness;
+  const { callbacks, facts, isLive } = harness;
   const references = new Set([
     ...facts.credits.map(({ accountReference }) => accountReference),
     ...facts.paid.map(({ reference }) => reference),
@@ -32,50 +31,21 @@ async function signature(harness: RailHarness): Promise<Finding> {
   const isOurs = (event: RailCallback): boolean =>
     (event.kind === 'transfer_update' && references.has(event.reference)) ||
     (event.kind === 'inbound_credit' && references.has(event.credit.accountReference));
-  const endsAt = now().getTime() + DUE_AFTER_MS;
-  for (;;) {
-    const events = (callbacks?.() ?? []).map((sent) => read(harness, sent));
-    if (events.some((one) => one?.some(isOurs)))
-      return pass('a callback arrived, is signed, and reports of what this check did');
-    if (now().getTime() < endsAt) {
-      await pause(POLL_EVERY_MS);
-      continue;
-    }
-    const invalid = events.filter((one) => one === null).length;
-    if (invalid === 0)
-      return fail(
-        'no callback told of this check',
-        'Enter the address of --listen at the provider, as seen from outside.',
-      );
-    const text = `${invalid} of ${events.length} callbacks are not signed as documented`;
-    return isLive
-      ? fail(text, 'Compare the signature key (`rail rotate`); ask the provider to sign callbacks.')
-      : warn(text, 'Some sandboxes do not sign. Credits arrive when they are polled for.');
-  }
-}
-
-const transferEnds: RailPromise = underControl(
-  'callback.transfer',
-  'the end of a transfer is reported by a callback with its reference',
-  async (harness) => {
-    const { rail, control, callbacks } = harness;
-    const instruction = await instruct(harness);
-    await rail.sendTransfer(instruction);
-    await control.end(instruction.reference, 'complete');
-    const isOfIt = (one: RailCallback): boolean =>
-      one.kind === 'transfer_update' && one.reference === instruction.reference;
-    await until(harness, 'the callback of a transfer', () =>
-      (callbacks?.() ?? []).some((sent) => read(harness, sent)?.some(isOfIt)),
+  const events = () => (callbacks?.() ?? []).map((sent) => read(harness, sent));
+  if (await poll(harness, POLL_EVERY_MS, DUE_AFTER_MS, () => events().some((one) => one?.some(isOurs) === true)))
+    return pass('a callback arrived, is signed, and reports what this check did');
+  const arrived = events();
+  const invalid = arrived.filter((one) => one === null).length;
+  if (invalid === 0)
+    return fail(
+      'no callback reported this check',
+      'Enter the address of --listen at the provider, as seen from outside.',
     );
-  },
-);
-
-/** Why a promise about the signature of this kind's credits is not tried. */
-const without =
-  (kind: Kind, ...signed: RailCapabilities['callbacks']['signed'][]) =>
-  (capabilities: RailCapabilities): string | null =>
-    withoutKind(kind)(capabilities) ??
-    (signed.includes(capabilities.callbacks.signed) ? null : 'its callbacks are not signed like that');
+  const text = `${invalid} of ${arrived.length} callbacks are not signed as documented`;
+  return isLive
+    ? fail(text, 'Compare the signature key (`rail rotate`); ask the provider to sign callbacks.')
+    : warn(text, 'Some sandboxes do not sign. Credits arrive when they are polled for.');
+}
 
 /** The callback that reported a credit. */
 async function callbackOf(harness: ControlledHarness, sessionId: string): Promise<SentCallback> {
@@ -106,7 +76,6 @@ const forged = (kind: Kind): RailPromise =>
         refused({ body: altered }, `another byte ${index}`);
       }
     },
-    without(kind, 'body', 'fields'),
   );
 
 const signedFields = (kind: Kind): RailPromise =>
@@ -140,7 +109,7 @@ const signedFields = (kind: Kind): RailPromise =>
         }
       }
     },
-    without(kind, 'fields'),
+    ({ callbacks }) => (callbacks.signed === 'fields' ? null : 'the signature covers the body'),
   );
 
 /** The credits of a callback; none: it is refused. */
@@ -182,16 +151,26 @@ const ofAnother = (kind: Kind): RailPromise =>
         assert.ok(found === null || typeof found === 'string' || found.accountNumber !== account.accountNumber);
       }
     },
-    without(kind, 'body', 'fields'),
   );
 
 /** After the transfers, of which it may report too. */
 export const callbackPromises: readonly RailPromise[] = [
   { id: 'callback.signature', needs: ['callbacks', 'trace'], after: ['auth.login'], run: signature },
-];
-
-export const controlledCallbackPromises: readonly RailPromise[] = [
-  transferEnds,
+  underControl(
+    'callback.transfer',
+    'the end of a transfer is reported by a callback with its reference',
+    async (harness) => {
+      const { rail, control, callbacks } = harness;
+      const instruction = await instruct(harness);
+      await rail.sendTransfer(instruction);
+      await control.end(instruction.reference, 'complete');
+      const isOfIt = (one: RailCallback): boolean =>
+        one.kind === 'transfer_update' && one.reference === instruction.reference;
+      await until(harness, 'the callback of a transfer', () =>
+        (callbacks?.() ?? []).some((sent) => read(harness, sent)?.some(isOfIt)),
+      );
+    },
+  ),
   ...KINDS.map(forged),
   ...KINDS.map(signedFields),
   ...KINDS.map(ofAnother),

@@ -1,33 +1,10 @@
-// Promises that only a fake of the provider can put to the test: a framework for them, and what they share.
+// What promises share that only a fake of the provider can put to the test.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
-import { type NotReadyCause, RailCallError, RailNotReadyError } from '../errors.ts';
+import { RailCallError } from '../errors.ts';
 import type { TransferReport } from '../port.ts';
-import type { ProviderControl, RailHarness } from './harness.ts';
-import { pass, type RailPromise } from './promise.ts';
-
-export interface ControlledHarness extends RailHarness {
-  control: ProviderControl;
-}
-
-/** A promise that holds unless `run` throws. `promised` says what it is. */
-export const underControl = (
-  id: string,
-  promised: string,
-  run: (harness: ControlledHarness) => Promise<void>,
-  absent: RailPromise['absent'] = () => null,
-): RailPromise => ({
-  id,
-  needs: ['control'],
-  after: [],
-  absent,
-  run: async (harness) => {
-    const { control } = harness;
-    assert.ok(control !== null);
-    await run({ ...harness, control });
-    return pass(promised);
-  },
-});
+import type { RailHarness } from './harness.ts';
+import type { ControlledHarness } from './promise.ts';
 
 const POLL_EVERY_MS = 20;
 const WAIT_MAX_MS = 60_000;
@@ -62,16 +39,6 @@ export async function fails(
   const text = inspect(error, { depth: 20, showHidden: true });
   for (const secret of control.secrets) assert.ok(!text.includes(secret), 'the error has a secret in it');
   return error;
-}
-
-/** The call must fail because the rail is not ready, for this cause. */
-export async function failsFor(
-  harness: ControlledHarness,
-  cause: NotReadyCause,
-  call: Promise<unknown>,
-): Promise<void> {
-  const error = await fails(harness, 'RailNotReadyError', call);
-  assert.ok(error instanceof RailNotReadyError && error.why === cause, `the cause must be ${cause}: ${inspect(error)}`);
 }
 
 export const statusOf = ({ rail, organisationId }: RailHarness, reference: string): Promise<TransferReport | null> =>

@@ -1,13 +1,21 @@
-// Promises about credits: somebody pays into account numbers, and the rail lists and confirms what arrived.
+// Promises about credits: a person pays into account numbers, and the rail lists and confirms what arrived.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AMOUNT_MAX, type Kobo } from '../../money.ts';
-import type { RailCapabilities } from '../capabilities.ts';
 import type { AccountRequest, InboundCreditReport, RailCallback, VirtualAccount } from '../port.ts';
-import { type ControlledHarness, underControl, until } from './control.ts';
-import type { RailHarness } from './harness.ts';
-import { type Finding, fail, pass, type RailPromise, warn } from './promise.ts';
-import { accountRequest, amountOf, KINDS, type Kind, openedAs, withoutKind } from './requests.ts';
+import { until } from './control.ts';
+import { poll, type RailHarness, runSoFar } from './harness.ts';
+import {
+  type ControlledHarness,
+  type Finding,
+  fail,
+  fault,
+  pass,
+  type RailPromise,
+  underControl,
+  warn,
+} from './promise.ts';
+import { accountRequest, amountOf, KINDS, type Kind, openedAs } from './requests.ts';
 
 const SMALL: Kobo = 3_000;
 const APART: Kobo = 100;
@@ -29,7 +37,7 @@ async function listCredits(
   }
 }
 
-/** An account number, and what somebody is to pay into it. */
+/** An account number, and what is to be paid into it. */
 interface Asked {
   request: AccountRequest;
   account: VirtualAccount;
@@ -42,7 +50,7 @@ const isOf =
   ({ accountReference, accountNumber }: InboundCreditReport): boolean =>
     accountReference === request.reference || (accountReference === null && accountNumber === account.accountNumber);
 
-/** Opens a number for an amount, and has somebody pay a perhaps different one. */
+/** Opens a number for an amount, and asks for the payment of a perhaps different one. */
 async function ask(harness: RailHarness, amount: Kobo, paid: Kobo): Promise<Asked> {
   const request = accountRequest(harness, 'one_off', amount);
   const account = await harness.rail.openVirtualAccount(request, harness.limit());
@@ -51,27 +59,28 @@ async function ask(harness: RailHarness, amount: Kobo, paid: Kobo): Promise<Aske
 }
 
 async function simulated(harness: RailHarness): Promise<Finding> {
-  const { rail, payer, startedAt, now, pause, limit, facts } = harness;
-  const { minAmount, amount: accepts, closes } = rail.capabilities.oneOff ?? { minAmount: 0, amount: 'any' };
+  const { rail, payer, pause, limit, facts } = harness;
+  const { minAmount, amount: accepts, closes } = rail.capabilities.oneOff;
   const amount = Math.max(SMALL, minAmount + APART);
   const under = await ask(harness, amount, amount - APART);
   const over = await ask(harness, amount, amount + APART);
   const exact = await ask(harness, amount, amount);
-  const endsAt = now().getTime() + (payer?.waitMs ?? 0);
   const seen = async (): Promise<void> => {
-    const period = { from: new Date(startedAt.getTime() - 60_000), to: new Date(now().getTime() + 60_000) };
-    const listed = await listCredits(harness, period);
+    const listed = await listCredits(harness, runSoFar(harness));
     facts.credits = [under, over, exact].flatMap((asked) =>
       listed.filter(isOf(asked)).map((credit) => ({ ...credit, asked: asked.paid })),
     );
   };
   const arrived = (asked: Asked): boolean => facts.credits.some(isOf(asked));
-  for (await seen(); !arrived(exact) && now().getTime() < endsAt; await seen()) await pause(POLL_EVERY_MS);
+  await poll(harness, POLL_EVERY_MS, payer?.waitMs ?? 0, async () => {
+    await seen();
+    return arrived(exact);
+  });
   if (arrived(exact) && !(arrived(under) && arrived(over))) {
     await pause(OTHERS_DUE_AFTER_MS);
     await seen();
   }
-  if (closes === true)
+  if (closes)
     for (const asked of [under, over]) {
       if (!arrived(asked)) await rail.closeVirtualAccount(openedAs(asked.request, asked.account), limit());
     }
@@ -81,24 +90,24 @@ async function simulated(harness: RailHarness): Promise<Finding> {
   const expected = accepts === 'any' ? 2 : 0;
   if (others === expected)
     return pass(expected === 0 ? 'the exact amount arrived, and no other' : 'each amount arrived');
-  return fail(
+  return fault(
     `${others} of two other amounts were accepted, where the adapter declares "${accepts}"`,
-    'Report this with the stored exchanges: payments would be shown as partial, or money would arrive that no payment expects.',
+    'payments would be shown as partial, or money would arrive that no payment expects',
   );
 }
 
 async function confirm({ rail, organisationId, facts, limit }: RailHarness): Promise<Finding> {
-  const report = 'Report this with the stored exchanges: no credit would be posted.';
+  const otherwise = 'no credit would be posted';
   let isMasked = false;
   for (const credit of facts.credits) {
     const { sessionId, accountReference, asked } = credit;
     const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference }, limit());
     if (found === null || typeof found === 'string')
-      return fail(`the rail listed a credit, and now calls it ${found ?? 'unknown'}`, report);
+      return fault(`the rail listed a credit, and now calls it ${found ?? 'unknown'}`, otherwise);
     if (found.amount !== asked || credit.amount !== asked)
-      return fail('the rail reports another amount than was paid', report);
+      return fault('the rail reports another amount than was paid', otherwise);
     if (found.accountReference !== accountReference && found.accountNumber !== credit.accountNumber)
-      return fail('the rail reports another account than was paid to', report);
+      return fault('the rail reports another account than was paid to', otherwise);
     isMasked ||= found.senderAccountNumber === null;
   }
   return isMasked
@@ -135,7 +144,7 @@ export async function payIn(harness: ControlledHarness, kind: Kind, amount?: Kob
   const request = accountRequest(harness, kind, amount);
   const account = await harness.rail.openVirtualAccount(request);
   const sessionId = await harness.control.payIn(account.accountNumber, amountOf(request));
-  assert.ok(sessionId !== null, 'the account number takes the amount that it was opened for');
+  assert.ok(sessionId !== null, 'the account number accepts the amount that it was opened for');
   const credit = await until(harness, 'the callback of a credit', () => creditReported(harness, sessionId));
   assert.equal(credit.amount, amountOf(request));
   assertOf(credit, { request, account });
@@ -161,60 +170,29 @@ const credited = (kind: Kind): RailPromise =>
       const { sessionId, amount } = paid.credit;
       for (let time = 0; time < 26; time += 1) assert.equal(creditReported(harness, sessionId)?.amount, amount);
       await assertConfirmed(harness, paid);
-      if (!harness.rail.capabilities.credits.listable) return;
       const now = harness.now().getTime();
-      const listed = async (from: number, to: number): Promise<InboundCreditReport[]> =>
-        (await listCredits(harness, { from: new Date(from), to: new Date(to) })).filter(
-          (one) => one.sessionId === sessionId,
-        );
+      const listed = async (from: number, to: number): Promise<InboundCreditReport[]> => {
+        const credits = await listCredits(harness, { from: new Date(from), to: new Date(to) });
+        return credits.filter((one) => one.sessionId === sessionId);
+      };
       const [once, ...more] = await listed(now - 3_600_000, now + 60_000);
       assert.deepEqual([once?.amount, more], [amount, []]);
       if (once !== undefined) assertOf(once, paid);
       assert.deepEqual(await listed(now + 60_000, now + 120_000), []);
     },
-    withoutKind(kind),
   );
 
-const amounts: RailPromise = underControl(
-  'credit.amounts',
-  'amounts from the least to the largest of the API arrive exactly',
-  async (harness) => {
-    const { minAmount = 1 } = harness.rail.capabilities.oneOff ?? {};
-    for (const amount of [
-      minAmount,
-      minAmount + 1,
-      minAmount + 99,
-      100_010,
-      99_999_999_999,
-      AMOUNT_MAX - 1,
-      AMOUNT_MAX,
-    ])
-      await assertConfirmed(harness, await payIn(harness, 'one_off', amount));
-  },
-  withoutKind('one_off'),
-);
-
-const unknown: RailPromise = underControl(
-  'credit.unknown',
-  'a credit that never arrived is not confirmed',
-  async ({ rail, organisationId }) => {
+export const creditPromises: readonly RailPromise[] = [
+  { id: 'credit.simulated', needs: ['payer'], after: ['account.one_off'], run: simulated },
+  { id: 'credit.confirm', needs: ['payer'], after: ['credit.simulated'], run: confirm },
+  ...KINDS.map(credited),
+  underControl('credit.amounts', 'amounts from the least to the largest of the API arrive exactly', async (harness) => {
+    const { minAmount } = harness.rail.capabilities.oneOff;
+    const odd = [minAmount, minAmount + 1, minAmount + 99, 100_010, 99_999_999_999, AMOUNT_MAX - 1, AMOUNT_MAX];
+    for (const amount of odd) await assertConfirmed(harness, await payIn(harness, 'one_off', amount));
+  }),
+  underControl('credit.unknown', 'a credit that never arrived is not confirmed', async ({ rail, organisationId }) => {
     const sessionId = 'conformance-0000000000';
     assert.equal(await rail.findInboundCredit({ organisationId, sessionId, accountReference: null }), null);
-  },
-);
-
-const nothingToSimulate = ({ oneOff, credits }: RailCapabilities): string | null =>
-  oneOff === null || !credits.listable ? 'the rail has no numbers for payments, or lists no credits' : null;
-
-export const creditPromises: readonly RailPromise[] = [
-  {
-    id: 'credit.simulated',
-    needs: ['payer'],
-    after: ['account.one_off'],
-    absent: nothingToSimulate,
-    run: simulated,
-  },
-  { id: 'credit.confirm', needs: ['payer'], after: ['credit.simulated'], absent: nothingToSimulate, run: confirm },
+  }),
 ];
-
-export const controlledCreditPromises: readonly RailPromise[] = [...KINDS.map(credited), amounts, unknown];

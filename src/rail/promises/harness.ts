@@ -10,7 +10,7 @@ import type {
   CallbackRequest,
   InboundCreditReport,
   OpenedAccount,
-  RailBalance,
+  Period,
   TransferInstruction,
   TransferReport,
   VirtualAccount,
@@ -28,7 +28,7 @@ export interface Destination {
   bankCode: string;
 }
 
-/** Somebody who pays into account numbers. */
+/** A person who pays into account numbers. */
 export interface Payer {
   waitMs: number;
   ask: (amount: Kobo, account: VirtualAccount) => void;
@@ -41,7 +41,7 @@ export interface HarnessOptions {
   to: Destination | null;
   /** Of a person who agreed, for an account number of a wallet; null: it is not tried. */
   bvn: string | null;
-  /** Null: nobody will pay. */
+  /** Null: no one will pay. */
   payer: Payer | null;
   /** What arrived at the callback address so far; null: nothing listens there. */
   callbacks: (() => readonly SentCallback[]) | null;
@@ -92,7 +92,7 @@ export interface ProviderControl {
 export interface FirstSend {
   instruction: TransferInstruction;
   /** What could be paid out before. */
-  balanceBefore: RailBalance | null;
+  balanceBefore: Kobo | null;
   /** The response to the send, or its error. */
   sent: TransferReport | Error;
   /** The last status that was read. */
@@ -137,7 +137,8 @@ export interface RailHarness extends HarnessOptions, Clock {
   limit: () => AbortSignal;
   /** Sends a transfer, unless all transfers together would be more than `MONEY_MAX`. */
   send: (instruction: TransferInstruction) => Promise<TransferReport>;
-  exchanges: Exchange[];
+  /** `check`: the promise that was tried. */
+  exchanges: (Exchange & { check: string })[];
   startedAt: Date;
   facts: Facts;
 }
@@ -171,6 +172,27 @@ export function createHarness(
     facts: { credits: [], firstSend: null, paid: [] },
   };
 }
+
+/** Looks until it is true, or time is up. Returns what it was at last. */
+export async function poll(
+  { now, pause }: Clock,
+  everyMs: number,
+  withinMs: number,
+  look: () => Promise<boolean> | boolean,
+): Promise<boolean> {
+  const endsAt = now().getTime() + withinMs;
+  for (;;) {
+    const isSeen = await look();
+    if (isSeen || now().getTime() >= endsAt) return isSeen;
+    await pause(everyMs);
+  }
+}
+
+/** From the start of the run until now. */
+export const runSoFar = ({ startedAt, now }: RailHarness): Period => ({
+  from: new Date(startedAt.getTime() - 60_000),
+  to: new Date(now().getTime() + 60_000),
+});
 
 /** The same for a contract with a provider. `close` closes its connections. */
 export function createContractHarness(

@@ -1,7 +1,8 @@
 // What a promise of a rail is: one thing that the service relies on, tried through the port only. `rail check` tries
 // those that a real provider allows, and says what to do about each; the tests of an adapter try all with a fake.
+import assert from 'node:assert/strict';
 import type { RailCapabilities } from '../capabilities.ts';
-import type { RailHarness } from './harness.ts';
+import type { ProviderControl, RailHarness } from './harness.ts';
 
 /**
  * `PASS`: it is as the service expects. `WARN`: the service copes with it. `FAIL`: the service must not use the
@@ -25,7 +26,7 @@ export interface PromiseResult extends Finding {
 
 /**
  * `account`: an account of the operator's own, for name enquiries. `money`: leave to send some of it there. `payer`:
- * somebody who pays into account numbers. `bvn`: that of a person who agreed. `callbacks`: an address where they
+ * a person who pays into account numbers. `bvn`: that of a person who agreed. `callbacks`: an address where they
  * arrive. `trace`: an earlier promise has moved money. `contract`: credentials with a provider. `control`: of the
  * provider itself, which only a fake gives.
  */
@@ -49,6 +50,32 @@ export const isOptional = ({ needs }: RailPromise): boolean => needs.some((need)
 export const pass = (found: string): Finding => ({ verdict: 'PASS', found, todo: null });
 export const warn = (found: string, todo: string): Finding => ({ verdict: 'WARN', found, todo });
 export const fail = (found: string, todo: string): Finding => ({ verdict: 'FAIL', found, todo });
+/** A fault of the adapter, or of the provider. `otherwise`: what would happen. */
+export const fault = (found: string, otherwise?: string): Finding =>
+  fail(found, `Report this with the stored exchanges${otherwise === undefined ? '' : `: ${otherwise}`}.`);
 export const skip = (found: string, todo: string): Finding => ({ verdict: 'SKIP', found, todo });
 /** The rail does not offer it, so that nothing relies on it. */
 export const notOffered = (found: string): Finding => ({ verdict: 'SKIP', found, todo: null });
+
+export interface ControlledHarness extends RailHarness {
+  control: ProviderControl;
+}
+
+/** A promise that only a fake of the provider can put to the test. It holds unless `run` throws. */
+export const underControl = (
+  id: string,
+  promised: string,
+  run: (harness: ControlledHarness) => Promise<void>,
+  absent: RailPromise['absent'] = () => null,
+): RailPromise => ({
+  id,
+  needs: ['control'],
+  after: [],
+  absent,
+  run: async (harness) => {
+    const { control } = harness;
+    assert.ok(control !== null);
+    await run({ ...harness, control });
+    return pass(promised);
+  },
+});

@@ -2,7 +2,7 @@
 import { nairaText } from '../../money.ts';
 import { RailNotReadyError } from '../errors.ts';
 import { MONEY_MAX, type RailHarness } from './harness.ts';
-import { type Finding, fail, pass, type RailPromise, warn } from './promise.ts';
+import { type Finding, fail, fault, pass, type RailPromise, warn } from './promise.ts';
 
 const CLOCKS_MAX_MS = 30_000;
 const BANKS_MIN = 20;
@@ -14,10 +14,10 @@ const NO_BANK = '998';
 const BURST = 20;
 
 async function clock({ exchanges }: RailHarness): Promise<Finding> {
-  const told = exchanges.filter(({ date }) => date !== null).at(-1);
-  if (told?.date === undefined || told.date === null)
-    return warn('no response told the time', 'Keep the clocks of your machines synchronised (NTP).');
-  const apart = Math.abs(told.date.getTime() - told.at.getTime());
+  const { date = null, at = null } = exchanges.findLast((one) => one.date !== null) ?? {};
+  if (date === null || at === null)
+    return warn('no response has the time', 'Keep the clocks of your machines synchronised (NTP).');
+  const apart = Math.abs(date.getTime() - at.getTime());
   const text = `the clocks are ${Math.round(apart / 1_000)} s apart`;
   return await Promise.resolve(
     apart <= CLOCKS_MAX_MS
@@ -30,12 +30,12 @@ async function banks({ rail }: RailHarness): Promise<Finding> {
   const list = await rail.banks();
   const codes = list.map(({ code }) => code);
   const nipCodes = list.flatMap(({ nipCode }) => nipCode ?? []);
-  const report = 'Report this with the stored exchanges: a transfer would go to another bank, or to none.';
-  if (list.length < BANKS_MIN) return fail(`the list has ${list.length} banks`, report);
+  const otherwise = 'a transfer would go to another bank, or to none';
+  if (list.length < BANKS_MIN) return fault(`the list has ${list.length} banks`, otherwise);
   const malformed = codes.filter((code) => !/^[0-9]{3,6}$/.test(code));
-  if (malformed.length > 0) return fail(`${malformed.length} codes are not of the Central Bank`, report);
+  if (malformed.length > 0) return fault(`${malformed.length} codes are not of the Central Bank`, otherwise);
   const hasTwice = (given: readonly string[]): boolean => new Set(given).size < given.length;
-  if (hasTwice(codes) || hasTwice(nipCodes)) return fail('two banks have one code', report);
+  if (hasTwice(codes) || hasTwice(nipCodes)) return fault('two banks have one code', otherwise);
   const missing = LARGE_BANKS.filter((code) => !codes.includes(code));
   if (missing.length > 0)
     return warn(`the list lacks the codes ${missing.join(', ')}`, 'Ask the provider whether transfers go there.');
@@ -79,10 +79,10 @@ const resolveUnknownBank = async (harness: RailHarness): Promise<Finding> =>
 async function balance({ rail, organisationId, movesMoney, limit }: RailHarness): Promise<Finding> {
   if (!rail.capabilities.transfers.balance)
     return warn('the rail does not report its balance', 'Watch it at the provider: transfers wait when it is too low.');
-  const told = await rail.balance({ organisationId }, limit());
-  if (told === null) return fail('the balance is not reported', 'Report this with the stored exchanges.');
-  const text = `${nairaText(told.available)} can be paid out`;
-  if (!movesMoney || told.available >= 2 * MONEY_MAX) return pass(text);
+  const available = await rail.balance({ organisationId }, limit());
+  if (available === null) return fault('the balance is not reported');
+  const text = `${nairaText(available)} can be paid out`;
+  if (!movesMoney || available >= 2 * MONEY_MAX) return pass(text);
   return fail(text, `Fund the account that transfers are paid from with ${nairaText(2 * MONEY_MAX)} at least.`);
 }
 

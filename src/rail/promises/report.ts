@@ -26,7 +26,6 @@ export interface CheckReport {
 export function reportOf(
   { contract, isLive, startedAt, now, exchanges }: RailHarness,
   results: readonly PromiseResult[],
-  exchanged: readonly { check: string; from: number }[],
   required: readonly string[],
 ): CheckReport {
   const countOf = (verdict: Verdict): number => results.filter((one) => one.verdict === verdict).length;
@@ -42,8 +41,8 @@ export function reportOf(
     untried,
     summary: Object.fromEntries(counts) as Record<Verdict, number>,
     checks: [...results],
-    exchanges: exchanges.slice(0, EXCHANGES_MAX).map(({ method, route, status, ms, json }, index) => ({
-      check: exchanged.findLast(({ from }) => from <= index)?.check ?? '',
+    exchanges: exchanges.slice(0, EXCHANGES_MAX).map(({ check, method, route, status, ms, json }) => ({
+      check,
       method,
       route,
       status,

@@ -2,36 +2,19 @@
 import type { Kobo } from '../../money.ts';
 import type { RailCapabilities } from '../capabilities.ts';
 import type { AccountRequest, OpenedAccount, TransferInstruction, VirtualAccount } from '../port.ts';
-import type { ControlledHarness } from './control.ts';
-import type { RailHarness } from './harness.ts';
+import type { Destination, RailHarness } from './harness.ts';
+import type { ControlledHarness } from './promise.ts';
 
 export type Kind = AccountRequest['kind'];
 export const KINDS: readonly Kind[] = ['one_off', 'permanent'];
 
-/** Why a promise about account numbers of this kind is not tried; null: it is. */
-export const withoutKind =
-  (kind: Kind) =>
-  ({ oneOff, permanent }: RailCapabilities): string | null => {
-    if ((kind === 'one_off' ? oneOff : permanent) !== null) return null;
-    return `the rail opens no account numbers for ${kind === 'one_off' ? 'payments' : 'wallets'}`;
-  };
-
-const HOLDER = {
-  name: 'Rail Check',
-  email: 'rail-check@example.com',
-  phone: null,
-  bvn: null,
-  nin: null,
-  dateOfBirth: null,
-};
+const HOLDER = { name: 'Rail Check', email: 'rail-check@example.com' };
 const LIFE_MS = 3_600_000;
 
 /** With kobo: an adapter that rounds is found. */
 export const ODD_AMOUNT: Kobo = 202_037;
 
-export function needsNumber({ permanent }: RailCapabilities): boolean {
-  return permanent?.needs.includes('bvn_or_nin') === true;
-}
+export const needsBvn = ({ permanent }: RailCapabilities): boolean => permanent.needs.includes('bvn');
 
 /** A request for an account number; for one payment, of at least what the rail accepts. */
 export function accountRequest(
@@ -40,42 +23,45 @@ export function accountRequest(
   amount: Kobo = ODD_AMOUNT,
 ): AccountRequest {
   const { oneOff } = rail.capabilities;
-  const withNumber = kind === 'permanent' && needsNumber(rail.capabilities);
   const common = {
     organisationId,
     reference: newReference(),
     accountName: HOLDER.name,
-    holder: { ...HOLDER, bvn: withNumber ? bvn : null },
-    description: 'Rail check',
+    holder: { ...HOLDER, bvn: kind === 'permanent' && needsBvn(rail.capabilities) ? bvn : null },
   };
   if (kind === 'permanent') return { ...common, kind };
-  const lifeMs = Math.min(LIFE_MS, (oneOff?.maxSeconds ?? 0) * 1_000);
+  const lifeMs = Math.min(LIFE_MS, oneOff.maxSeconds * 1_000);
   return {
     ...common,
     kind,
-    amount: Math.max(amount, oneOff?.minAmount ?? 0),
+    amount: Math.max(amount, oneOff.minAmount),
     expiresAt: new Date(now().getTime() + lifeMs),
   };
 }
 
-/** What the account was opened for; one of a wallet takes any. */
+/** What the account was opened for; one of a wallet accepts any. */
 export const amountOf = (request: AccountRequest): Kobo => (request.kind === 'one_off' ? request.amount : ODD_AMOUNT);
 
 export const openedAs = (
   { organisationId, kind, reference }: AccountRequest,
-  { accountNumber, railReference }: VirtualAccount,
-): OpenedAccount => ({ organisationId, kind, reference, railReference, accountNumber });
+  { accountNumber }: VirtualAccount,
+): OpenedAccount => ({ organisationId, kind, reference, accountNumber });
+
+export const instructionTo = (
+  { organisationId, newReference, rail }: RailHarness,
+  to: Destination,
+  { amount = 250_037, narration = 'Rail check' }: Partial<TransferInstruction> = {},
+): TransferInstruction => ({
+  organisationId,
+  reference: newReference(),
+  amount: Math.max(amount, rail.capabilities.transfers.minAmount),
+  accountName: null,
+  narration,
+  ...to,
+});
 
 /** To an account that no earlier transfer went to. */
 export const instruct = async (
-  { organisationId, newReference, control }: ControlledHarness,
-  more: Partial<TransferInstruction> = {},
-): Promise<TransferInstruction> => ({
-  organisationId,
-  reference: newReference(),
-  amount: 250_037,
-  accountName: null,
-  narration: 'Rail check',
-  ...(await control.newDestination()),
-  ...more,
-});
+  harness: ControlledHarness,
+  more?: Partial<TransferInstruction>,
+): Promise<TransferInstruction> => instructionTo(harness, await harness.control.newDestination(), more);

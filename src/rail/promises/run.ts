@@ -1,13 +1,6 @@
 // Tries promises: each alone, as the tests of an adapter do, or one after the other with a report, as `rail check`.
-import {
-  type NotReadyCause,
-  RailCallError,
-  RailNotReadyError,
-  RailRefusedError,
-  RailUnavailableError,
-} from '../errors.ts';
+import { type NotReadyCause, RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import { recorded } from '../exchanges.ts';
-import { lacksBvn } from './accounts.ts';
 import type { RailHarness } from './harness.ts';
 import {
   type Finding,
@@ -20,6 +13,7 @@ import {
   skip,
 } from './promise.ts';
 import { type CheckReport, reportOf, withoutSecrets } from './report.ts';
+import { needsBvn } from './requests.ts';
 
 const REMEDIES: Record<NotReadyCause, string> = {
   underfunded: 'Fund the account that transfers are paid from.',
@@ -29,21 +23,20 @@ const REMEDIES: Record<NotReadyCause, string> = {
   feature_off: 'Ask the provider to enable the feature for the contract.',
 };
 
-/** What the error of a call tells an operator. */
+/** What the error of a call means to an operator. */
 function findingOf(error: unknown): Finding {
   if (error instanceof RailNotReadyError)
     return fail(`not accepted (${error.why}): ${error.message}`, REMEDIES[error.why]);
   if (error instanceof RailRefusedError) return fail(`refused: ${error.message}`, 'Ask the provider about this.');
   if (error instanceof RailUnavailableError)
     return fail(error.message, 'Run it again. If it lasts, report it with the stored exchanges.');
-  if (error instanceof RailCallError) return fail(error.message, 'Run it again.');
   // Its message may have anything in it.
   return fail(`the adapter failed (${error instanceof Error ? error.name : 'unknown'})`, 'Report it: this is a bug.');
 }
 
 /** What to do about what is missing; null: nothing is. */
 function missing(harness: RailHarness, { needs }: RailPromise): Finding | null {
-  const { to, movesMoney, isLive, payer, callbacks, facts, contract } = harness;
+  const { to, movesMoney, isLive, payer, bvn, callbacks, facts, contract, rail } = harness;
   const without: Record<Need, Finding | false> = {
     contract: contract === null && notOffered('the rail needs no contract'),
     control: harness.control === null && notOffered('only a fake of a provider can show it'),
@@ -51,8 +44,11 @@ function missing(harness: RailHarness, { needs }: RailPromise): Finding | null {
     money: !movesMoney && skip('no money was to be moved', `Allow it: ${isLive ? '--live ' : ''}--yes-move-money.`),
     payer:
       payer === null &&
-      skip('nobody pays', 'Run it with --credit SECONDS, and pay what it asks for, by app or by the simulator.'),
-    bvn: lacksBvn(harness) && skip('no BVN was given', 'Run it with --bvn, with the BVN of somebody who agreed.'),
+      skip('no one pays', 'Run it with --credit SECONDS, and pay what it asks for, by app or by the simulator.'),
+    bvn:
+      bvn === null &&
+      needsBvn(rail.capabilities) &&
+      skip('no BVN was given', 'Run it with --bvn, with the BVN of a person who agreed.'),
     callbacks:
       callbacks === null &&
       skip('nothing listened', 'Run it with --listen PORT, with the callback address at the provider set to it.'),
@@ -70,7 +66,7 @@ export async function tryPromise(promise: RailPromise, harness: RailHarness): Pr
   return (
     missing(harness, promise) ??
     (await recorded(
-      (exchange) => harness.exchanges.push(exchange),
+      (exchange) => harness.exchanges.push({ ...exchange, check: promise.id }),
       () => promise.run(harness),
     ))
   );
@@ -83,12 +79,10 @@ export async function runPromises(
   onResult: (result: PromiseResult) => void = () => {},
 ): Promise<CheckReport> {
   const results: PromiseResult[] = [];
-  const exchanged: { check: string; from: number }[] = [];
   const hasHeld = (id: string): boolean =>
     results.some((one) => one.id === id && (one.verdict === 'PASS' || one.verdict === 'WARN'));
   for (const promise of promises) {
     const { id, after } = promise;
-    exchanged.push({ check: id, from: harness.exchanges.length });
     const broken = after.find((other) => !hasHeld(other));
     const finding =
       broken === undefined
@@ -99,5 +93,5 @@ export async function runPromises(
     onResult(result);
   }
   const required = promises.filter((promise) => !isOptional(promise)).map(({ id }) => id);
-  return reportOf(harness, results, exchanged, required);
+  return reportOf(harness, results, required);
 }

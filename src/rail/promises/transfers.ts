@@ -4,7 +4,8 @@ import { type Kobo, nairaText } from '../../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import type { FirstSend, RailHarness } from './harness.ts';
-import { type Finding, fail, pass, type RailPromise, skip, warn } from './promise.ts';
+import { type Finding, fail, fault, pass, type RailPromise, skip, warn } from './promise.ts';
+import { instructionTo } from './requests.ts';
 
 /** Different, so that the guard of a provider against duplicates does not take one for another. */
 const AMOUNTS = { ok: 4_000, kobo: 4_037, narration: 4_100, twin: 3_900 };
@@ -16,18 +17,9 @@ const POLL_EVERY_MS = 1_000;
 const ENDS_WITHIN_MS = 600_000;
 const BALANCE_DUE_AFTER_MS = 2_000;
 
-function instruct(harness: RailHarness, amount: Kobo, narration = 'Rail check'): TransferInstruction {
-  const { rail, organisationId, newReference, to } = harness;
-  if (to === null) throw new Error('a transfer needs an account');
-  const { minAmount } = rail.capabilities.transfers;
-  return {
-    organisationId,
-    reference: newReference(),
-    amount: Math.max(amount, minAmount),
-    ...to,
-    accountName: null,
-    narration,
-  };
+function instruct(harness: RailHarness, amount: Kobo, narration?: string): TransferInstruction {
+  if (harness.to === null) throw new Error('a transfer needs an account');
+  return instructionTo(harness, harness.to, { amount, narration });
 }
 
 /** Reads the status until the transfer has ended, or waits for an approval, or time is up. */
@@ -103,7 +95,7 @@ async function otp({ facts: { firstSend } }: RailHarness): Promise<Finding> {
   return report.awaitsApproval === true
     ? fail(
         'transfers wait for a one-time password or an approval',
-        'Ask the provider to switch that off for transfers by API: nobody enters it, and they expire.',
+        'Ask the provider to switch that off for transfers by API: no one enters it, and they expire.',
       )
     : pass('transfers need no approval');
 }
@@ -127,8 +119,8 @@ async function repeat(harness: RailHarness): Promise<Finding> {
   await pause(BALANCE_DUE_AFTER_MS);
   const after = await rail.balance({ organisationId }, limit());
   if (balanceBefore === null || after === null)
-    return pass('the repetition was answered; the statement reports whether it was paid once');
-  return paidOnce(balanceBefore.available - after.available, instruction.amount, last?.charge ?? null);
+    return pass('the repetition has a response; the statement shows whether it was paid once');
+  return paidOnce(balanceBefore - after, instruction.amount, last?.charge ?? null);
 }
 
 /** What left the balance after two sends of one reference. A charge that is not reported is less than the amount. */
@@ -150,8 +142,7 @@ function paidOnce(moved: Kobo, amount: Kobo, charge: Kobo | null): Finding {
 
 async function unknown({ rail, organisationId, newReference, limit, facts }: RailHarness): Promise<Finding> {
   const report = await rail.transferStatus({ organisationId, reference: newReference() }, limit());
-  if (report !== null)
-    return fail('a reference that was never sent has a status', 'Report this with the stored exchanges.');
+  if (report !== null) return fault('a reference that was never sent has a status');
   const text = 'a reference that was never sent is reported as unknown';
   const { sent, visibleAfterMs = null } = facts.firstSend ?? {};
   if (visibleAfterMs === null)
@@ -203,9 +194,9 @@ async function twin(harness: RailHarness): Promise<Finding> {
       : warn(text, 'Equal payments to one account wait. Ask the provider how long.');
   }
   if (sent instanceof RailRefusedError)
-    return fail(
+    return fault(
       `the second of two equal transfers to one account is refused for good: ${sent.message}`,
-      'Report this with the stored exchanges: a good transfer would fail.',
+      'a good transfer would fail',
     );
   throw sent;
 }
