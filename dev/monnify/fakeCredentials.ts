@@ -6,4 +6,5 @@ export const FAKE_CREDENTIALS = {
   contractCode: '5867418298',
   walletAccountNumber: '8016472829',
   preferredBank: '50515',
+  bvn: '',
 };

@@ -1,21 +1,7 @@
 // Compares the account name in a request with the name that name enquiry returned: both may be spelled differently.
 
 /** Titles are ignored. */
-const TITLES = new Set([
-  'mr',
-  'mrs',
-  'ms',
-  'miss',
-  'dr',
-  'chief',
-  'engr',
-  'prof',
-  'alhaji',
-  'alhaja',
-  'sir',
-  'rev',
-  'pastor',
-]);
+const TITLES = new Set('mr mrs ms miss dr chief engr prof alhaji alhaja sir rev pastor'.split(' '));
 
 function wordsOf(name: string): string[] {
   return name

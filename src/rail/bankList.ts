@@ -40,11 +40,11 @@ export function createBankList(
     }
   }
 
-  const load = async (): Promise<readonly Bank[]> => {
+  async function load(): Promise<readonly Bank[]> {
     if (banks !== null && now() < readAgainAt) return banks;
     pending ??= read();
     return await pending;
-  };
+  }
 
   return {
     load,

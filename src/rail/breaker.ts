@@ -31,17 +31,11 @@ export class Breaker {
     return this.#openUntil !== null;
   }
 
-  /** Throws RailUnavailableError while the breaker is open, unless a probe is due. */
-  throwIfOpen(): void {
-    if (this.#openUntil !== null && (this.#isProbing || this.#now() < this.#openUntil)) {
-      throw new RailUnavailableError('the rail is not called: it has not responded to the last calls');
-    }
-  }
-
-  /** Admits a call, which reports how it has ended. Throws as `throwIfOpen` does. */
+  /** Admits a call, which reports how it has ended. Throws RailUnavailableError while open, unless a probe is due. */
   admit(): (end: CallEnd) => void {
-    this.throwIfOpen();
     if (this.#openUntil === null) return (end) => this.#note(end);
+    if (this.#isProbing || this.#now() < this.#openUntil)
+      throw new RailUnavailableError('the rail is not called: it has not responded to the last calls');
     this.#isProbing = true;
     return (end) => {
       this.#isProbing = false;

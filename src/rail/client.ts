@@ -1,7 +1,7 @@
 // Calls of a provider with the token of a contract, and what a response that is no success throws. What differs between
 // providers is a `Dialect`.
 import type { z } from 'zod';
-import { type NotReadyCause, RailNotReadyError, RailRefusedError, RailUnavailableError } from './errors.ts';
+import { type NotReadyCause, RailNotReadyError, RailRefusedError, RailUnavailableError, unclear } from './errors.ts';
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts';
 import { safeMessage } from './texts.ts';
 import { createTokenSource, type Token } from './token.ts';
@@ -28,8 +28,30 @@ export interface Unknown {
   isRailsFault: boolean;
 }
 
-/** How a call ended, as far as all providers have it in common. */
-export type Outcome = NotReady | Unknown | { kind: string };
+const HTTP_NOT_READY: Record<number, NotReadyCause> = { 401: 'unauthorised', 403: 'feature_off', 429: 'rate_limited' };
+
+/** Null: the HTTP status does not say that the request was not accepted. */
+export function notReadyByStatus({ status, retryAfterMs }: HttpResponse): NotReady | null {
+  const why = HTTP_NOT_READY[status];
+  return why === undefined ? null : { kind: 'not_ready', why, retryAfterMs };
+}
+
+/** How a call ended. `absent`: the provider has nothing under this reference. */
+export type Outcome = NotReady | Unknown | { kind: 'ok' | 'absent' | 'exists' | 'refused' | 'no_account' };
+
+/** The provider's response to one request. */
+export interface ProviderResponse {
+  http: HttpResponse;
+  outcome: Outcome;
+  /** Its message, without our credentials. */
+  message: string;
+  /** Returns the body of a successful response. Throws `failure`; RailUnavailableError if it is not as documented. */
+  read<Body>(schema: z.ZodType<Body>): Body;
+  /** The error of a response that is no success. An outcome that the caller does not expect reports nothing. */
+  failure(outcome?: NotReady | Unknown): Error;
+  /** The error of a response that is a refusal, with the provider's message as its reason. */
+  refusal(): RailRefusedError;
+}
 
 export interface Dialect {
   /** The name of the rail. */
@@ -41,7 +63,8 @@ export interface Dialect {
   replyOf: (response: HttpResponse) => Reply | null;
   outcomeOf: (response: HttpResponse) => Outcome;
   login: HttpRequest;
-  readToken: (body: unknown) => { text: string; lifeMs: number | null } | null;
+  /** What the login responds with. */
+  token: z.ZodType<{ text: string; lifeMs: number | null }>;
   /** How long a token is used that came without its life. A refused one is renewed at once. */
   lifeOtherwiseMs: number;
   headersOf: (token: string) => Record<string, string>;
@@ -50,18 +73,13 @@ export interface Dialect {
 }
 
 export interface ProviderClient {
+  rail: string;
   /** Makes a request with a token. A refused token is renewed once: such a request was not acted upon. */
-  call(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse>;
+  call(request: HttpRequest, signal?: AbortSignal): Promise<ProviderResponse>;
   /** As `call`, for a request that ends well or throws. */
   read<Body>(request: HttpRequest, schema: z.ZodType<Body>, signal?: AbortSignal): Promise<Body>;
-  /** Reads the body of a successful response; throws RailUnavailableError if it is not as documented. */
-  parse<Body>(request: HttpRequest, response: HttpResponse, schema: z.ZodType<Body>): Body;
-  /** The error of a response that was no success. An outcome that the caller does not expect reports nothing. */
-  failure(request: HttpRequest, response: HttpResponse, outcome: Outcome): Error;
-  /** The error of a response that is a refusal, with the provider's message as its reason. */
-  refusal(response: HttpResponse): RailRefusedError;
-  /** The message of a response, without our credentials. */
-  messageOf(response: HttpResponse): string;
+  /** As `read`. Null: the provider has nothing under this reference. */
+  find<Body>(request: HttpRequest, schema: z.ZodType<Body>, signal?: AbortSignal): Promise<Body | null>;
   close(): Promise<void>;
 }
 
@@ -81,21 +99,53 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
   async function login(): Promise<Token> {
     lastLoginAt = now();
     const request = { ...dialect.login, limitMs: LOGIN_LIMIT_MS };
-    const response = await http.call(request);
-    const outcome = outcomeOf(response);
+    const response = responseTo(request, await http.call(request));
+    const { outcome } = response;
     if (outcome.kind !== 'ok') {
       // A login that the provider itself rejects, in whatever words, is a matter of the credentials.
-      const isRejected = outcome.kind !== 'not_ready' && replyOf(response) !== null && response.status < 500;
-      const unauthorised: NotReady = { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null };
-      throw failure(request, response, isRejected ? unauthorised : outcome);
+      const isRejected = outcome.kind !== 'not_ready' && replyOf(response.http) !== null && response.http.status < 500;
+      throw isRejected
+        ? response.failure({ kind: 'not_ready', why: 'unauthorised', retryAfterMs: null })
+        : response.failure();
     }
-    const token = dialect.readToken(replyOf(response)?.body);
-    if (token === null) throw notDocumented(request);
-    return { text: token.text, lifeMs: token.lifeMs ?? dialect.lifeOtherwiseMs };
+    const { text, lifeMs } = response.read(dialect.token);
+    return { text, lifeMs: lifeMs ?? dialect.lifeOtherwiseMs };
   }
   const tokens = createTokenSource(login, now);
 
-  async function call(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse> {
+  function responseTo(request: HttpRequest, response: HttpResponse): ProviderResponse {
+    const reply = replyOf(response);
+    const outcome = outcomeOf(response);
+    const where = `${rail}: ${request.method} ${request.route}`;
+    const words = safeMessage(reply?.message ?? null);
+    const code = reply === null ? '' : `, code ${safeMessage(reply.code)?.slice(0, 20)}`;
+    const message = redacted(`HTTP ${response.status}${code}${words === null ? '' : `: ${words}`}`);
+
+    function failure(instead: Outcome = outcome): Error {
+      const options = { providerMessage: message };
+      if ('why' in instead)
+        return new RailNotReadyError(instead.why, `${where}: ${message}`, {
+          ...options,
+          retryAfterMs: instead.retryAfterMs,
+        });
+      const isRailsFault = 'isRailsFault' in instead && instead.isRailsFault;
+      return new RailUnavailableError(`${where}: ${message}`, { ...options, ofOneAccount: !isRailsFault });
+    }
+
+    return {
+      http: response,
+      outcome,
+      message,
+      failure,
+      refusal: () => new RailRefusedError(redacted(words ?? REFUSED)),
+      read(schema) {
+        if (outcome.kind !== 'ok') throw failure();
+        return readAsDocumented(where, schema, reply?.body);
+      },
+    };
+  }
+
+  async function call(request: HttpRequest, signal?: AbortSignal): Promise<ProviderResponse> {
     const attempt = async (): Promise<{ response: HttpResponse; isTokenOld: boolean }> => {
       const token = await tokens.get();
       const headers = { ...request.headers, ...dialect.headersOf(token) };
@@ -105,51 +155,25 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
       return { response, isTokenOld };
     };
     const { response, isTokenOld } = await attempt();
-    return isTokenOld ? (await attempt()).response : response;
-  }
-
-  function messageOf(response: HttpResponse): string {
-    const reply = replyOf(response);
-    if (reply === null) return `HTTP ${response.status}`;
-    const message = safeMessage(reply.message);
-    const code = safeMessage(reply.code)?.slice(0, 20);
-    return redacted(`HTTP ${response.status}, code ${code}${message === null ? '' : `: ${message}`}`);
-  }
-
-  function failure({ method, route }: HttpRequest, response: HttpResponse, outcome: Outcome): Error {
-    const providerMessage = messageOf(response);
-    const message = `${rail}: ${method} ${route}: ${providerMessage}`;
-    if ('why' in outcome)
-      return new RailNotReadyError(outcome.why, message, { providerMessage, retryAfterMs: outcome.retryAfterMs });
-    const isRailsFault = 'isRailsFault' in outcome && outcome.isRailsFault;
-    return new RailUnavailableError(message, { providerMessage, ofOneAccount: !isRailsFault });
-  }
-
-  function notDocumented({ method, route }: HttpRequest, fields = ''): RailUnavailableError {
-    const providerMessage = `the response is not as documented${fields}`;
-    return new RailUnavailableError(`${rail}: ${method} ${route}: ${providerMessage}`, { providerMessage });
-  }
-
-  function parse<Body>(request: HttpRequest, response: HttpResponse, schema: z.ZodType<Body>): Body {
-    const parsed = schema.safeParse(replyOf(response)?.body);
-    if (parsed.success) return parsed.data;
-    // The names of the fields, never their values.
-    const fields = parsed.error.issues.map(({ path }) => path.filter((part) => typeof part === 'string').join('.'));
-    throw notDocumented(request, `: ${[...new Set(fields)].slice(0, 5).join(', ')}`);
+    return responseTo(request, isTokenOld ? (await attempt()).response : response);
   }
 
   return {
+    rail,
     call,
-    parse,
-    failure,
-    messageOf,
-    refusal: (response) => new RailRefusedError(redacted(safeMessage(replyOf(response)?.message ?? null) ?? REFUSED)),
-    async read(request, schema, signal) {
+    read: async (request, schema, signal) => (await call(request, signal)).read(schema),
+    async find(request, schema, signal) {
       const response = await call(request, signal);
-      const outcome = outcomeOf(response);
-      if (outcome.kind === 'ok') return parse(request, response, schema);
-      throw failure(request, response, outcome);
+      return response.outcome.kind === 'absent' ? null : response.read(schema);
     },
     close: () => http.close(),
   };
+}
+
+/** Throws RailUnavailableError with the names of the fields that are not as documented, never their values. */
+export function readAsDocumented<Body>(where: string, schema: z.ZodType<Body>, body: unknown): Body {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map(({ path }) => path.filter((part) => typeof part === 'string').join('.'));
+  throw unclear(where, `the response is not as documented: ${[...new Set(fields)].slice(0, 5).join(', ')}`);
 }

@@ -1,5 +1,6 @@
 // The rails of contracts: reads a contract, decrypts its credentials and makes its rail, once in a process for each
 // version of the credentials.
+import { LRUCache } from 'lru-cache';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Keyring } from '../keyring.ts';
@@ -40,7 +41,10 @@ export interface ContractOptions {
 
 export class ConnectedContracts implements ContractDirectory {
   readonly #options: ContractOptions;
-  readonly #read = new Map<string, { until: number; row: Promise<ContractRow | null> }>();
+  readonly #read = new LRUCache<string, Promise<ContractRow | null>>({
+    max: REMEMBERED_MAX,
+    ttl: CONTRACT_READ_AGAIN_AFTER_MS,
+  });
   readonly #opened = new Map<Uuid, { version: number; rail: BankRail; close: () => Promise<void> }>();
 
   constructor(options: ContractOptions) {
@@ -79,12 +83,10 @@ export class ConnectedContracts implements ContractDirectory {
   }
 
   #remembered(key: string, condition: ReturnType<Sql>): Promise<ContractRow | null> {
-    const now = performance.now();
     const known = this.#read.get(key);
-    if (known !== undefined && known.until > now) return known.row;
-    if (this.#read.size >= REMEMBERED_MAX) this.#read.clear();
+    if (known !== undefined) return known;
     const row = this.#find(condition);
-    this.#read.set(key, { until: now + CONTRACT_READ_AGAIN_AFTER_MS, row });
+    this.#read.set(key, row);
     row.catch(() => this.#read.delete(key));
     return row;
   }

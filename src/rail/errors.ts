@@ -47,18 +47,10 @@ export const unclear = (rail: string, providerMessage: string, options?: Unavail
 
 /**
  * Why a rail does not accept a request for now. `underfunded`: the balance that it pays from is too low.
- * `duplicate_guard`: it takes the request for a repetition of another one. `rate_limited`: too many requests, at the
- * rail or in this process.
+ * `duplicate_guard`: it treats the request as a repetition of another one. `rate_limited`: too many requests.
  * `unauthorised`: it does not accept our credentials, or our address. `feature_off`: the contract lacks a feature.
  */
-export const NOT_READY_CAUSES = [
-  'underfunded',
-  'duplicate_guard',
-  'rate_limited',
-  'unauthorised',
-  'feature_off',
-] as const;
-export type NotReadyCause = (typeof NOT_READY_CAUSES)[number];
+export type NotReadyCause = 'underfunded' | 'duplicate_guard' | 'rate_limited' | 'unauthorised' | 'feature_off';
 
 /**
  * The rail did certainly not accept the request, for a reason that is not the request's. It is made again, with the

@@ -17,6 +17,10 @@ export const fieldOfTime = (read: (text: string) => Date | null) =>
 /** What may be missing or of another type: then it is null. */
 export const maybe = <Output>(schema: z.ZodType<Output>) => schema.nullable().catch(null).default(null);
 
+/** The value of a word that a provider sent; undefined: the table does not have it, as for `constructor`. */
+export const entryOf = <Value>(table: Readonly<Record<string, Value>>, word: string): Value | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined;
+
 function invalid(context: { addIssue: (message: string) => void }, message: string): never {
   context.addIssue(message);
   return z.NEVER;

@@ -67,6 +67,13 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
     }
   }
 
+  const through =
+    <Request, Result>(operation: string, call: (request: Request, signal: AbortSignal) => Promise<Result>) =>
+    (request: Request, given?: AbortSignal): Promise<Result> =>
+      guarded(operation, given, (signal) => call(request, signal));
+
+  const balance: BankRail['balance'] = through('balance', (request, signal) => rail.balance(request, signal));
+
   return {
     name,
     capabilities: {
@@ -79,32 +86,24 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
           transfers.unknownIsFinalAfterMs === null ? null : Math.max(transfers.unknownIsFinalAfterMs, callLimitMs),
       },
     },
-    openVirtualAccount: (request, given) =>
-      guarded('open_virtual_account', given, (signal) => rail.openVirtualAccount(request, signal)),
-    closeVirtualAccount: (request, given) =>
-      guarded('close_virtual_account', given, (signal) => rail.closeVirtualAccount(request, signal)),
-    findInboundCredit: (request, given) =>
-      guarded('find_inbound_credit', given, (signal) => rail.findInboundCredit(request, signal)),
-    listInboundCredits: (request, given) =>
-      guarded('list_inbound_credits', given, (signal) => rail.listInboundCredits(request, signal)),
+    openVirtualAccount: through('open_virtual_account', (request, signal) => rail.openVirtualAccount(request, signal)),
+    closeVirtualAccount: through('close_virtual_account', (request, signal) =>
+      rail.closeVirtualAccount(request, signal),
+    ),
+    findInboundCredit: through('find_inbound_credit', (request, signal) => rail.findInboundCredit(request, signal)),
+    listInboundCredits: through('list_inbound_credits', (request, signal) => rail.listInboundCredits(request, signal)),
     banks: createBankList(() => guarded('banks', undefined, (signal) => rail.banks(signal))).load,
-    resolveAccount: (request, given) =>
-      guarded('resolve_account', given, (signal) => rail.resolveAccount(request, signal)),
+    resolveAccount: through('resolve_account', (request, signal) => rail.resolveAccount(request, signal)),
     sendTransfer: async (instruction, given) => {
       const { amount, organisationId } = instruction;
-      if (transfers.balance) {
-        await float.admit(amount, () =>
-          guarded('balance', given, (signal) => rail.balance({ organisationId }, signal)),
-        );
-      }
+      if (transfers.balance) await float.admit(amount, () => balance({ organisationId }, given));
       // An aborted send may still have reached the bank, so a send starts only when its full time limit is available.
       requireTimeLeft(callLimitMs);
       return await guarded('send_transfer', given, (signal) => rail.sendTransfer(instruction, signal));
     },
-    transferStatus: (request, given) =>
-      guarded('transfer_status', given, (signal) => rail.transferStatus(request, signal)),
-    balance: (request, given) => guarded('balance', given, (signal) => rail.balance(request, signal)),
-    statement: (request, given) => guarded('statement', given, (signal) => rail.statement(request, signal)),
+    transferStatus: through('transfer_status', (request, signal) => rail.transferStatus(request, signal)),
+    balance,
+    statement: through('statement', (request, signal) => rail.statement(request, signal)),
     parseCallback: (request) => {
       let outcome = 'invalid';
       try {

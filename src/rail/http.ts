@@ -51,31 +51,18 @@ export interface HttpClientOptions {
   limitMs: number;
 }
 
-/** Throws unless the URL is an origin that credentials may be sent to. */
-export function checkBaseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const isLoopback = url !== null && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
-  if (url === null || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback))) {
-    throw new Error('the base URL of a rail must be an https:// URL');
-  }
-  if (url.username !== '' || url.password !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    throw new Error('the base URL of a rail must have a host only, without a path or credentials');
-  }
-  return url;
-}
-
-/** Whether credentials may be sent to the URL. */
+/** Whether credentials may be sent to the URL: an `https://` origin, or `http://` on this machine. */
 export function isBaseUrl(text: string): boolean {
-  try {
-    checkBaseUrl(text);
-    return true;
-  } catch {
-    return false;
-  }
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  const isLoopback = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+  const isOrigin = url.href === `${url.protocol}//${url.host}/`;
+  return isOrigin && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback));
 }
 
 export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpClientOptions): HttpClient {
-  const base = checkBaseUrl(baseUrl);
+  if (!isBaseUrl(baseUrl))
+    throw new Error('the base URL of a rail must be an https:// URL without a path or credentials');
   const agent = new Agent({
     // Stated, because an environment variable could turn it off.
     connect: { timeout: limitMaxMs, rejectUnauthorized: true },
@@ -90,7 +77,7 @@ export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpCli
       const attributes = { 'http.request.method': call.method, 'url.template': call.route };
       return await inSpan(`${call.method} ${call.route}`, { kind: 'client', attributes }, async (span) => {
         given?.throwIfAborted();
-        const url = urlOf(base, call);
+        const url = urlOf(baseUrl, call);
         const limitMs = Math.min(call.limitMs ?? limitMaxMs, limitMaxMs);
         const limit = AbortSignal.timeout(limitMs);
         const signal = given === undefined ? limit : AbortSignal.any([given, limit]);
@@ -139,14 +126,14 @@ export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpCli
   };
 }
 
-function urlOf(base: URL, { route, params = {}, query = {} }: HttpRequest): URL {
+function urlOf(baseUrl: string, { route, params = {}, query = {} }: HttpRequest): URL {
   const path = route.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name];
     // Empty or a dot segment, it would become another path.
     if (value === undefined || /^\.{0,2}$/.test(value)) throw new TypeError(`the path parameter ${name} is invalid`);
     return encodeURIComponent(value);
   });
-  const url = new URL(path, base);
+  const url = new URL(path, baseUrl);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
 }

@@ -1,7 +1,7 @@
 // The registry of providers that a contract can be connected with. The sandbox bank is not among them: it needs no
 // contract and never serves live.
-import { monnify } from './monnify/provider.ts';
-import { nomba } from './nomba/provider.ts';
+import { monnify } from './monnify/rail.ts';
+import { nomba } from './nomba/rail.ts';
 import type { RailProvider } from './provider.ts';
 
 export const PROVIDERS: readonly RailProvider[] = [monnify, nomba];

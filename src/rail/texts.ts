@@ -36,6 +36,15 @@ export function safeMessage(text: string | null): string | null {
   return words === '' ? null : words;
 }
 
+/** Nigeria has been at UTC+1 all year since 1919. */
+export const LAGOS_OFFSET_MS = 3_600_000;
+
+/** `yyyy-MM-dd HH:mm:ss` in Lagos. A part of a second is rounded up. */
+export function lagosText(time: Date): string {
+  const seconds = Math.ceil(time.getTime() / 1_000) * 1_000;
+  return new Date(seconds + LAGOS_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
+}
+
 /** An account number in full; null when the provider masks it or sends none. */
 export const fullAccountNumber = (text: string | null | undefined): string | null =>
   /^[0-9]{10}$/.test(text ?? '') ? (text as string) : null;

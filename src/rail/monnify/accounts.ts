@@ -1,19 +1,15 @@
-// Account numbers: an invoice for one payment, a reserved account for a wallet. Our reference is Monnify's, so what was
-// opened by a request whose response was lost is found again.
+// Account numbers: an invoice for one payment, a reserved account for a wallet. Our reference is Monnify's.
+import type { z } from 'zod';
+import { closeAccount, openAccount } from '../accountCalls.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
-import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
+import { RailNotReadyError, unclear } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
-import type { AccountRequest, OpenedAccount, VirtualAccount } from '../port.ts';
-import { narrationOf } from '../texts.ts';
+import type { AccountRequest, BankRail, VirtualAccount } from '../port.ts';
+import { lagosText, narrationOf } from '../texts.ts';
 import type { MonnifyCredentials } from './client.ts';
-import { callOutcome } from './outcomes.ts';
-import { lagosText } from './times.ts';
-import { invoiceBody, replyOf, reservedAccountBody } from './wire.ts';
-
-const INVOICE = '/api/v1/invoice/{reference}/details';
-const RESERVED = '/api/v2/bank-transfer/reserved-accounts/{reference}';
+import { invoiceBody, reservedAccountBody } from './wire.ts';
 
 /** In these states an invoice accepts no more money. */
 const CLOSED_STATES: ReadonlySet<string> = new Set(['CANCELLED', 'PAID', 'EXPIRED']);
@@ -21,16 +17,47 @@ const CLOSED_STATES: ReadonlySet<string> = new Set(['CANCELLED', 'PAID', 'EXPIRE
 type OneOff = Extract<AccountRequest, { kind: 'one_off' }>;
 type Permanent = Extract<AccountRequest, { kind: 'permanent' }>;
 
-export function createAccounts(client: ProviderClient, banks: BankList, credentials: MonnifyCredentials) {
-  const get = (route: HttpRequest['route'], reference: string): HttpRequest => ({
+/** The endpoints of each kind of account, and what their responses are about. */
+const ENDPOINTS = {
+  one_off: {
+    create: '/api/v1/invoice/create',
+    read: '/api/v1/invoice/{reference}/details',
+    close: '/api/v1/invoice/{reference}/cancel',
+    body: invoiceBody.transform(({ invoiceReference, amount, invoiceStatus, expiryDate, ...account }) => ({
+      reference: invoiceReference,
+      amount,
+      isClosed: CLOSED_STATES.has(invoiceStatus),
+      account: { ...account, expiresAt: expiryDate },
+    })),
+  },
+  permanent: {
+    create: '/api/v2/bank-transfer/reserved-accounts',
+    read: '/api/v2/bank-transfer/reserved-accounts/{reference}',
+    close: '/api/v1/bank-transfer/reserved-accounts/reference/{reference}',
+    body: reservedAccountBody.transform(({ accountReference, status, accounts: [account] }) => ({
+      reference: accountReference,
+      amount: null,
+      isClosed: status === 'DEACTIVATED',
+      account: { ...account, expiresAt: null },
+    })),
+  },
+} as const;
+type Found = z.infer<(typeof ENDPOINTS)[AccountRequest['kind']]['body']>;
+
+export function createAccounts(
+  client: ProviderClient,
+  banks: BankList,
+  credentials: MonnifyCredentials,
+): Pick<BankRail, 'openVirtualAccount' | 'closeVirtualAccount'> {
+  const query = (kind: AccountRequest['kind'], reference: string): HttpRequest => ({
     method: 'GET',
-    route,
+    route: ENDPOINTS[kind].read,
     params: { reference },
   });
 
   const creation = (request: AccountRequest): HttpRequest => ({
     method: 'POST',
-    route: request.kind === 'one_off' ? '/api/v1/invoice/create' : '/api/v2/bank-transfer/reserved-accounts',
+    route: ENDPOINTS[request.kind].create,
     body: JSON.stringify({
       currencyCode: 'NGN',
       contractCode: credentials.contractCode,
@@ -49,118 +76,43 @@ export function createAccounts(client: ProviderClient, banks: BankList, credenti
     paymentMethods: ['ACCOUNT_TRANSFER'],
   });
 
-  /** The identity number of the holder, or that of the contract for a settlement wallet. */
-  function identityOf({ bvn, nin }: Permanent['holder']): { bvn: string } | { nin: string } {
-    if (bvn !== null) return { bvn };
-    if (nin !== null) return { nin };
-    if (credentials.bvn) return { bvn: credentials.bvn };
-    throw new RailNotReadyError('feature_off', 'monnify: the contract has no BVN for account numbers of its own');
-  }
-
-  const reservedFields = ({ reference, accountName, holder }: Permanent): object => ({
-    accountReference: reference,
-    accountName,
-    ...identityOf(holder),
+  function reservedFields({ reference, accountName, holder }: Permanent): object {
+    const bvn = holder.bvn ?? credentials.bvn;
+    if (!bvn)
+      throw new RailNotReadyError('feature_off', 'monnify: the contract has no BVN for account numbers of its own');
     // One bank only, so that a wallet has one account number.
-    getAllAvailableBanks: false,
-    preferredBanks: [credentials.preferredBank],
-  });
-
-  /** The account that has our reference already; null: there is none. */
-  async function find(request: AccountRequest, signal?: AbortSignal): Promise<VirtualAccount | null> {
-    const query = get(request.kind === 'one_off' ? INVOICE : RESERVED, request.reference);
-    const response = await client.call(query, signal);
-    const outcome = callOutcome(response);
-    if (outcome.kind === 'absent') return null;
-    if (outcome.kind !== 'ok') throw client.failure(query, response, outcome);
-    return accountOf(request, query, response);
+    const bank = { getAllAvailableBanks: false, preferredBanks: [credentials.preferredBank] };
+    return { accountReference: reference, accountName, bvn, ...bank };
   }
 
-  function accountOf(
-    request: AccountRequest,
-    made: HttpRequest,
-    response: Awaited<ReturnType<ProviderClient['call']>>,
-  ): VirtualAccount {
-    if (request.kind === 'permanent') {
-      const { accountReference, accounts } = client.parse(made, response, reservedAccountBody);
-      const [account] = accounts;
-      if (account === undefined || accountReference !== request.reference) throw ofAnother(made);
-      const { accountNumber, accountName, bankName, bankCode } = account;
-      return {
-        accountNumber,
-        accountName,
-        bankName,
-        bankCode: banks.codeOf(bankCode),
-        railReference: null,
-        expiresAt: null,
-      };
-    }
-    const invoice = client.parse(made, response, invoiceBody);
-    if (invoice.invoiceReference !== request.reference || invoice.amount !== request.amount) throw ofAnother(made);
-    return {
-      accountNumber: invoice.accountNumber,
-      accountName: invoice.accountName,
-      bankName: invoice.bankName,
-      bankCode: banks.codeOf(invoice.bankCode),
-      railReference: null,
-      expiresAt: invoice.expiryDate,
-    };
+  function accountOf(request: AccountRequest, { reference, amount, account }: Found): VirtualAccount {
+    if (reference !== request.reference || (request.kind === 'one_off' && amount !== request.amount))
+      throw unclear('monnify', 'the response is about another account or amount');
+    return { ...account, bankCode: banks.codeOf(account.bankCode) };
   }
-
-  const ofAnother = ({ method, route }: HttpRequest): RailUnavailableError =>
-    new RailUnavailableError(`monnify: ${method} ${route}: the response is about another account or amount`);
 
   return {
-    async open(request: AccountRequest, signal?: AbortSignal): Promise<VirtualAccount> {
-      const made = creation(request);
-      let lost: unknown;
-      try {
-        const response = await client.call(made, signal);
-        const outcome = callOutcome(response);
-        if (outcome.kind === 'ok') return accountOf(request, made, response);
-        if (outcome.kind === 'refused') throw client.refusal(response);
-        lost = client.failure(made, response, outcome);
-        if (outcome.kind === 'not_ready') throw lost;
-      } catch (error) {
-        if (!(error instanceof RailUnavailableError)) throw error;
-        lost = error;
-      }
-      // It may be open all the same, by this request or by an earlier one.
-      const account = await find(request, signal);
-      if (account === null) throw lost;
-      return account;
+    async openVirtualAccount(request, signal) {
+      const { body } = ENDPOINTS[request.kind];
+      return await openAccount(
+        client,
+        creation(request),
+        (response) => accountOf(request, response.read<Found>(body)),
+        async () => {
+          const found = await client.find<Found>(query(request.kind, request.reference), body, signal);
+          return found && accountOf(request, found);
+        },
+        signal,
+      );
     },
 
-    async close({ kind, reference }: OpenedAccount, signal?: AbortSignal): Promise<void> {
-      const removal: HttpRequest = {
-        method: 'DELETE',
-        route:
-          kind === 'one_off'
-            ? '/api/v1/invoice/{reference}/cancel'
-            : '/api/v1/bank-transfer/reserved-accounts/reference/{reference}',
-        params: { reference },
+    closeVirtualAccount({ kind, reference }, signal) {
+      const isClosed = async (): Promise<boolean> => {
+        const found = await client.find<Found>(query(kind, reference), ENDPOINTS[kind].body, signal);
+        return found === null || (found.reference === reference && found.isClosed);
       };
-      const response = await client.call(removal, signal);
-      const outcome = callOutcome(response);
-      if (outcome.kind === 'ok' || outcome.kind === 'absent') return;
-      if (outcome.kind === 'not_ready') throw client.failure(removal, response, outcome);
-      // Already closed, or paid: the state reports, whatever words the refusal has.
-      const state = await client.call(get(kind === 'one_off' ? INVOICE : RESERVED, reference), signal);
-      const found = callOutcome(state);
-      if (found.kind === 'absent') return;
-      if (found.kind === 'ok' && isClosed(kind, replyOf(state)?.body, reference)) return;
-      throw client.failure(removal, response, outcome);
+      const removal: HttpRequest = { method: 'DELETE', route: ENDPOINTS[kind].close, params: { reference } };
+      return closeAccount(client, removal, isClosed, signal);
     },
   };
-}
-
-function isClosed(kind: OpenedAccount['kind'], body: unknown, reference: string): boolean {
-  if (kind === 'permanent') {
-    const account = reservedAccountBody.safeParse(body);
-    return account.success && account.data.accountReference === reference && account.data.status === 'DEACTIVATED';
-  }
-  const invoice = invoiceBody.safeParse(body);
-  return (
-    invoice.success && invoice.data.invoiceReference === reference && CLOSED_STATES.has(invoice.data.invoiceStatus)
-  );
 }

@@ -10,7 +10,6 @@ import { parseJson } from '../http.ts';
 import type { CallbackRequest, RailCallback, RailNotice } from '../port.ts';
 import { fullAccountNumber, safeMessage } from '../texts.ts';
 import type { MonnifyCredentials } from './client.ts';
-import { chargeOf } from './credits.ts';
 import {
   collectionEvent,
   collectionMethod,
@@ -84,7 +83,6 @@ function creditOf(event: z.infer<typeof collectionEvent>, banks: BankList): Rail
       accountReference: product.reference,
       accountNumber: fullAccountNumber(event.destinationAccountInformation?.accountNumber),
       amount,
-      charge: chargeOf(amount, event.settlementAmount),
       senderName: payer?.accountName ?? null,
       senderAccountNumber: fullAccountNumber(payer?.accountNumber),
       senderBankCode: banks.codeOf(payer?.bankCode ?? null),

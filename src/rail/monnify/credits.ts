@@ -1,14 +1,16 @@
 // Credits: the look-up that confirms a callback, and the list from which lost callbacks are made up for.
 
 import { LRUCache } from 'lru-cache';
+import type { z } from 'zod';
+import type { Kobo } from '../../money.ts';
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
-import { RailUnavailableError } from '../errors.ts';
+import { type RailUnavailableError, unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
-import type { CreditPage, InboundCreditRecord, InboundCreditReport } from '../port.ts';
+import type { BankRail, InboundCreditReport, Period } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
-import { callOutcome, PAYMENT_STATUSES, paymentStatusOf } from './outcomes.ts';
+import { PAYMENT_STATUSES, paymentStatusOf } from './outcomes.ts';
 import { type Cursor, cursorOf, cursorText, mapAtMost, type Page, readPage } from './pages.ts';
 import { type TransactionRow, transactionBody, transactionsPage } from './wire.ts';
 
@@ -24,61 +26,52 @@ const LOOK_UPS_AT_ONCE = 10;
 /** Credits that were looked up: a poll lists those of the last hour again. */
 const REMEMBERED_MAX = 5_000;
 
-export interface Period {
-  from: Date;
-  to: Date;
-}
-
 export const isWithin = (time: Date, { from, to }: Period): boolean => time >= from && time < to;
 
-/** What Monnify keeps of a credit; null: it does not report. */
-export const chargeOf = (paid: number, settled: number | null): number | null =>
+/** A credit, and what Monnify keeps of it; null: it does not report. */
+type Credit = InboundCreditReport & { charge: Kobo | null };
+
+const chargeOf = ({ amountPaid: paid, settlementAmount: settled }: z.infer<typeof transactionBody>): Kobo | null =>
   settled === null || settled > paid ? null : paid - settled;
 
-export function createCredits(client: ProviderClient, banks: BankList) {
-  const remembered = new LRUCache<string, InboundCreditReport>({ max: REMEMBERED_MAX });
+const reported = ({ charge: _charge, ...report }: Credit): InboundCreditReport => report;
 
-  async function lookUp(
-    sessionId: string,
-    signal?: AbortSignal,
-  ): Promise<InboundCreditReport | 'pending' | 'failed' | null> {
+export function createCredits(client: ProviderClient, banks: BankList) {
+  const remembered = new LRUCache<string, Credit>({ max: REMEMBERED_MAX });
+
+  async function lookUp(sessionId: string, signal?: AbortSignal): Promise<Credit | 'pending' | 'failed' | null> {
     const request: HttpRequest = {
       method: 'GET',
       route: '/api/v2/transactions/{reference}',
       params: { reference: sessionId },
     };
-    const response = await client.call(request, signal);
-    const outcome = callOutcome(response);
-    if (outcome.kind === 'absent') return null;
-    if (outcome.kind !== 'ok') throw client.failure(request, response, outcome);
-    const found = client.parse(request, response, transactionBody);
-    if (found.transactionReference !== sessionId || found.currency !== 'NGN') throw unlike(request);
+    const found = await client.find(request, transactionBody, signal);
+    if (found === null) return null;
+    if (found.transactionReference !== sessionId || found.currency !== 'NGN') throw unlike();
     const status = paymentStatusOf(found.paymentStatus);
     if (!Object.hasOwn(PAYMENT_STATUSES, found.paymentStatus)) {
       railUnknownAnswers.inc({ rail: 'monnify', kind: 'payment_status' });
     }
     if (status !== 'received') return status;
-    if (found.paidOn === null || found.product === null || found.amountPaid <= 0) throw unlike(request);
+    if (found.paidOn === null || found.product === null || found.amountPaid <= 0) throw unlike();
     await banks.load().catch(() => {}); // only for the code of the payer's bank
-    const report: InboundCreditReport = {
+    const credit: Credit = {
       sessionId,
       accountReference: found.product.reference,
       accountNumber: null,
       amount: found.amountPaid,
-      charge: chargeOf(found.amountPaid, found.settlementAmount),
+      charge: chargeOf(found),
       senderName: found.accountDetails?.accountName ?? null,
       senderAccountNumber: fullAccountNumber(found.accountDetails?.accountNumber),
       senderBankCode: banks.codeOf(found.accountDetails?.bankCode ?? null),
       receivedAt: found.paidOn,
     };
-    remembered.set(sessionId, report);
-    return report;
+    remembered.set(sessionId, credit);
+    return credit;
   }
 
-  const unlike = ({ method, route }: HttpRequest): RailUnavailableError =>
-    new RailUnavailableError(`monnify: ${method} ${route}: the response is about another transaction, or incomplete`, {
-      ofOneAccount: true,
-    });
+  const unlike = (): RailUnavailableError =>
+    unclear('monnify', 'the response is about another transaction, or incomplete', { ofOneAccount: true });
 
   /** A page of the transactions paid in the period, whatever was paid with. */
   async function readRows(period: Period, at: Cursor, signal?: AbortSignal): Promise<Page<TransactionRow>> {
@@ -93,14 +86,8 @@ export function createCredits(client: ProviderClient, banks: BankList) {
         paymentStatus: 'PAID',
       },
     };
-    const { rows, next } = await readPage(
-      client,
-      request,
-      transactionsPage,
-      at,
-      ({ transactionReference }) => transactionReference,
-      signal,
-    );
+    const nameOf = ({ transactionReference }: TransactionRow): string => transactionReference;
+    const { rows, next } = await readPage(client, request, transactionsPage, at, nameOf, signal);
     const paid = rows.filter(
       ({ paymentStatus, completedOn }) =>
         paymentStatusOf(paymentStatus) === 'received' && (completedOn === null || isWithin(completedOn, period)),
@@ -118,22 +105,20 @@ export function createCredits(client: ProviderClient, banks: BankList) {
       .filter(({ receivedAt }) => isWithin(receivedAt, period));
   };
 
-  return {
-    readRows,
-    reportsOf,
-
-    async find(sessionId: string, signal?: AbortSignal): Promise<InboundCreditRecord | 'pending' | 'failed' | null> {
+  const calls: Pick<BankRail, 'findInboundCredit' | 'listInboundCredits'> = {
+    async findInboundCredit({ sessionId }, signal) {
       const found = await lookUp(sessionId, signal);
-      return found !== null && typeof found === 'object' ? { ...found, recalledAt: null } : found;
+      return found !== null && typeof found === 'object' ? { ...reported(found), recalledAt: null } : found;
     },
 
-    async list(period: Period, cursor: string | null, signal?: AbortSignal): Promise<CreditPage> {
+    async listInboundCredits({ cursor, ...period }, signal) {
       const { rows, next } = await readRows(period, cursorOf(cursor, 'credits'), signal);
       const credits = await reportsOf(rows.filter(isTransfer), period, signal);
       credits.sort((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime());
-      return { credits, nextCursor: next && cursorText(next) };
+      return { credits: credits.map(reported), nextCursor: next && cursorText(next) };
     },
   };
+  return { calls, readRows, reportsOf };
 }
 
 /** Whether it was paid by a bank transfer, and so into an account number. */

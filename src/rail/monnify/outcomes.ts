@@ -1,9 +1,9 @@
 // What each code, message and status word of Monnify means, as tables, and the functions that apply them. Nothing is
 // taken for a failure by default: what is not in a table is unknown, or still in progress.
-import type { NotReady, Reply, Unknown } from '../client.ts';
-import type { NotReadyCause } from '../errors.ts';
+import { type NotReady, notReadyByStatus, type Outcome, type Reply, type Unknown } from '../client.ts';
+import { entryOf } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
-import type { TransferInstruction, TransferReport } from '../port.ts';
+import type { TransferReport } from '../port.ts';
 import { safeMessage } from '../texts.ts';
 import { replyOf, type Transfer, transferBody } from './wire.ts';
 
@@ -26,15 +26,11 @@ export const CODES = {
 } as const;
 type CodeMeaning = (typeof CODES)[keyof typeof CODES];
 
-const meaningOf = (code: string): CodeMeaning =>
-  Object.hasOwn(CODES, code) ? CODES[code as keyof typeof CODES] : 'unknown';
-
-/** HTTP statuses that mean that a request was not accepted, unless the body has a code that says more. */
-const HTTP_NOT_READY: Record<number, NotReadyCause> = { 401: 'unauthorised', 403: 'feature_off', 429: 'rate_limited' };
+const meaningOf = (code: string): CodeMeaning => entryOf<CodeMeaning>(CODES, code) ?? 'unknown';
 
 /**
- * The status words of a transfer. `otp`: it waits for a one-time password that nobody will enter, because the contract
- * has them switched on. `expired`: nobody entered it. `failed` is believed by the message and the age of the transfer.
+ * The status words of a transfer. `otp`: it waits for a one-time password that no one will enter, because the contract
+ * has them switched on. `expired`: no one entered it. `failed` is believed by the message and the age of the transfer.
  */
 export const STATUSES = {
   PENDING: 'processing',
@@ -124,19 +120,13 @@ const NO_ACCOUNT_MESSAGES = [/^invalid account details supplied\b/i, /^could not
 const isAmong = (patterns: readonly RegExp[], { message }: Reply): boolean =>
   patterns.some((pattern) => pattern.test(message.trim()));
 
-/** How a call that is no transfer ended. */
-export type CallOutcome =
-  | { kind: 'ok'; body: unknown }
-  | { kind: 'absent' | 'exists' | 'refused' | 'no_account' }
-  | NotReady
-  | Unknown;
-
-export function callOutcome(response: HttpResponse): CallOutcome {
+/** How a call other than a send ended. */
+export function callOutcome(response: HttpResponse): Outcome {
   const notReady = notReadyOf(response);
   if (notReady !== null) return notReady;
   const reply = replyOf(response);
   if (reply === null) return { kind: 'unknown', isRailsFault: true };
-  if (reply.isOk) return { kind: 'ok', body: reply.body };
+  if (reply.isOk) return { kind: 'ok' };
   if (meaningOf(reply.code) === 'absent' || isAmong(ABSENT_MESSAGES, reply)) return { kind: 'absent' };
   if (isAmong(EXISTS_MESSAGES, reply)) return { kind: 'exists' };
   if (isAmong(REFUSED_MESSAGES, reply)) return { kind: 'refused' };
@@ -153,8 +143,8 @@ function notReadyOf(response: HttpResponse): NotReady | null {
   if (meaning === 'underfunded' || meaning === 'unauthorised')
     return { kind: 'not_ready', why: meaning, retryAfterMs: response.retryAfterMs };
   if (DECIDES_ALONE.has(meaning)) return null;
-  const why = HTTP_NOT_READY[response.status];
-  if (why !== undefined) return { kind: 'not_ready', why, retryAfterMs: response.retryAfterMs };
+  const notReady = notReadyByStatus(response);
+  if (notReady !== null) return notReady;
   if (reply === null || reply.isOk) return null;
   return isAmong(SETTINGS_MESSAGES, reply) ? { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null } : null;
 }
@@ -164,9 +154,11 @@ function notReadyOf(response: HttpResponse): NotReady | null {
  */
 export type SendOutcome =
   | { kind: 'report'; transfer: Transfer }
-  | { kind: 'ask'; ifAbsent: 'refused' | 'duplicate_guard' | 'unknown' }
+  | { kind: 'ask'; ifAbsent: (typeof ASK)[keyof typeof ASK] }
   | NotReady
   | Unknown;
+
+const ASK = { refused: 'refused', exists: 'unknown', duplicate_guard: 'duplicate_guard' } as const;
 
 /** D07 ends after two minutes. */
 export const DUPLICATE_GUARD_MS = 120_000;
@@ -180,30 +172,8 @@ export function sendOutcome(response: HttpResponse): SendOutcome {
     const transfer = transferBody.safeParse(reply.body);
     return transfer.success ? { kind: 'report', transfer: transfer.data } : { kind: 'unknown', isRailsFault: true };
   }
-  switch (meaningOf(reply.code)) {
-    case 'refused':
-      return { kind: 'ask', ifAbsent: 'refused' };
-    case 'exists':
-      return { kind: 'ask', ifAbsent: 'unknown' };
-    case 'duplicate_guard':
-      return { kind: 'ask', ifAbsent: 'duplicate_guard' };
-    default:
-      return { kind: 'unknown', isRailsFault: response.status >= 500 };
-  }
-}
-
-export type StatusOutcome = { kind: 'report'; transfer: Transfer } | { kind: 'absent' } | NotReady | Unknown;
-
-export function statusOutcome(response: HttpResponse): StatusOutcome {
-  const outcome = callOutcome(response);
-  if (outcome.kind === 'ok') {
-    const transfer = transferBody.safeParse(outcome.body);
-    return transfer.success ? { kind: 'report', transfer: transfer.data } : { kind: 'unknown', isRailsFault: true };
-  }
-  if (outcome.kind === 'absent') return { kind: 'absent' };
-  return outcome.kind === 'not_ready' || outcome.kind === 'unknown'
-    ? outcome
-    : { kind: 'unknown', isRailsFault: false };
+  const ifAbsent = entryOf(ASK, meaningOf(reply.code));
+  return ifAbsent === undefined ? { kind: 'unknown', isRailsFault: response.status >= 500 } : { kind: 'ask', ifAbsent };
 }
 
 export interface StatusReading {
@@ -216,30 +186,28 @@ export interface StatusReading {
 }
 
 export function readStatus(transfer: Transfer, now: Date): StatusReading {
-  const word = transfer.status.toUpperCase();
-  const meaning: StatusMeaning | undefined = Object.hasOwn(STATUSES, word)
-    ? STATUSES[word as keyof typeof STATUSES]
-    : undefined;
-  const as = (status: TransferReport['status'], waitsForOtp = false): StatusReading => ({
+  const meaning = entryOf<StatusMeaning>(STATUSES, transfer.status.toUpperCase());
+  const status = statusOf(meaning, transfer, now);
+  return {
     status,
-    waitsForOtp,
+    waitsForOtp: meaning === 'otp',
     isUnknownWord: meaning === undefined,
     isDoubted: status === 'processing' && meaning !== 'processing',
-  });
+  };
+}
+
+function statusOf(meaning: StatusMeaning | undefined, transfer: Transfer, now: Date): TransferReport['status'] {
   switch (meaning) {
-    case 'completed':
-    case 'returned':
-    case 'processing':
-      return as(meaning);
     case 'otp':
-      return as('processing', true);
+    case undefined:
+      return 'processing';
     // A transfer expires only while it waits for a one-time password, so nothing was sent.
     case 'expired':
-      return as(transfer.twoFaEnabled === true ? 'failed' : 'processing');
+      return transfer.twoFaEnabled === true ? 'failed' : 'processing';
     case 'failed':
-      return as(isFailureFinal(transfer, now) ? 'failed' : 'processing');
-    case undefined:
-      return as('processing');
+      return isFailureFinal(transfer, now) ? 'failed' : 'processing';
+    default:
+      return meaning;
   }
 }
 
@@ -254,11 +222,13 @@ export function failureOf(message: string | null): 'final' | 'query_again' {
     .trim()
     .toLowerCase()
     .replace(/[.!]+$/, '');
-  return Object.hasOwn(MESSAGES, key) ? MESSAGES[key as keyof typeof MESSAGES] : 'query_again';
+  return entryOf(MESSAGES, key) ?? 'query_again';
 }
 
-export function reportOf(transfer: Transfer, now: Date): TransferReport {
-  const { status, isDoubted, isUnknownWord } = readStatus(transfer, now);
+export function reportOf(
+  transfer: Transfer,
+  { status, isDoubted, isUnknownWord, waitsForOtp }: StatusReading,
+): TransferReport {
   const message = safeMessage(transfer.message);
   const word = isUnknownWord ? safeMessage(transfer.status) : transfer.status;
   const isOver = status === 'failed' || status === 'returned';
@@ -272,19 +242,9 @@ export function reportOf(transfer: Transfer, now: Date): TransferReport {
     accountNumber: transfer.destinationAccountNumber,
     bankCode: transfer.destinationBankCode,
     charge: transfer.fee,
-    railReference: transfer.transactionReference,
+    ...(waitsForOtp && { awaitsApproval: true }),
   };
 }
-
-/** Whether a report is about this instruction, as far as it reports. */
-export const isAbout = (
-  { reference, amount, accountNumber, bankCode }: TransferReport,
-  instruction: TransferInstruction,
-): boolean =>
-  reference === instruction.reference &&
-  amount === instruction.amount &&
-  (accountNumber === null || accountNumber === instruction.accountNumber) &&
-  (bankCode === null || bankCode === instruction.bankCode);
 
 /** What a collection's status means. `failed`: the money never arrived. Any other word: not yet. */
 export const PAYMENT_STATUSES = {
@@ -298,4 +258,4 @@ export const PAYMENT_STATUSES = {
 } as const;
 
 export const paymentStatusOf = (word: string): 'received' | 'pending' | 'failed' =>
-  Object.hasOwn(PAYMENT_STATUSES, word) ? PAYMENT_STATUSES[word as keyof typeof PAYMENT_STATUSES] : 'pending';
+  entryOf(PAYMENT_STATUSES, word) ?? 'pending';

@@ -1,10 +1,8 @@
 // Monnify's lists, page by page. Rows move to a later page when rows are added before them, so a cursor has the names
 // of the rows of its page, which the next one leaves out.
 import { z } from 'zod';
-import type { ProviderClient } from '../client.ts';
-import { RailUnavailableError } from '../errors.ts';
+import { type ProviderClient, readAsDocumented } from '../client.ts';
 import type { HttpRequest } from '../http.ts';
-import { callOutcome } from './outcomes.ts';
 import { replyOf } from './wire.ts';
 
 /** A position in one of several lists that are read one after the other. */
@@ -35,17 +33,10 @@ export async function readPage<Row>(
   signal?: AbortSignal,
 ): Promise<Page<Row>> {
   const response = await client.call(request, signal);
-  const isBare = replyOf(response) === null && response.status === 200;
-  const outcome = callOutcome(response);
-  if (!isBare && outcome.kind !== 'ok') throw client.failure(request, response, outcome);
-  const parsed = schema.safeParse(isBare ? response.json : replyOf(response)?.body);
-  if (!parsed.success) {
-    const providerMessage = 'the page is not as documented';
-    throw new RailUnavailableError(`monnify: ${request.method} ${request.route}: ${providerMessage}`, {
-      providerMessage,
-    });
-  }
-  const { content, last } = parsed.data;
+  const isBare = replyOf(response.http) === null && response.http.status === 200;
+  const { content, last } = isBare
+    ? readAsDocumented(`monnify: ${request.method} ${request.route}`, schema, response.http.json)
+    : response.read(schema);
   const seen = new Set(at.seen);
   const next = { list: at.list, page: at.page + 1, seen: content.map(nameOf) };
   return { rows: content.filter((row) => !seen.has(nameOf(row))), next: last || content.length === 0 ? null : next };

@@ -2,17 +2,18 @@
 import { createBankList } from '../bankList.ts';
 import type { RailCapabilities } from '../capabilities.ts';
 import type { Bank } from '../port.ts';
-import type { ClosableRail } from '../provider.ts';
+import type { ClosableRail, RailProvider } from '../provider.ts';
 import { createAccounts } from './accounts.ts';
 import { parseCallback } from './callbacks.ts';
-import { createMonnifyClient, type MonnifyCredentials } from './client.ts';
+import { createMonnifyClient, type MonnifyCredentials, monnifyCredentials } from './client.ts';
 import { createCredits, ONE_OFF_MAX_SECONDS } from './credits.ts';
 import { DUPLICATE_GUARD_MS } from './outcomes.ts';
 import { createStatement } from './statement.ts';
 import { createTransfers, UNKNOWN_IS_FINAL_AFTER_MS } from './transfers.ts';
+import { createWallet } from './wallet.ts';
 import { balanceBody, banksBody } from './wire.ts';
 
-export const CAPABILITIES: RailCapabilities = {
+const CAPABILITIES: RailCapabilities = {
   oneOff: {
     amount: 'exact',
     maxSeconds: ONE_OFF_MAX_SECONDS,
@@ -20,8 +21,8 @@ export const CAPABILITIES: RailCapabilities = {
     closes: true,
     lateMoney: 'bounced',
   },
-  permanent: { needs: ['bvn_or_nin', 'name', 'email'] },
-  credits: { listable: true, settles: 'later' },
+  permanent: { needs: ['bvn', 'name', 'email'] },
+  credits: { settles: 'later' },
   transfers: {
     unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
     sameRecipientGapMs: DUPLICATE_GUARD_MS,
@@ -29,7 +30,6 @@ export const CAPABILITIES: RailCapabilities = {
     balance: true,
   },
   callbacks: { signed: 'body' },
-  statement: { credits: true, transfers: true },
   calls: { limitMs: 7_000 },
   charges: {
     collection: { basisPoints: 150, max: 200_000 },
@@ -49,36 +49,33 @@ export function createMonnifyRail(credentials: MonnifyCredentials, clock: () => 
     return rows.map(({ code, name, nipBankCode }) => ({ code, name, nipCode: nipBankCode }));
   };
   const banks = createBankList(readBanks, () => clock().getTime());
-  const accounts = createAccounts(client, banks, credentials);
   const credits = createCredits(client, banks);
-  const transfers = createTransfers(client, banks, credentials, clock);
-  const statement = createStatement(client, credentials.walletAccountNumber, credits, transfers.find);
+  const wallet = createWallet(client, credentials.walletAccountNumber);
+  const transfers = createTransfers(client, banks, credentials, wallet, clock);
 
   return {
     name: 'monnify',
     capabilities: CAPABILITIES,
-    openVirtualAccount: (request, signal) => accounts.open(request, signal),
-    closeVirtualAccount: (account, signal) => accounts.close(account, signal),
-    findInboundCredit: ({ sessionId }, signal) => credits.find(sessionId, signal),
-    listInboundCredits: ({ from, to, cursor }, signal) => credits.list({ from, to }, cursor, signal),
+    ...createAccounts(client, banks, credentials),
+    ...credits.calls,
+    ...transfers.calls,
+    statement: createStatement(wallet, credits, transfers.find),
     banks: () => banks.load(),
-    resolveAccount: (account, signal) => transfers.resolve(account, signal),
-    sendTransfer: (instruction, signal) => transfers.send(instruction, signal),
-    transferStatus: (request, signal) => transfers.status(request, signal),
     async balance(_request, signal) {
-      const { availableBalance: available, ledgerBalance: ledger } = await client.read(
-        {
-          method: 'GET',
-          route: '/api/v2/disbursements/wallet-balance',
-          query: { accountNumber: credentials.walletAccountNumber },
-        },
-        balanceBody,
-        signal,
-      );
-      return { available, ledger };
+      const query = { accountNumber: credentials.walletAccountNumber };
+      const route = '/api/v2/disbursements/wallet-balance';
+      return (await client.read({ method: 'GET', route, query }, balanceBody, signal)).availableBalance;
     },
-    statement: ({ from, to, cursor }, signal) => statement({ from, to }, cursor, signal),
     parseCallback: (request) => parseCallback(credentials, banks, request),
     close: () => client.close(),
   };
 }
+
+export const monnify: RailProvider = {
+  name: 'monnify',
+  version: '1',
+  capabilities: CAPABILITIES,
+  credentials: monnifyCredentials,
+  isSandbox: ({ baseUrl }) => baseUrl === 'https://sandbox.monnify.com',
+  open: (contract) => createMonnifyRail(monnifyCredentials.parse(contract.credentials)),
+};

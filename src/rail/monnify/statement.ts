@@ -1,12 +1,11 @@
 // Monnify has no one statement: its lines are composed of the collections, which are not settled yet, and of the rows
 // of the wallet that pays out. First all collections of the period, then all rows of the wallet.
 import { LRUCache } from 'lru-cache';
-import type { ProviderClient } from '../client.ts';
 import { unclear } from '../errors.ts';
-import type { StatementLine, StatementPage, TransferReport } from '../port.ts';
-import { type createCredits, isTransfer, type Period } from './credits.ts';
+import type { BankRail, Period, StatementLine, StatementPage, TransferReport } from '../port.ts';
+import { type createCredits, isTransfer } from './credits.ts';
 import { type Cursor, cursorOf, cursorText, mapAtMost, startOf } from './pages.ts';
-import { readWalletRows, referenceOf } from './wallet.ts';
+import { type createWallet, referenceOf } from './wallet.ts';
 import type { TransactionRow, WalletRow } from './wire.ts';
 
 const QUERIES_AT_ONCE = 10;
@@ -14,11 +13,10 @@ const QUERIES_AT_ONCE = 10;
 const REMEMBERED_MAX = 5_000;
 
 export function createStatement(
-  client: ProviderClient,
-  walletAccountNumber: string,
+  wallet: ReturnType<typeof createWallet>,
   credits: ReturnType<typeof createCredits>,
   findTransfer: (reference: string, signal?: AbortSignal) => Promise<TransferReport | null>,
-) {
+): BankRail['statement'] {
   const remembered = new LRUCache<string, TransferReport>({ max: REMEMBERED_MAX });
 
   async function transferOf(row: WalletRow, signal?: AbortSignal): Promise<TransferReport | null> {
@@ -31,33 +29,30 @@ export function createStatement(
 
   async function collections(period: Period, at: Cursor, signal?: AbortSignal): Promise<StatementPage> {
     const { rows, next } = await credits.readRows(period, at, signal);
-    const incomplete = rows.filter((row) => isTransfer(row) && collectionLine(row) === null);
-    const lookedUp = await credits.reportsOf(incomplete, period, signal);
-    const byReference = new Map(lookedUp.map((report) => [report.sessionId, report]));
-    const lines = rows.map((row): StatementLine => {
+    const lines = await mapAtMost(QUERIES_AT_ONCE, rows, async (row): Promise<StatementLine> => {
       const line = collectionLine(row);
       if (line !== null) return line;
-      const report = byReference.get(row.transactionReference);
-      if (report === undefined || report.charge === null) {
+      const [credit] = await credits.reportsOf([row], period, signal);
+      if (credit === undefined || credit.charge === null) {
         throw unclear('monnify', 'a collection has no exact amount or charge');
       }
-      const { sessionId, amount, charge, receivedAt } = report;
-      return { kind: 'credit', reference: sessionId, amount, charge, at: receivedAt };
+      const { sessionId: reference, amount, charge, receivedAt: at } = credit;
+      return { kind: 'credit', reference, amount, charge, at };
     });
     return { lines, nextCursor: cursorText(next ?? startOf('wallet')), closingBalance: null };
   }
 
-  async function wallet(period: Period, at: Cursor, signal?: AbortSignal): Promise<StatementPage> {
-    const page = await readWalletRows(client, walletAccountNumber, period, at, signal);
+  async function payouts(period: Period, at: Cursor, signal?: AbortSignal): Promise<StatementPage> {
+    const page = await wallet.readRows(period, at, signal);
     const rows = page.rows.filter(({ status }) => status === 'COMPLETED');
     const transfers = await mapAtMost(QUERIES_AT_ONCE, rows, (row) => transferOf(row, signal));
     const lines = rows.map((row, index) => walletLine(row, transfers[index] ?? null));
     return { lines, nextCursor: page.next && cursorText(page.next), closingBalance: null };
   }
 
-  return async (period: Period, cursor: string | null, signal?: AbortSignal): Promise<StatementPage> => {
+  return async ({ cursor, ...period }, signal) => {
     const at = cursorOf(cursor, 'credits');
-    const page = await (at.list === 'credits' ? collections : wallet)(period, at, signal);
+    const page = await (at.list === 'credits' ? collections : payouts)(period, at, signal);
     page.lines.sort((one, other) => one.at.getTime() - other.at.getTime());
     return page;
   };
@@ -78,7 +73,7 @@ function collectionLine(row: TransactionRow): StatementLine | null {
 
 /**
  * A row of the wallet. It is not documented whether the row of a transfer has its charge in the amount or whether that
- * is a row of its own, so the amounts tell. What is neither is `other_in` or `other_out`, for a person to look at.
+ * is a row of its own, so the amounts decide. What is neither is `other_in` or `other_out`, for a person to look at.
  */
 function walletLine(row: WalletRow, transfer: TransferReport | null): StatementLine {
   const { walletTransactionReference, amount, transactionDate: at, narration } = row;

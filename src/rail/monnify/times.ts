@@ -1,7 +1,5 @@
-// The times in Monnify's responses, which have several formats, and in its requests. Times without a zone are in Lagos.
-
-/** Nigeria has been at UTC+1 all year since 1919. */
-const LAGOS_OFFSET_MS = 3_600_000;
+// The times in Monnify's responses, which have several formats. Times without a zone are in Lagos.
+import { LAGOS_OFFSET_MS } from '../texts.ts';
 
 const ISO = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?(?:\.(\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d|AM|PM|:AM|:PM)?$/i;
 const DAY_FIRST = /^(\d\d)\/(\d\d)\/(\d{4}) (\d{1,2}):(\d\d):(\d\d)(?:\s?(AM|PM))?$/i;
@@ -22,12 +20,6 @@ export function timeOf(text: string): Date | null {
   if (dayFirst === null) return null;
   const [, day, month, year, hour, minute, second, half = ''] = dayFirst as unknown as string[];
   return utc([year, month, day, hour24(hour, half.toUpperCase()), minute, second, 0], LAGOS_OFFSET_MS);
-}
-
-/** As the expiry date of an invoice: `yyyy-MM-dd HH:mm:ss`. A part of a second is rounded up. */
-export function lagosText(time: Date): string {
-  const seconds = Math.ceil(time.getTime() / 1_000) * 1_000;
-  return new Date(seconds + LAGOS_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** `13:05 PM` is seen too: an hour after noon stays as it is. */

@@ -2,23 +2,16 @@
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
-import { RailNotReadyError, RailUnavailableError, unclear } from '../errors.ts';
+import { RailNotReadyError, unclear } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
-import type { TransferInstruction, TransferReport } from '../port.ts';
+import type { BankRail, TransferReport } from '../port.ts';
 import { narrationOf } from '../texts.ts';
+import { holderNameOf, requireAbout } from '../transferCalls.ts';
 import type { MonnifyCredentials } from './client.ts';
-import {
-  callOutcome,
-  DUPLICATE_GUARD_MS,
-  isAbout,
-  readStatus,
-  reportOf,
-  sendOutcome,
-  statusOutcome,
-} from './outcomes.ts';
-import { isInWallet } from './wallet.ts';
-import { accountNameBody, type Transfer } from './wire.ts';
+import { DUPLICATE_GUARD_MS, readStatus, reportOf, sendOutcome } from './outcomes.ts';
+import type { createWallet } from './wallet.ts';
+import { accountNameBody, type Transfer, transferBody } from './wire.ts';
 
 /** Monnify's documentation takes a reference that does not exist for one that was never received (D02). */
 export const UNKNOWN_IS_FINAL_AFTER_MS = 15 * 60_000;
@@ -32,79 +25,43 @@ export function createTransfers(
   client: ProviderClient,
   banks: BankList,
   { walletAccountNumber }: MonnifyCredentials,
+  wallet: ReturnType<typeof createWallet>,
   clock: () => Date,
 ) {
-  const enquiry = (accountNumber: string, bankCode: string): HttpRequest => ({
-    method: 'GET',
-    route: '/api/v1/disbursements/account/validate',
-    query: { accountNumber, bankCode },
-  });
-
-  async function resolve(
-    { accountNumber, bankCode }: Pick<TransferInstruction, 'accountNumber' | 'bankCode'>,
-    signal?: AbortSignal,
-  ): Promise<{ accountName: string } | null> {
-    const request = enquiry(accountNumber, bankCode);
-    const response = await client.call(request, signal);
-    const outcome = callOutcome(response);
-    if (outcome.kind === 'no_account') return null;
-    if (outcome.kind === 'ok') {
-      const account = client.parse(request, response, accountNameBody);
-      if (account.accountNumber === accountNumber) return { accountName: account.accountName };
-      throw new RailUnavailableError('monnify: the name enquiry is about another account', { ofOneAccount: true });
-    }
-    const notReady = outcome.kind === 'not_ready' ? outcome : null;
-    const isRailsFault = outcome.kind === 'unknown' && outcome.isRailsFault;
-    throw client.failure(request, response, notReady ?? { kind: 'unknown', isRailsFault });
-  }
+  const resolveAccount: BankRail['resolveAccount'] = async ({ accountNumber, bankCode }, signal) => {
+    const query = { accountNumber, bankCode };
+    const route = '/api/v1/disbursements/account/validate';
+    const response = await client.call({ method: 'GET', route, query }, signal);
+    if (response.outcome.kind === 'no_account') return null;
+    const account = response.read(accountNameBody);
+    if (account.accountNumber === accountNumber) return { accountName: account.accountName };
+    throw unclear('monnify', 'the name enquiry is about another account', { ofOneAccount: true });
+  };
 
   /** A failure is believed by age, and no transfer is older than its reference, whatever zone Monnify's times have. */
   function report(found: Transfer, since?: Date): TransferReport {
     const isOlder = since !== undefined && found.createdAt !== null && found.createdAt < since;
     const transfer = isOlder ? { ...found, createdAt: since } : found;
-    const { waitsForOtp, isUnknownWord } = readStatus(transfer, clock());
-    if (waitsForOtp) railUnknownAnswers.inc({ rail: 'monnify', kind: 'otp' });
-    if (isUnknownWord) railUnknownAnswers.inc({ rail: 'monnify', kind: 'status' });
-    const told = reportOf(transfer, clock());
-    return { ...told, bankCode: banks.codeOf(told.bankCode), ...(waitsForOtp && { awaitsApproval: true }) };
+    const reading = readStatus(transfer, clock());
+    if (reading.waitsForOtp) railUnknownAnswers.inc({ rail: 'monnify', kind: 'otp' });
+    if (reading.isUnknownWord) railUnknownAnswers.inc({ rail: 'monnify', kind: 'status' });
+    return reportOf({ ...transfer, destinationBankCode: banks.codeOf(transfer.destinationBankCode) }, reading);
   }
-
-  const query = (reference: string): HttpRequest => ({
-    method: 'GET',
-    route: '/api/v2/disbursements/single/summary',
-    query: { reference },
-  });
 
   async function find(reference: string, signal?: AbortSignal, since?: Date): Promise<TransferReport | null> {
-    const request = query(reference);
-    const response = await client.call(request, signal);
-    const outcome = statusOutcome(response);
-    if (outcome.kind === 'absent') return null;
-    if (outcome.kind !== 'report') throw client.failure(request, response, outcome);
-    if (outcome.transfer.reference !== reference) {
-      throw unclear('monnify', 'the status is about another transfer');
-    }
-    return report(outcome.transfer, since);
+    const query: HttpRequest = { method: 'GET', route: '/api/v2/disbursements/single/summary', query: { reference } };
+    const found = await client.find(query, transferBody, signal);
+    if (found === null) return null;
+    if (found.reference !== reference) throw unclear('monnify', 'the status is about another transfer');
+    return report(found, since);
   }
 
-  function checked(found: TransferReport, instruction: TransferInstruction): TransferReport {
-    if (isAbout(found, instruction)) return found;
-    throw unclear('monnify', 'the response has another amount, account or bank than the instruction', {
-      ofOneAccount: true,
-      knowsReference: true,
-    });
-  }
+  const calls: Pick<BankRail, 'resolveAccount' | 'sendTransfer' | 'transferStatus'> = {
+    resolveAccount,
 
-  return {
-    resolve,
-    find,
-
-    async send(instruction: TransferInstruction, signal?: AbortSignal): Promise<TransferReport> {
+    async sendTransfer(instruction, signal) {
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
-      const accountName = instruction.accountName ?? (await resolve(instruction, signal))?.accountName;
-      if (accountName === undefined) {
-        throw unclear('monnify', 'name enquiry finds no such account', { ofOneAccount: true });
-      }
+      const accountName = await holderNameOf('monnify', instruction, resolveAccount, signal);
       const request: HttpRequest = {
         method: 'POST',
         route: '/api/v2/disbursements/single',
@@ -122,26 +79,25 @@ export function createTransfers(
         }),
       };
       const response = await client.call(request, signal);
-      const outcome = sendOutcome(response);
-      if (outcome.kind === 'report') return checked(report(outcome.transfer), instruction);
-      if (outcome.kind !== 'ask') throw client.failure(request, response, outcome);
+      const outcome = sendOutcome(response.http);
+      if (outcome.kind === 'report') return requireAbout('monnify', report(outcome.transfer), instruction);
+      if (outcome.kind !== 'ask') throw response.failure(outcome);
       const found = await find(reference, signal);
-      if (found !== null) return checked(found, instruction);
+      if (found !== null) return requireAbout('monnify', found, instruction);
+      const { message: providerMessage } = response;
       switch (outcome.ifAbsent) {
         case 'refused':
-          throw client.refusal(response);
-        case 'duplicate_guard': {
-          const providerMessage = client.messageOf(response);
+          throw response.refusal();
+        case 'duplicate_guard':
           throw new RailNotReadyError('duplicate_guard', `monnify: ${providerMessage}`, {
             providerMessage,
             retryAfterMs: DUPLICATE_GUARD_MS,
           });
-        }
-        case 'unknown': {
-          const providerMessage = client.messageOf(response);
-          const message = `monnify: the reference exists, and its status is not found: ${providerMessage}`;
-          throw new RailUnavailableError(message, { providerMessage, ofOneAccount: true, knowsReference: true });
-        }
+        case 'unknown':
+          throw unclear('monnify: the reference exists, and its status is not found', providerMessage, {
+            ofOneAccount: true,
+            knowsReference: true,
+          });
       }
     },
 
@@ -149,10 +105,7 @@ export function createTransfers(
      * Once its silence would be final, Monnify must also not have paid the reference from the wallet: the statement is
      * searched.
      */
-    async status(
-      { reference, since }: { reference: string; since?: Date | undefined },
-      signal?: AbortSignal,
-    ): Promise<TransferReport | null> {
+    async transferStatus({ reference, since }, signal) {
       const found = await find(reference, signal, since);
       if (found !== null || since === undefined) return found;
       const now = clock();
@@ -161,7 +114,7 @@ export function createTransfers(
         from: new Date(since.getTime() - CLOCKS_MAX_MS - ZONES_MAX_MS),
         to: new Date(now.getTime() + CLOCKS_MAX_MS),
       };
-      const isPaid = await isInWallet(client, walletAccountNumber, reference, period, signal);
+      const isPaid = await wallet.hasPaid(reference, period, signal);
       if (isPaid === false) return null;
       const knowsReference = isPaid === true;
       const providerMessage = knowsReference
@@ -170,4 +123,5 @@ export function createTransfers(
       throw unclear('monnify', providerMessage, { ofOneAccount: true, knowsReference });
     },
   };
+  return { calls, find };
 }

@@ -2,7 +2,8 @@
 
 import type { ProviderClient } from '../client.ts';
 import type { HttpRequest } from '../http.ts';
-import { isWithin, type Period } from './credits.ts';
+import type { Period } from '../port.ts';
+import { isWithin } from './credits.ts';
 import { type Cursor, type Page, readPage, startOf } from './pages.ts';
 import { type WalletRow, walletPage } from './wire.ts';
 
@@ -13,64 +14,47 @@ const SEARCH_PAGE_SIZE = 100;
 const SEARCH_PAGES_MAX = 10;
 const HOUR_MS = 3_600_000;
 
-export async function readWalletRows(
-  client: ProviderClient,
-  walletAccountNumber: string,
-  period: Period,
-  at: Cursor,
-  signal?: AbortSignal,
-  pageSize = PAGE_SIZE,
-): Promise<Page<WalletRow>> {
-  // The time filter counts whole hours, so the query is for whole hours, and the rows are sorted out here.
-  const request: HttpRequest = {
-    method: 'GET',
-    route: '/api/v1/disbursements/wallet/{accountNumber}/statement',
-    params: { accountNumber: walletAccountNumber },
-    query: {
-      startDate: String(Math.floor(period.from.getTime() / HOUR_MS) * HOUR_MS),
-      endDate: String(Math.ceil(period.to.getTime() / HOUR_MS) * HOUR_MS),
-      enableTimeFilter: 'true',
-      pageNo: String(at.page),
-      pageSize: String(pageSize),
-    },
-  };
-  const { rows, next } = await readPage(
-    client,
-    request,
-    walletPage,
-    at,
-    ({ walletTransactionReference }) => walletTransactionReference,
-    signal,
-  );
-  return { rows: rows.filter(({ transactionDate }) => isWithin(transactionDate, period)), next };
+export function createWallet(client: ProviderClient, accountNumber: string) {
+  async function readRows(
+    period: Period,
+    at: Cursor,
+    signal?: AbortSignal,
+    pageSize = PAGE_SIZE,
+  ): Promise<Page<WalletRow>> {
+    // The time filter counts whole hours, so the query is for whole hours, and the rows are sorted out here.
+    const request: HttpRequest = {
+      method: 'GET',
+      route: '/api/v1/disbursements/wallet/{accountNumber}/statement',
+      params: { accountNumber },
+      query: {
+        startDate: String(Math.floor(period.from.getTime() / HOUR_MS) * HOUR_MS),
+        endDate: String(Math.ceil(period.to.getTime() / HOUR_MS) * HOUR_MS),
+        enableTimeFilter: 'true',
+        pageNo: String(at.page),
+        pageSize: String(pageSize),
+      },
+    };
+    const nameOf = ({ walletTransactionReference }: WalletRow): string => walletTransactionReference;
+    const { rows, next } = await readPage(client, request, walletPage, at, nameOf, signal);
+    return { rows: rows.filter(({ transactionDate }) => isWithin(transactionDate, period)), next };
+  }
+
+  /** Whether the wallet paid the transfer in the period. `unknown`: there are more rows than are searched. */
+  async function hasPaid(reference: string, period: Period, signal?: AbortSignal): Promise<boolean | 'unknown'> {
+    let at: Cursor | null = startOf('wallet');
+    for (let pages = 0; at !== null && pages < SEARCH_PAGES_MAX; pages += 1) {
+      const page: Page<WalletRow> = await readRows(period, at, signal, SEARCH_PAGE_SIZE);
+      if (page.rows.some((row) => referenceOf(row) === reference)) return true;
+      at = page.next;
+    }
+    return at === null ? false : 'unknown';
+  }
+
+  return { readRows, hasPaid };
 }
 
 /** The reference of a transfer, which is the second part of its narration; null for a row of another kind. */
 export function referenceOf({ narration }: Pick<WalletRow, 'narration'>): string | null {
   const [own = '', reference = ''] = (narration ?? '').split('/#/').map((part) => part.trim());
   return own.startsWith('MFDS') && reference !== '' ? reference : null;
-}
-
-/** Whether the wallet paid the transfer in the period. `unknown`: there are more rows than are searched. */
-export async function isInWallet(
-  client: ProviderClient,
-  walletAccountNumber: string,
-  reference: string,
-  period: Period,
-  signal?: AbortSignal,
-): Promise<boolean | 'unknown'> {
-  let at: Cursor | null = startOf('wallet');
-  for (let pages = 0; at !== null && pages < SEARCH_PAGES_MAX; pages += 1) {
-    const page: Page<WalletRow> = await readWalletRows(
-      client,
-      walletAccountNumber,
-      period,
-      at,
-      signal,
-      SEARCH_PAGE_SIZE,
-    );
-    if (page.rows.some((row) => referenceOf(row) === reference)) return true;
-    at = page.next;
-  }
-  return at === null ? false : 'unknown';
 }

@@ -34,30 +34,24 @@ export const loginBody = z
   .object({ accessToken: z.string().min(1).max(16_384), expiresIn: maybe(seconds) })
   .transform(({ accessToken: text, expiresIn }) => ({ text, lifeMs: expiresIn && expiresIn * 1_000 }));
 
-export const invoiceBody = z.object({
-  invoiceReference: reference,
-  amount,
-  invoiceStatus: text,
+const account = z.object({
   accountNumber: z.string().regex(/^[0-9]{10}$/),
   accountName: text,
   bankName: text,
   bankCode: maybe(text),
+});
+
+export const invoiceBody = account.extend({
+  invoiceReference: reference,
+  amount,
+  invoiceStatus: text,
   expiryDate: time,
 });
 
 export const reservedAccountBody = z.object({
   accountReference: reference,
   status: maybe(text),
-  accounts: z
-    .array(
-      z.object({
-        accountNumber: z.string().regex(/^[0-9]{10}$/),
-        accountName: text,
-        bankName: text,
-        bankCode: maybe(text),
-      }),
-    )
-    .min(1),
+  accounts: z.tuple([account], account),
 });
 
 /** An empty list would make every account number of a customer one of no bank. */
@@ -65,7 +59,7 @@ export const banksBody = z.array(z.object({ name: text, code: text, nipBankCode:
 
 export const accountNameBody = z.object({ accountNumber: text, accountName: text });
 
-export const balanceBody = z.object({ availableBalance: amount, ledgerBalance: maybe(amount) });
+export const balanceBody = z.object({ availableBalance: amount });
 
 /** A transfer, as in the response to a send and in the response to a status query. */
 export const transferBody = z
@@ -78,7 +72,6 @@ export const transferBody = z
     fee: maybe(amount),
     totalFee: maybe(amount),
     sessionId: maybe(text),
-    transactionReference: maybe(text),
     transactionDescription: maybe(text),
     comment: maybe(text),
     twoFaEnabled: maybe(z.boolean()),
@@ -146,7 +139,6 @@ export const collectionEvent = z.object({
   paymentStatus: text,
   currency: text,
   amountPaid: amount,
-  settlementAmount: maybe(amount),
   paidOn: time,
   product: z.object({ type: text, reference }),
   destinationAccountInformation: maybe(z.object({ accountNumber: maybe(text) })),

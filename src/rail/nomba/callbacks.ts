@@ -34,7 +34,7 @@ export function parseCallback(
 }
 
 function creditOf({ data: { transaction, customer } }: Event, banks: BankList): RailCallback {
-  const { sessionId, transactionAmount: amount, fee, aliasAccountNumber, aliasAccountReference, time } = transaction;
+  const { sessionId, transactionAmount: amount, aliasAccountNumber, aliasAccountReference, time } = transaction;
   const receivedAt = timeOf(time);
   if (sessionId === null || amount === null || amount <= 0 || receivedAt === null) {
     throw new RailCallbackInvalidError('the event lacks the session, the amount or the time');
@@ -46,7 +46,6 @@ function creditOf({ data: { transaction, customer } }: Event, banks: BankList): 
       accountReference: aliasAccountReference,
       accountNumber: fullAccountNumber(aliasAccountNumber),
       amount,
-      charge: fee,
       senderName: customer?.senderName ?? null,
       senderAccountNumber: fullAccountNumber(customer?.accountNumber),
       senderBankCode: banks.codeOf(customer?.bankCode ?? null),
@@ -64,7 +63,7 @@ function signedText({ event_type, requestId, data: { merchant, transaction } }: 
   );
 }
 
-function checkSignature(key: string, headers: CallbackRequest['headers'], told: Event, now: Date): void {
+function checkSignature(key: string, headers: CallbackRequest['headers'], signed: Event, now: Date): void {
   const { 'nomba-signature': signature, 'nomba-timestamp': timestamp } = headers;
   if (typeof signature !== 'string' || typeof timestamp !== 'string') {
     throw new RailCallbackInvalidError('the signature or its time is missing');
@@ -73,7 +72,7 @@ function checkSignature(key: string, headers: CallbackRequest['headers'], told: 
   if (at === null || Math.abs(now.getTime() - at.getTime()) > AGE_MAX_MS) {
     throw new RailCallbackInvalidError(`the signature time is more than ${AGE_MAX_MS / 1_000} s off`);
   }
-  const expected = createHmac('sha256', key).update(signedText(told, timestamp)).digest();
+  const expected = createHmac('sha256', key).update(signedText(signed, timestamp)).digest();
   const given = Buffer.from(signature, 'base64');
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw new RailCallbackInvalidError('the signature does not match the event');

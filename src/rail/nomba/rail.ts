@@ -1,18 +1,18 @@
 // Nomba behind the rail port. See docs/rails/nomba.md for what is known of it and what is not.
 import { createBankList } from '../bankList.ts';
 import type { RailCapabilities } from '../capabilities.ts';
-import type { ClosableRail } from '../provider.ts';
+import type { ClosableRail, RailProvider } from '../provider.ts';
 import { createAccounts } from './accounts.ts';
 import { parseCallback } from './callbacks.ts';
-import { createNombaClient, type NombaCredentials } from './client.ts';
+import { createNombaClient, type NombaCredentials, nombaCredentials } from './client.ts';
 import { createTransactions } from './transactions.ts';
 import { createTransfers } from './transfers.ts';
 import { balanceData, banksData } from './wire.ts';
 
-export const CAPABILITIES: RailCapabilities = {
-  oneOff: { amount: 'any', maxSeconds: 24 * 3_600, minAmount: 1, closes: false, lateMoney: 'taken' },
+const CAPABILITIES: RailCapabilities = {
+  oneOff: { amount: 'any', maxSeconds: 24 * 3_600, minAmount: 1, closes: false, lateMoney: 'accepted' },
   permanent: { needs: ['name'] },
-  credits: { listable: true, settles: 'at_once' },
+  credits: { settles: 'at_once' },
   transfers: {
     // How long a transfer may stay invisible is not documented as an end.
     unknownIsFinalAfterMs: null,
@@ -21,7 +21,6 @@ export const CAPABILITIES: RailCapabilities = {
     balance: true,
   },
   callbacks: { signed: 'fields' },
-  statement: { credits: true, transfers: true },
   calls: { limitMs: 7_000 },
   charges: null,
 };
@@ -33,27 +32,28 @@ export function createNombaRail(credentials: NombaCredentials, clock: () => Date
     return rows.map(({ code, name }) => ({ code, name, nipCode: null }));
   };
   const banks = createBankList(readBanks, () => clock().getTime());
-  const accounts = createAccounts(client, banks);
   const transactions = createTransactions(client, banks);
-  const transfers = createTransfers(client, transactions, credentials);
 
   return {
     name: 'nomba',
     capabilities: CAPABILITIES,
-    openVirtualAccount: (request, signal) => accounts.open(request, signal),
-    closeVirtualAccount: (account, signal) => accounts.close(account, signal),
-    findInboundCredit: ({ sessionId }, signal) => transactions.findCredit(sessionId, signal),
-    listInboundCredits: ({ from, to, cursor }, signal) => transactions.listCredits({ from, to }, cursor, signal),
+    ...createAccounts(client, banks),
+    ...transactions.calls,
+    ...createTransfers(client, transactions.findTransfer, credentials),
     banks: () => banks.load(),
-    resolveAccount: (account, signal) => transfers.resolve(account, signal),
-    sendTransfer: (instruction, signal) => transfers.send(instruction, signal),
-    transferStatus: ({ reference }, signal) => transfers.find(reference, signal),
     async balance(_request, signal) {
-      const { amount } = await client.read({ method: 'GET', route: '/v1/accounts/balance' }, balanceData, signal);
-      return { available: amount, ledger: null };
+      return (await client.read({ method: 'GET', route: '/v1/accounts/balance' }, balanceData, signal)).amount;
     },
-    statement: ({ from, to, cursor }, signal) => transactions.statement({ from, to }, cursor, signal),
     parseCallback: (request) => parseCallback(credentials.signatureKey, banks, request, clock()),
     close: () => client.close(),
   };
 }
+
+export const nomba: RailProvider = {
+  name: 'nomba',
+  version: '1',
+  capabilities: CAPABILITIES,
+  credentials: nombaCredentials,
+  isSandbox: ({ baseUrl }) => baseUrl === 'https://sandbox.nomba.com',
+  open: (contract) => createNombaRail(nombaCredentials.parse(contract.credentials)),
+};

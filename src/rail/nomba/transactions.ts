@@ -1,19 +1,14 @@
 // Nomba's one list of transactions: the credits, the transfers and the statement are read from it.
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
-import { RailUnavailableError, unclear } from '../errors.ts';
+import { unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
-import type { CreditPage, InboundCreditRecord, InboundCreditReport, StatementLine, StatementPage } from '../port.ts';
+import type { BankRail, InboundCreditReport, PageRequest, StatementLine } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
-import { outcomeOf, paymentStatusOf, transferStatusOf } from './outcomes.ts';
+import { paymentStatusOf, transferStatusOf } from './outcomes.ts';
 import { type Transaction, transaction, transactionsData } from './wire.ts';
 
 const PAGE_SIZE = '100';
-
-export interface Period {
-  from: Date;
-  to: Date;
-}
 
 const isCollection = ({ type }: Transaction): boolean => type === 'vact_transfer';
 
@@ -25,21 +20,21 @@ const sessionOf = ({ sessionId, paymentVendorReference }: Transaction): string |
 const boundOf = (time: Date): string => time.toISOString().slice(0, 19);
 
 export function createTransactions(client: ProviderClient, banks: BankList) {
-  async function page(period: Period, cursor: string | null, signal?: AbortSignal) {
+  async function page({ from, to, cursor }: PageRequest, signal?: AbortSignal) {
     const request: HttpRequest = {
       method: 'POST',
       route: '/v1/transactions/accounts',
       query: {
         limit: PAGE_SIZE,
-        dateFrom: boundOf(period.from),
+        dateFrom: boundOf(from),
         // Whole seconds, and perhaps inclusive: rows are sorted out by their time.
-        dateTo: boundOf(new Date(period.to.getTime() + 999)),
+        dateTo: boundOf(new Date(to.getTime() + 999)),
         ...(cursor === null ? {} : { cursor }),
       },
       body: '{}',
     };
     const { results, cursor: next } = await client.read(request, transactionsData, signal);
-    const rows = results.filter(({ timeCreated }) => timeCreated >= period.from && timeCreated < period.to);
+    const rows = results.filter(({ timeCreated }) => timeCreated >= from && timeCreated < to);
     rows.sort((one, other) => one.timeCreated.getTime() - other.timeCreated.getTime());
     return { rows, nextCursor: next === null || next === '' || results.length === 0 ? null : next };
   }
@@ -56,7 +51,6 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       accountReference: null,
       accountNumber,
       amount: row.amount,
-      charge: row.fixedCharge,
       senderName: row.senderName,
       senderAccountNumber: fullAccountNumber(row.accountNumber),
       senderBankCode: banks.codeOf(row.bankCode),
@@ -64,56 +58,50 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
     };
   }
 
-  return {
-    /** The transfers with our reference: none or one. */
-    async findTransfer(reference: string, signal?: AbortSignal): Promise<Transaction | null> {
-      const request: HttpRequest = {
-        method: 'POST',
-        route: '/v1/transactions/accounts',
-        query: { limit: '10' },
-        body: JSON.stringify({ merchantTxRef: reference }),
-      };
-      const { results } = await client.read(request, transactionsData, signal);
-      // A filter that was ignored would list other transfers.
-      const [first, ...more] = results.filter(({ merchantTxRef }) => merchantTxRef === reference);
-      if (more.length > 0 || (first === undefined && results.length > 0)) {
-        throw unclear('nomba', 'the list of a reference has other transactions', { ofOneAccount: true });
-      }
-      return first ?? null;
-    },
+  /** The transfer with our reference; null: there is none. */
+  async function findTransfer(reference: string, signal?: AbortSignal): Promise<Transaction | null> {
+    const request: HttpRequest = {
+      method: 'POST',
+      route: '/v1/transactions/accounts',
+      query: { limit: '10' },
+      body: JSON.stringify({ merchantTxRef: reference }),
+    };
+    const { results } = await client.read(request, transactionsData, signal);
+    // A filter that was ignored would list other transfers.
+    const [first, ...more] = results.filter(({ merchantTxRef }) => merchantTxRef === reference);
+    if (more.length > 0 || (first === undefined && results.length > 0)) {
+      throw unclear('nomba', 'the list of a reference has other transactions', { ofOneAccount: true });
+    }
+    return first ?? null;
+  }
 
-    async findCredit(
-      sessionId: string,
-      signal?: AbortSignal,
-    ): Promise<InboundCreditRecord | 'pending' | 'failed' | null> {
+  const calls: Pick<BankRail, 'findInboundCredit' | 'listInboundCredits' | 'statement'> = {
+    async findInboundCredit({ sessionId }, signal) {
       const request: HttpRequest = {
         method: 'GET',
         route: '/v1/transactions/requery/{sessionId}',
         params: { sessionId },
       };
-      const response = await client.call(request, signal);
-      const outcome = outcomeOf(response);
-      if (outcome.kind === 'absent') return null;
-      if (outcome.kind !== 'ok') throw client.failure(request, response, outcome);
-      const row = client.parse(request, response, transaction);
-      if (!isCollection(row) || sessionOf(row) !== sessionId) {
-        throw new RailUnavailableError('nomba: the requery is about another transaction', { ofOneAccount: true });
-      }
+      const row = await client.find(request, transaction, signal);
+      if (row === null) return null;
+      if (!isCollection(row) || sessionOf(row) !== sessionId)
+        throw unclear('nomba', 'the requery is about another transaction', { ofOneAccount: true });
       const status = paymentStatusOf(row.status);
       return status === 'received' ? { ...(await reportOf(row)), recalledAt: null } : status;
     },
 
-    async listCredits(period: Period, cursor: string | null, signal?: AbortSignal): Promise<CreditPage> {
-      const { rows, nextCursor } = await page(period, cursor, signal);
+    async listInboundCredits(request, signal) {
+      const { rows, nextCursor } = await page(request, signal);
       const received = rows.filter((row) => isCollection(row) && paymentStatusOf(row.status) === 'received');
       return { credits: await Promise.all(received.map(reportOf)), nextCursor };
     },
 
-    async statement(period: Period, cursor: string | null, signal?: AbortSignal): Promise<StatementPage> {
-      const { rows, nextCursor } = await page(period, cursor, signal);
+    async statement(request, signal) {
+      const { rows, nextCursor } = await page(request, signal);
       return { lines: rows.flatMap(linesOf), nextCursor, closingBalance: null };
     },
   };
+  return { calls, findTransfer };
 }
 
 /** A transfer that was refunded left and came back: the list has it once. */

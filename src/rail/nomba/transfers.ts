@@ -1,38 +1,35 @@
 // Transfers. Our reference is the idempotency key, and what a status is queried by.
 
 import type { ProviderClient } from '../client.ts';
-import { RailUnavailableError, unclear } from '../errors.ts';
+import { unclear } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
-import type { TransferInstruction, TransferReport } from '../port.ts';
+import type { BankRail, TransferReport } from '../port.ts';
 import { fullAccountNumber, narrationOf, safeMessage } from '../texts.ts';
+import { holderNameOf, requireAbout } from '../transferCalls.ts';
 import type { NombaCredentials } from './client.ts';
-import { isNoAccount, outcomeOf, transferStatusOf } from './outcomes.ts';
+import { isNoAccount, transferStatusOf } from './outcomes.ts';
 import type { createTransactions } from './transactions.ts';
 import { lookupData, sendData, type Transaction } from './wire.ts';
 
 export function createTransfers(
   client: ProviderClient,
-  transactions: ReturnType<typeof createTransactions>,
+  findTransfer: ReturnType<typeof createTransactions>['findTransfer'],
   { senderName }: NombaCredentials,
-) {
-  async function resolve(
-    { accountNumber, bankCode }: Pick<TransferInstruction, 'accountNumber' | 'bankCode'>,
-    signal?: AbortSignal,
-  ): Promise<{ accountName: string } | null> {
+): Pick<BankRail, 'resolveAccount' | 'sendTransfer' | 'transferStatus'> {
+  const resolveAccount: BankRail['resolveAccount'] = async ({ accountNumber, bankCode }, signal) => {
     const request: HttpRequest = {
       method: 'POST',
       route: '/v1/transfers/bank/lookup',
       body: JSON.stringify({ accountNumber, bankCode }),
     };
     const response = await client.call(request, signal);
-    if (isNoAccount(response)) return null;
-    const outcome = outcomeOf(response);
-    if (outcome.kind !== 'ok') throw client.failure(request, response, outcome);
-    const account = client.parse(request, response, lookupData);
+    const { kind } = response.outcome;
+    if (kind === 'absent' || (kind === 'refused' && isNoAccount(response.http))) return null;
+    const account = response.read(lookupData);
     if (account.accountNumber === accountNumber) return { accountName: account.accountName };
-    throw new RailUnavailableError('nomba: the name enquiry is about another account', { ofOneAccount: true });
-  }
+    throw unclear('nomba', 'the name enquiry is about another account', { ofOneAccount: true });
+  };
 
   const reportOf = (reference: string, row: Transaction): TransferReport => {
     const status = transferStatusOf(row.status);
@@ -46,34 +43,22 @@ export function createTransfers(
       accountNumber: fullAccountNumber(row.recipientAccountNumber),
       bankCode: null,
       charge: row.fixedCharge,
-      railReference: row.id,
     };
   };
 
   async function find(reference: string, signal?: AbortSignal): Promise<TransferReport | null> {
-    const row = await transactions.findTransfer(reference, signal);
+    const row = await findTransfer(reference, signal);
     return row && reportOf(reference, row);
   }
 
-  function checked(report: TransferReport, { amount, accountNumber }: TransferInstruction): TransferReport {
-    const isSame = report.amount === amount && (report.accountNumber ?? accountNumber) === accountNumber;
-    if (isSame) return report;
-    throw unclear('nomba', 'the response has another amount or account than the instruction', {
-      ofOneAccount: true,
-      knowsReference: true,
-    });
-  }
-
   return {
-    resolve,
-    find,
+    resolveAccount,
 
-    async send(instruction: TransferInstruction, signal?: AbortSignal): Promise<TransferReport> {
+    transferStatus: ({ reference }, signal) => find(reference, signal),
+
+    async sendTransfer(instruction, signal) {
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
-      const accountName = instruction.accountName ?? (await resolve(instruction, signal))?.accountName;
-      if (accountName === undefined) {
-        throw unclear('nomba', 'name enquiry finds no such account', { ofOneAccount: true });
-      }
+      const accountName = await holderNameOf('nomba', instruction, resolveAccount, signal);
       const request: HttpRequest = {
         method: 'POST',
         route: '/v2/transfers/bank',
@@ -89,32 +74,29 @@ export function createTransfers(
         }),
       };
       const response = await client.call(request, signal);
-      const outcome = outcomeOf(response);
-      if (outcome.kind === 'ok') {
-        const sent = client.parse(request, response, sendData);
-        const told = sent.meta?.merchantTxRef ?? reference;
-        // A replay has the status of the first response, so the status query has the last word.
-        const found = told === reference ? await find(reference, signal).catch(() => null) : null;
-        const status = transferStatusOf(sent.status);
-        return checked(
-          found ?? {
-            reference: told,
-            status: status === 'returned' ? 'processing' : status,
-            sessionId: null,
-            reason: null,
-            amount: told === reference ? sent.amount : null,
-            accountNumber: null,
-            bankCode: null,
-            charge: sent.fee,
-            railReference: sent.id,
-          },
-          instruction,
-        );
+      const { kind } = response.outcome;
+      if (kind !== 'ok' && kind !== 'refused') throw response.failure();
+      if (kind === 'refused') {
+        const found = await find(reference, signal);
+        if (found === null) throw response.refusal();
+        return requireAbout('nomba', found, instruction);
       }
-      if (outcome.kind !== 'refused') throw client.failure(request, response, outcome);
-      const found = await find(reference, signal);
-      if (found === null) throw client.refusal(response);
-      return checked(found, instruction);
+      const sent = response.read(sendData);
+      const sentReference = sent.meta?.merchantTxRef ?? reference;
+      // A replay has the status of the first response, so the status query has the last word.
+      const found = sentReference === reference ? await find(reference, signal).catch(() => null) : null;
+      const status = transferStatusOf(sent.status);
+      const asSent: TransferReport = {
+        reference: sentReference,
+        status: status === 'returned' ? 'processing' : status,
+        sessionId: null,
+        reason: null,
+        amount: sent.amount,
+        accountNumber: null,
+        bankCode: null,
+        charge: sent.fee,
+      };
+      return requireAbout('nomba', found ?? asSent, instruction);
     },
   };
 }

@@ -39,7 +39,6 @@ export const balanceData = z.object({ amount });
 
 /** The response to a send. */
 export const sendData = z.object({
-  id: reference,
   status: text,
   amount,
   fee: maybe(amount),
@@ -81,7 +80,6 @@ export const event = z.object({
       sessionId: maybe(reference),
       merchantTxRef: maybe(reference),
       transactionAmount: maybe(amount),
-      fee: maybe(amount),
       aliasAccountNumber: maybe(text),
       aliasAccountReference: maybe(reference),
     }),

@@ -43,7 +43,6 @@ const close = (account: VirtualAccount, kind: 'one_off' | 'permanent', reference
     organisationId: ORGANISATION,
     kind,
     reference,
-    railReference: account.railReference,
     accountNumber: account.accountNumber,
   });
 
@@ -65,7 +64,6 @@ describe('an account number for one payment', () => {
       bankName: 'Wema bank',
       bankCode: '035',
       accountName: 'Ada Obi',
-      railReference: null,
       expiresAt: request.expiresAt,
     });
     expect(harness.fake.book.invoices.get(request.reference)?.amount).toBe(202_037n);
@@ -194,7 +192,7 @@ describe('a callback', () => {
     }
   });
 
-  test('of a credit reports its account, amount, charge and payer', async () => {
+  test('of a credit reports its account, amount and payer', async () => {
     const { account, sessionId, reference } = await payOneOff();
     await harness.rail.banks();
     expect(lastCallback()).toEqual([
@@ -205,7 +203,6 @@ describe('a callback', () => {
           accountReference: reference,
           accountNumber: account.accountNumber,
           amount: 202_037,
-          charge: 3_031,
           senderName: 'CHIDI EZE',
           senderAccountNumber: '0065432190',
           senderBankCode: '044',
@@ -302,14 +299,13 @@ describe('the look-up of a credit', () => {
   const find = (sessionId: string) =>
     harness.rail.findInboundCredit({ organisationId: ORGANISATION, sessionId, accountReference: null });
 
-  test('confirms the account by our reference, the amount and the charge', async () => {
+  test('confirms the account by our reference, and the amount', async () => {
     const { sessionId, reference } = await payOneOff();
     expect(await find(sessionId)).toEqual({
       sessionId,
       accountReference: reference,
       accountNumber: null,
       amount: 202_037,
-      charge: 3_031,
       senderName: 'CHIDI EZE',
       senderAccountNumber: null, // masked
       senderBankCode: '044',
@@ -450,7 +446,7 @@ describe('the statement', () => {
         'TOPUP_CREDIT_0',
         ' MFY-WT/#/TRF|2MPT61/#/2026-11-22/#/VA-6927004623',
       );
-      harness.fake.book.book('DEBIT', 700n, 'X_DEBIT_0', 'somebody moved this');
+      harness.fake.book.book('DEBIT', 700n, 'X_DEBIT_0', 'moved by hand');
 
       const lines = await all();
       const of = (kind: StatementLine['kind']) =>

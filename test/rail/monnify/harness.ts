@@ -50,14 +50,7 @@ export async function startMonnify(options: { balance?: bigint } = {}): Promise<
   };
 }
 
-const HOLDER = {
-  name: 'Ada Obi',
-  email: 'ada@example.com',
-  phone: null,
-  bvn: null,
-  nin: null,
-  dateOfBirth: null,
-};
+const HOLDER = { name: 'Ada Obi', email: 'ada@example.com', bvn: null };
 
 export const oneOff = (
   now: Date,
@@ -68,7 +61,6 @@ export const oneOff = (
   reference: publicId('payment', newUuid()),
   accountName: 'Ada Obi',
   holder: HOLDER,
-  description: 'Invoice #12: crème brûlée',
   amount: 202_037,
   expiresAt: new Date(now.getTime() + 1_800_000),
   ...more,
@@ -80,7 +72,6 @@ export const permanent = (reference = publicId('wallet', newUuid())): AccountReq
   reference,
   accountName: 'ADA OBI',
   holder: { ...HOLDER, bvn: BVN },
-  description: 'Wallet',
 });
 
 let lastAccount = 1_200_000_000;

@@ -4,9 +4,9 @@ import { describe, expect, test } from '@jest/globals';
 import { type HttpResponse, parseJson } from '../../../src/rail/http.ts';
 import {
   CODES,
+  callOutcome,
   FAILURE_FINAL_AFTER_MS,
   failureOf,
-  isAbout,
   MESSAGES,
   PAYMENT_STATUSES,
   paymentStatusOf,
@@ -14,9 +14,9 @@ import {
   reportOf,
   STATUSES,
   sendOutcome,
-  statusOutcome,
 } from '../../../src/rail/monnify/outcomes.ts';
-import type { Transfer } from '../../../src/rail/monnify/wire.ts';
+import { replyOf, type Transfer, transferBody } from '../../../src/rail/monnify/wire.ts';
+import { isAbout } from '../../../src/rail/transferCalls.ts';
 import type { Documented } from '../documented.ts';
 import { mutations } from '../mutations.ts';
 import { INSTRUCTION, SENDS, SUMMARIES } from './documented.ts';
@@ -33,7 +33,7 @@ const responseOf = ({ status, text }: Pick<Documented, 'status' | 'text'>): Http
 
 /** What becomes of a transfer, in one word. */
 function transferWord(transfer: Transfer, now: Date): string {
-  const report = reportOf(transfer, now);
+  const report = reportOf(transfer, readStatus(transfer, now));
   return isAbout(report, INSTRUCTION) ? report.status : 'unknown';
 }
 
@@ -45,10 +45,14 @@ function sendWord(response: HttpResponse, now = LATER): string {
 }
 
 function summaryWord(response: HttpResponse, now = LATER): string {
-  const outcome = statusOutcome(response);
-  if (outcome.kind === 'report') return transferWord(outcome.transfer, now);
-  return outcome.kind === 'not_ready' ? outcome.why : outcome.kind;
+  const outcome = callOutcome(response);
+  if ('why' in outcome) return outcome.why;
+  if (outcome.kind !== 'ok') return outcome.kind === 'absent' ? 'absent' : 'unknown';
+  const { data: transfer } = transferBody.safeParse(replyOf(response)?.body);
+  return transfer === undefined ? 'unknown' : transferWord(transfer, now);
 }
+
+const transferOf = (text: string): Transfer => transferBody.parse(replyOf(responseOf({ status: 200, text }))?.body);
 
 const named = (list: readonly Documented[], name: string): Documented => {
   const found = list.find((one) => one.name === name);
@@ -139,9 +143,7 @@ describe('the status of a transfer', () => {
 
   test('a word that is not documented is in progress, and is counted', () => {
     const text = named(SUMMARIES, 'paid').text.replace('"SUCCESS"', '"QUEUED_FOR_CLEARING"');
-    const outcome = statusOutcome(responseOf({ status: 200, text }));
-    if (outcome.kind !== 'report') throw new Error('no report');
-    expect(readStatus(outcome.transfer, LATER)).toEqual({
+    expect(readStatus(transferOf(text), LATER)).toEqual({
       status: 'processing',
       waitsForOtp: false,
       isUnknownWord: true,
@@ -160,9 +162,8 @@ describe('the status of a transfer', () => {
     ['paid', 'SUCCESS', /^nothing$/],
   ])('%s, as %s: operators read the words of what is not simply on its way', (name, word, reason) => {
     const text = named(SUMMARIES, name).text.replace(/"status":"[^"]+"/, `"status":"${word}"`);
-    const outcome = statusOutcome(responseOf({ status: 200, text }));
-    if (outcome.kind !== 'report') throw new Error('no report');
-    expect(reportOf(outcome.transfer, aged(0)).reason ?? 'nothing').toMatch(reason);
+    const transfer = transferOf(text);
+    expect(reportOf(transfer, readStatus(transfer, aged(0))).reason ?? 'nothing').toMatch(reason);
   });
 });
 
@@ -273,9 +274,7 @@ describe('every code, status word and message has the outcome that is written he
   test.each(Object.entries(EXPECTED_STATUSES))('the status %s: %s', (word, expected) => {
     for (const written of [word, word.toLowerCase()]) {
       const text = named(SUMMARIES, 'expired').text.replace('"EXPIRED"', `"${written}"`);
-      const outcome = statusOutcome(responseOf({ status: 200, text }));
-      if (outcome.kind !== 'report') throw new Error('no report');
-      const { status, waitsForOtp, isUnknownWord } = readStatus(outcome.transfer, LATER);
+      const { status, waitsForOtp, isUnknownWord } = readStatus(transferOf(text), LATER);
       expect(`${status}${waitsForOtp ? ', waits for a password' : ''}`).toBe(expected);
       expect(isUnknownWord).toBe(false);
     }

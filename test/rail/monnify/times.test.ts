@@ -1,6 +1,7 @@
 // Monnify's five formats of a time; times without a zone are in Lagos.
 import { expect, test } from '@jest/globals';
-import { lagosText, timeOf } from '../../../src/rail/monnify/times.ts';
+import { timeOf } from '../../../src/rail/monnify/times.ts';
+import { lagosText } from '../../../src/rail/texts.ts';
 
 test.each([
   ['2026-06-27T08:32:49.289+00:00', '2026-06-27T08:32:49.289Z'],

@@ -16,15 +16,7 @@ const REQUEST: AccountRequest = {
   organisationId,
   reference: 'svc_01kb0000000000000000000001_wlt',
   accountName: 'ADA OBI',
-  holder: {
-    name: 'Ada Obi',
-    email: 'ada@example.com',
-    phone: '+2348012345678',
-    bvn: BVN,
-    nin: null,
-    dateOfBirth: null,
-  },
-  description: 'Wallet',
+  holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: BVN },
 };
 
 test('spans of requests have patterns and codes only', async () => {
