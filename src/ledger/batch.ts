@@ -14,38 +14,11 @@ export const POST = `
     $7::ledger.batch_posting[], $8::ledger.batch_table[], $9::ledger.batch_event[], $10::ledger.batch_message[],
     $11::ledger.batch_outcome[], $12::text)`;
 
-/** The arguments of `ledger.post` after the book, each as a literal of its type. */
-export interface Batch {
-  accounts: string;
-  platformAccounts: string;
-  transactions: string;
-  links: string;
-  postings: string;
-  rowTables: string;
-  events: string;
-  messages: string;
-  outcomes: string;
-  documentLines: string;
-}
-
-/** The parameter values of `POST`. */
-export const postValues = ({ organisationId, environment }: Book, batch: Batch): string[] => [
-  organisationId,
-  environment,
-  batch.accounts,
-  batch.platformAccounts,
-  batch.transactions,
-  batch.links,
-  batch.postings,
-  batch.rowTables,
-  batch.events,
-  batch.messages,
-  batch.outcomes,
-  batch.documentLines,
-];
-
-/** Returns the batch of these movements, which must all belong to one book. */
-export function buildBatch(movements: readonly Movement[]): Batch {
+/**
+ * Returns the batch of these movements, which must all belong to one book: the arguments of `POST` after the book, in
+ * their order, each as a literal of its type.
+ */
+export function buildBatch(movements: readonly Movement[]) {
   const { accounts, postings } = accountsAndPostings(movements);
   const documents: string[] = [];
   /** Adds a JSON document and returns its position. */
@@ -104,6 +77,15 @@ export function buildBatch(movements: readonly Movement[]): Batch {
     documentLines: documents.join('\n'),
   };
 }
+
+export type Batch = ReturnType<typeof buildBatch>;
+
+/** The parameter values of `POST`. */
+export const postValues = ({ organisationId, environment }: Book, batch: Batch): string[] => [
+  organisationId,
+  environment,
+  ...Object.values(batch),
+];
 
 /** Flattens the items of all movements, each with the position of its movement. */
 function withMovement<Item>(
