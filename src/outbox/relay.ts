@@ -7,13 +7,13 @@ import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { PollingLoop } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
-import type { Book, Environment } from '../money.ts';
+import type { Environment } from '../money.ts';
 import type { Log } from '../telemetry/log.ts';
 import { outboxMessages } from '../telemetry/metrics.ts';
 import type { SpanAttributes } from '../telemetry/span.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
-import { FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
+import { bookOf, FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
 import { startFlow } from './startFlow.ts';
 
 /** When a process dies, its messages become due again after this lease. Longer than the slowest handling. */
@@ -37,11 +37,13 @@ const JITTER_MAX_MS = 180_000;
 const URGENT = 1;
 const NOT_URGENT = 2;
 
-interface OutboxRow {
+type EventToDispatch = Omit<EventMessage, 'book'>;
+
+interface OutboxRow<Message = FlowMessage | EventToDispatch> {
   organisationId: Uuid;
   environment: Environment;
   id: number;
-  message: Record<string, unknown>;
+  message: Message & { traceparent?: string };
   attempts: number;
   /** By the clock of the database, which dates what the messages are about: that of the process may be minutes off. */
   claimedAt: Date;
@@ -72,16 +74,16 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     entriesMax: DELETION_BATCH_MAX,
   });
 
-  const loop = (
+  const loop = <Message extends FlowMessage | EventToDispatch>(
     { topic, priority }: { topic: string; priority: number },
     concurrency: number,
-    handle: (row: OutboxRow) => Promise<void>,
-  ): PollingLoop<OutboxRow> => {
+    handle: (row: OutboxRow<Message>) => Promise<void>,
+  ): PollingLoop<OutboxRow<Message>> => {
     let last: Pick<OutboxRow, 'organisationId' | 'environment'> | undefined; // whose turn was the last one
-    return new PollingLoop<OutboxRow>({
+    return new PollingLoop({
       concurrency,
       claim: async (max) => {
-        const rows = await sql<OutboxRow[]>`
+        const rows = await sql<OutboxRow<Message>[]>`
           SELECT organisation_id, environment, id, message, attempts, now()::timestamptz(3) AS claimed_at
           FROM ledger.claim_messages(
             ${topic}, ${priority}, ${last?.organisationId ?? null}, ${last?.environment ?? null}, ${max},
@@ -91,13 +93,12 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
       },
       handle: async (row) => {
         try {
-          await traced(topic, row, () => handle(row));
+          await traced(row, () => handle(row));
         } catch (error) {
           outboxMessages.inc({ topic, outcome: 'failed' });
           await reschedule(sql, row, error);
-          const ids = idsOf(row.message);
           log.warn(
-            { err: error, topic, ...ids, attempts: row.attempts },
+            { err: error, topic, ...idsOf(row), attempts: row.attempts },
             'an outbox message could not be handled yet; it will be retried',
           );
           return;
@@ -110,17 +111,17 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   };
 
   const start = (message: FlowMessage, startDelayMs?: number) => startFlow(client, taskQueue, message, startDelayMs);
-  const startRow = ({ message }: OutboxRow) => start(message as unknown as FlowMessage);
-  const startLater = ({ message, claimedAt }: OutboxRow) => {
-    const flow = message as unknown as FlowMessage;
-    if (flow.idleUntil === undefined) return start(flow);
-    return start(flow, withJitter(Date.parse(flow.idleUntil) - claimedAt.getTime()));
+  const startLater = ({ message, claimedAt }: OutboxRow<FlowMessage>) => {
+    if (message.idleUntil === undefined) return start(message);
+    return start(message, withJitter(Date.parse(message.idleUntil) - claimedAt.getTime()));
   };
   const loops = [
-    loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, startRow),
+    loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, ({ message }: OutboxRow<FlowMessage>) =>
+      start(message),
+    ),
     loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, startLater),
-    loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row) =>
-      dispatcher.dispatchEvent({ book: bookOfRow(row), ...eventOf(row.message) }),
+    loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row: OutboxRow<EventToDispatch>) =>
+      dispatcher.dispatchEvent({ book: bookOf(row), ...row.message }),
     ),
   ];
   return {
@@ -140,45 +141,29 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
 const withJitter = (delayMs: number): number =>
   delayMs + Math.random() * Math.min(JITTER_MAX_MS, Math.max(0, delayMs) * JITTER_PART);
 
-const bookOfRow = ({ organisationId, environment }: OutboxRow): Book => ({ organisationId, environment });
-
 /** Runs `work` in a child span of the request or activity that wrote the message, where that was traced. */
-async function traced(
-  topic: string,
-  { message, attempts, environment }: OutboxRow,
-  work: () => Promise<void>,
-): Promise<void> {
-  const { traceparent } = message as { traceparent?: string };
+async function traced(row: OutboxRow, work: () => Promise<void>): Promise<void> {
+  const { message, attempts, environment } = row;
+  const { traceparent } = message;
   if (traceparent === undefined) return await work();
-  const { workflow, signal } = message as { workflow?: string; signal?: object };
-  const { workflowId, eventId } = idsOf(message);
+  const { workflowId, eventId } = idsOf(row);
   const attributes: SpanAttributes = {
     'manilla.environment': environment,
     'manilla.outbox.attempt': attempts,
     temporalWorkflowID: workflowId,
     'manilla.event': eventId,
   };
-  const start = signal === undefined ? 'StartWorkflow' : 'SignalWithStartWorkflow';
-  const name = topic === FLOW_TOPIC ? `${start}:${workflow}` : 'deliver event';
-  await inSpan(name, { kind: 'producer', parent: traceparent, attributes }, work);
+  await inSpan(spanNameOf(message), { kind: 'producer', parent: traceparent, attributes }, work);
+}
+
+function spanNameOf(message: OutboxRow['message']): string {
+  if (!('workflow' in message)) return 'deliver event';
+  return `${message.signal === undefined ? 'StartWorkflow' : 'SignalWithStartWorkflow'}:${message.workflow}`;
 }
 
 /** The public id that a message refers to, for logs and spans. */
-function idsOf(message: Record<string, unknown>): { workflowId?: string; eventId?: string } {
-  const { id, eventId } = message as { id?: string; eventId?: Uuid };
-  if (eventId !== undefined) return { eventId: publicId('event', eventId) };
-  return id === undefined ? {} : { workflowId: id };
-}
-
-/** Event messages carry plain UUIDs, not public ids. */
-function eventOf(message: Record<string, unknown>): Omit<EventMessage, 'book'> {
-  const { eventId, endpointId, redelivery } = message as Partial<EventMessage> & { eventId: Uuid };
-  return {
-    eventId,
-    ...(endpointId && { endpointId }),
-    ...(redelivery && { redelivery }),
-  };
-}
+const idsOf = ({ message }: OutboxRow): { workflowId?: string; eventId?: string } =>
+  'workflow' in message ? { workflowId: message.id } : { eventId: publicId('event', message.eventId) };
 
 async function reschedule(sql: Sql, row: OutboxRow, error: unknown): Promise<void> {
   const delaySeconds = Math.min(RETRY_DELAY_MAX_SECONDS, 2 ** (row.attempts - 1));
