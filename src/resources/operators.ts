@@ -3,12 +3,9 @@
 // statement that also writes the audit entry.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Sql } from '../database/pool.ts';
-import { BASE32_DIGITS, publicId, requireUuid, type Uuid } from '../ids.ts';
+import { ALL_ORGANISATIONS, BASE32_DIGITS, publicId, requireUuid, type Uuid } from '../ids.ts';
 import type { AuditRow, Movement } from '../ledger/movement.ts';
 import type { AuditEntry, Identified, OperatorCode, OperatorScope } from '../workflows/operators/messages.ts';
-
-/** The nil UUID: operators belong to the installation and not to one organisation. */
-const INSTALLATION: Uuid = '00000000-0000-0000-0000-000000000000';
 
 /** Who acts, for the audit log. */
 export interface Operator {
@@ -37,14 +34,14 @@ interface NewKey {
 export async function listOperators(sql: Sql): Promise<OperatorRow[]> {
   return await sql<OperatorRow[]>`
     SELECT id, name, scopes, hint, created_at, revoked_at, last_used_at
-    FROM operators WHERE organisation_id = ${INSTALLATION} ORDER BY name`;
+    FROM operators WHERE organisation_id = ${ALL_ORGANISATIONS} ORDER BY name`;
 }
 
 /** Whether an operator can create others. */
 export async function hasAdmin(sql: Sql): Promise<boolean> {
   const rows = await sql`
     SELECT FROM operators
-    WHERE organisation_id = ${INSTALLATION} AND revoked_at IS NULL AND 'admin' = ANY (scopes) LIMIT 1`;
+    WHERE organisation_id = ${ALL_ORGANISATIONS} AND revoked_at IS NULL AND 'admin' = ANY (scopes) LIMIT 1`;
   return rows.length > 0;
 }
 
@@ -55,7 +52,7 @@ export async function findOperatorByKey(
 ): Promise<{ id: Uuid; name: string; scopes: OperatorScope[] } | null> {
   const [row] = await sql<{ id: Uuid; name: string; scopes: OperatorScope[] }[]>`
     UPDATE operators SET last_used_at = now()
-    WHERE organisation_id = ${INSTALLATION} AND key_hash = ${hash} AND revoked_at IS NULL
+    WHERE organisation_id = ${ALL_ORGANISATIONS} AND key_hash = ${hash} AND revoked_at IS NULL
     RETURNING id, name, scopes`;
   return row ?? null;
 }
@@ -64,7 +61,7 @@ export async function findOperatorByKey(
 export async function keyHashOf(sql: Sql, id: Uuid): Promise<Buffer | null> {
   const [row] = await sql<{ keyHash: Buffer }[]>`
     SELECT key_hash FROM operators
-    WHERE organisation_id = ${INSTALLATION} AND id = ${id} AND revoked_at IS NULL`;
+    WHERE organisation_id = ${ALL_ORGANISATIONS} AND id = ${id} AND revoked_at IS NULL`;
   return row?.keyHash ?? null;
 }
 
@@ -114,7 +111,7 @@ async function change(
   const [row] = await sql<{ id: Uuid }[]>`
     WITH changed AS (
       UPDATE operators SET ${assignments}
-      WHERE organisation_id = ${INSTALLATION} AND name = ${name} AND revoked_at IS NULL
+      WHERE organisation_id = ${ALL_ORGANISATIONS} AND name = ${name} AND revoked_at IS NULL
       RETURNING organisation_id, id
     ), audited AS (
       INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject, reason)
@@ -164,7 +161,7 @@ export async function createOperatorCodes<Id extends string>(
 ): Promise<{ codes: Map<Id, string>; expiresAt: Date }> {
   const codes = new Map(workflowIds.map((id) => [id, newCode()]));
   const [row] = await sql<{ expiresAt: Date }[]>`
-    WITH expired AS (DELETE FROM operator_codes WHERE organisation_id = ${INSTALLATION} AND expires_at < now())
+    WITH expired AS (DELETE FROM operator_codes WHERE organisation_id = ${ALL_ORGANISATIONS} AND expires_at < now())
     INSERT INTO operator_codes (operator_id, workflow_id, hash, expires_at)
     SELECT ${operatorId}::uuid, c.workflow_id, decode(c.hash, 'hex'), now() + ${CODE_MINUTES} * interval '1 minute'
     FROM unnest(${[...codes.keys()]}::text[], ${[...codes.values()].map(hashCode)}::text[]) AS c (workflow_id, hash)
@@ -195,7 +192,7 @@ export async function createBatchCode(
               now() + ${BATCH_MINUTES} * interval '1 minute')
     )
     INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject, reason)
-    VALUES (${INSTALLATION}, ${operator.id}, ${operator.name}, 'attention.retry', ${batchSubject(batch)},
+    VALUES (${ALL_ORGANISATIONS}, ${operator.id}, ${operator.name}, 'attention.retry', ${batchSubject(batch)},
             ${`${reason} (${query})`})`;
   return code;
 }
@@ -213,7 +210,7 @@ export async function identifyOperator(
       SELECT c.organisation_id, c.hash, c.used_for, o.id, c.expires_at > now() AND o.revoked_at IS NULL AS is_valid,
              ${scope} = 'view' OR ${scope} = ANY (o.scopes) AS has_scope
       FROM operator_codes c JOIN operators o ON o.organisation_id = c.organisation_id AND o.id = c.operator_id
-      WHERE c.organisation_id = ${INSTALLATION} AND c.hash = decode(${hashCode(code)}, 'hex') AND c.workflow_id = ${batch === undefined ? workflowId : batchSubject(batch)}
+      WHERE c.organisation_id = ${ALL_ORGANISATIONS} AND c.hash = decode(${hashCode(code)}, 'hex') AND c.workflow_id = ${batch === undefined ? workflowId : batchSubject(batch)}
       FOR UPDATE OF c
     ), used AS (
       UPDATE operator_codes c SET used_for = ${decision} FROM found f
