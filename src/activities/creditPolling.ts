@@ -7,7 +7,7 @@ import type { BankRail } from '../rail/port.ts';
 import { findPolledTo, savePolledTo } from '../reconciliation/progress.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../resources/inboundCredits/receive.ts';
-import { saveRailBalance } from '../resources/rails/balances.ts';
+import { saveRailBalance } from '../resources/rails/contracts.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
 import type { CreditPeriod, CreditPollingActivities, CreditsPolled } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';

@@ -1,10 +1,11 @@
-// Contracts with providers: connected, rotated and disconnected by operators, each with its audit log entry in the same
-// statement.
+// Contracts with providers: connected, checked, rotated and disconnected by operators, each with its audit log entry in
+// the same statement; and what each could pay out when it was last asked.
 import type { Sql } from '../../database/pool.ts';
-import type { Uuid } from '../../ids.ts';
-import type { Book, Environment } from '../../money.ts';
+import { newUuid, type Uuid } from '../../ids.ts';
+import type { Book, Environment, Kobo } from '../../money.ts';
 import type { RailCapabilities } from '../../rail/capabilities.ts';
 import { CONTRACT_READ_AGAIN_AFTER_MS } from '../../rail/contracts.ts';
+import type { CheckReport } from '../../rail/promises/report.ts';
 import { type AuditNote, audited } from './audit.ts';
 
 export interface StoredContract {
@@ -16,8 +17,8 @@ export interface StoredContract {
   capabilities: RailCapabilities;
   connectedAt: Date;
   closingAt: Date | null;
-  /** What it could pay out when it was last asked, in kobo; null: it was not asked, or does not report. */
-  available: number | null;
+  /** What it could pay out when it was last asked; null: it was not asked, or does not report. */
+  available: Kobo | null;
   readAt: Date | null;
   /** The last report of `rail check` with these credentials; null: there is none. */
   adapterVersion: string | null;
@@ -141,4 +142,35 @@ export async function disconnectContract(
   if (await audited(sql, 'rail.disconnect', note, disconnecting)) return { outcome: 'disconnected' };
   const [left] = await sql<{ count: number }[]>`SELECT ${onItsWay}::int AS count`;
   return { outcome: 'closing', onItsWay: left?.count ?? 0 };
+}
+
+/** Stores the report of a contract, as it was with the credentials of this version. */
+export async function insertRailCheck(
+  sql: Sql,
+  { organisationId, environment, id }: Pick<StoredContract, 'organisationId' | 'environment' | 'id'>,
+  credentialsVersion: number,
+  report: CheckReport,
+  note: AuditNote,
+): Promise<void> {
+  const { adapterVersion, passed } = report;
+  const inserting = sql`
+      INSERT INTO rail_checks (organisation_id, environment, id, contract_id, credentials_version, adapter_version, passed, report)
+      VALUES (${organisationId}, ${environment}, ${newUuid()}, ${id}, ${credentialsVersion}, ${adapterVersion},
+              ${passed}, ${JSON.stringify(report)}::text::jsonb)
+      RETURNING organisation_id, environment`;
+  await audited(sql, 'rail.check', note, inserting);
+}
+
+/** Stores what a rail can pay out: for operators and alerts, not for decisions. */
+export async function saveRailBalance(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  rail: string,
+  available: Kobo,
+): Promise<void> {
+  await sql`
+    INSERT INTO rail_balances (organisation_id, environment, rail, available, read_at)
+    VALUES (${organisationId}, ${environment}, ${rail}, ${available}, now())
+    ON CONFLICT (organisation_id, environment, rail)
+    DO UPDATE SET available = excluded.available, read_at = excluded.read_at`;
 }
