@@ -5,7 +5,7 @@ import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { findBreak } from '../reconciliation/queries.ts';
 import type { DecidedBy } from '../resources/failureCodes.ts';
-import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
+import { startInboundCredit } from '../resources/flows.ts';
 import { withAudit } from '../resources/operators.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { type DecisionProblem, decisionMovement } from '../resources/reviewCases/decisions.ts';

@@ -5,8 +5,8 @@ import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { findBreak, type StoredBreak } from '../reconciliation/queries.ts';
+import { startReviewCase } from '../resources/flows.ts';
 import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
-import { startReviewCase } from '../resources/reviewCases/flow.ts';
 import {
   findCaseOf,
   listReviewCases,

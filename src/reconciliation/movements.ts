@@ -2,7 +2,7 @@
 // case; a break that clears or reopens is recorded and signalled to the case, which an operator closes.
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
-import { startReviewCase, wakeReviewCase } from '../resources/reviewCases/flow.ts';
+import { startReviewCase, wakeReviewCase } from '../resources/flows.ts';
 import { openReviewCase } from '../resources/reviewCases/movements.ts';
 import type { NumberedBreak } from './compare.ts';
 import type { BreakWithCase, StoredBreak } from './queries.ts';

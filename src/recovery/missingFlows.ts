@@ -5,21 +5,24 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
-import { startAdjustment } from '../resources/adjustments/flow.ts';
 import { findAdjustment } from '../resources/adjustments/queries.ts';
-import { startInboundCredit } from '../resources/inboundCredits/flow.ts';
+import {
+  recallFlowId,
+  startAdjustment,
+  startInboundCredit,
+  startPayment,
+  startPayout,
+  startRecall,
+  startRefund,
+  startReviewCase,
+  startWithdrawal,
+} from '../resources/flows.ts';
 import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
 import { enqueue, isMessageWaiting } from '../resources/outbox.ts';
-import { startPayment } from '../resources/payments/flow.ts';
 import { findPayment } from '../resources/payments/queries.ts';
-import { startPayout } from '../resources/payouts/flow.ts';
 import { countPayout, findPayout } from '../resources/payouts/queries.ts';
-import { recallFlowId, startRecall } from '../resources/recalls/flow.ts';
-import { startRefund } from '../resources/refunds/flow.ts';
 import { findRefund } from '../resources/refunds/queries.ts';
-import { startReviewCase } from '../resources/reviewCases/flow.ts';
 import { findReviewCase } from '../resources/reviewCases/queries.ts';
-import { startWithdrawal } from '../resources/withdrawals/flow.ts';
 import { findWithdrawal } from '../resources/withdrawals/queries.ts';
 import { findDelivery } from '../webhooks/deliveries.ts';
 import { webhookDeliveryFlow } from '../webhooks/flow.ts';

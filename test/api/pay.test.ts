@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
-import { paymentInput } from '../../src/resources/payments/flow.ts';
+import { paymentInput } from '../../src/resources/flows.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';

@@ -7,7 +7,7 @@ import { createPaymentActivities } from '../../src/activities/payments.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { Journal } from '../../src/ledger/journal.ts';
-import { paymentInput } from '../../src/resources/payments/flow.ts';
+import { paymentInput } from '../../src/resources/flows.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { PaymentActivities } from '../../src/workflows/payment/messages.ts';

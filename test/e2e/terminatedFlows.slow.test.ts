@@ -7,7 +7,7 @@ import { activityInfo } from '@temporalio/activity';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
 import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
-import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
+import { wakePayoutItem } from '../../src/resources/flows.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';

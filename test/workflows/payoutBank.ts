@@ -11,7 +11,7 @@ import { startFlow } from '../../src/outbox/startFlow.ts';
 import { RailRefusedError } from '../../src/rail/errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { wakePayoutItem } from '../../src/resources/payouts/flow.ts';
+import { wakePayoutItem } from '../../src/resources/flows.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
 import { capacityOf } from '../../src/worker/capacity.ts';
 import { type FlowMessage, taskQueueOf } from '../../src/workflows/flows.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { publicId, type Uuid } from '../../ids.ts';
 import type { PostResult } from '../../ledger/movement.ts';
 import { findTransactionId } from '../../ledger/transactions.ts';
-import { endPaidPayment } from '../../resources/payments/flow.ts';
+import { endPaidPayment } from '../../resources/flows.ts';
 import { walletPaymentMovement } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';

@@ -2,11 +2,11 @@
 // items.
 import { newUuid } from '../../ids.ts';
 import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
-import { startPayout } from '../../resources/payouts/flow.ts';
+import { startPayout } from '../../resources/flows.ts';
 import { reservePayout } from '../../resources/payouts/movements.ts';
 import {
   findPayout,
-  findPayoutId,
+  findPayoutRow,
   listPayoutItems,
   listPayouts,
   type Payout,
@@ -157,8 +157,8 @@ const readItems = listRoute({
   filters: { status: payoutItemStatus.optional(), reference: reference.optional() },
   find: async (call, filters, page) => {
     const { dependencies, caller } = call;
-    const payoutId = await requireRow(call, 'payout', findPayoutId);
-    return await listPayoutItems(dependencies.sql, caller.book, payoutId, filters, page);
+    const { id } = await requireRow(call, 'payout', findPayoutRow);
+    return await listPayoutItems(dependencies.sql, caller.book, id, filters, page);
   },
   view: payoutItemView,
   positionOf: ({ position }) => ({ createdAt: EPOCH, id: position }),

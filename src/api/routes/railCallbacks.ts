@@ -5,20 +5,16 @@ import { readDatabaseTime } from '../../database/clock.ts';
 import { parseId } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/errors.ts';
-import type { BankRail, CallbackRequest, RailCallback } from '../../rail/port.ts';
+import type { BankRail, CallbackRequest, RailCallback, RailNotice } from '../../rail/port.ts';
+import { wakePayoutItem, wakeRefund, wakeReviewCase, wakeTransfers, wakeWithdrawal } from '../../resources/flows.ts';
 import { findCreditOfSession } from '../../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
 import { enqueue, isUpdateWaiting } from '../../resources/outbox.ts';
-import { wakePayoutItem } from '../../resources/payouts/flow.ts';
 import { findPayoutItem } from '../../resources/payouts/queries.ts';
-import { isOfBalance, wakeTransfers } from '../../resources/rails/balanceNews.ts';
 import { saveProviderMessage } from '../../resources/rails/providerMessages.ts';
 import { receiveRecall } from '../../resources/recalls/movements.ts';
-import { wakeRefund } from '../../resources/refunds/flow.ts';
 import { findRefund } from '../../resources/refunds/queries.ts';
-import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
 import { caseOfReference, findReviewCase } from '../../resources/reviewCases/queries.ts';
-import { wakeWithdrawal } from '../../resources/withdrawals/flow.ts';
 import { findWithdrawal } from '../../resources/withdrawals/queries.ts';
 import { railNotices } from '../../telemetry/metrics.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
@@ -29,6 +25,9 @@ import { type Route, route } from '../route.ts';
 
 /** A provider lists every transaction of a settlement in one body. */
 const BODY_BYTES_MAX = 1024 * 1024;
+
+/** The notices that say that the balance of a contract has changed. */
+const OF_BALANCE: readonly RailNotice[] = ['settled', 'low_balance'];
 
 const receive = route({
   operationId: 'receiveRailCallback',
@@ -48,7 +47,7 @@ const receive = route({
     const book = { organisationId, environment };
     const callbacks = parseCallback(rail, { organisationId, headers, body: rawBody });
     for (const callback of callbacks) await receiveCallback(dependencies, book, rail.name, callback);
-    if (callbacks.some((callback) => callback.kind === 'notice' && isOfBalance(callback.notice))) {
+    if (callbacks.some((callback) => callback.kind === 'notice' && OF_BALANCE.includes(callback.notice))) {
       await enqueue(dependencies.sql, book, wakeTransfers(book, await readDatabaseTime(dependencies.sql)));
     }
     return { status: 200, data: { received: true } };

@@ -3,9 +3,9 @@
 import { z } from 'zod';
 import { publicId } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
+import { wakeReviewCase } from '../../resources/flows.ts';
 import { KEY_ACTIONS, keyActions } from '../../resources/reviewCases/actions.ts';
 import { decisionMovement, needsOperators } from '../../resources/reviewCases/decisions.ts';
-import { wakeReviewCase } from '../../resources/reviewCases/flow.ts';
 import {
   findSenders,
   findVisibleCase,

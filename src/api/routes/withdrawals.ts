@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { newUuid } from '../../ids.ts';
 import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
-import { startWithdrawal } from '../../resources/withdrawals/flow.ts';
+import { startWithdrawal } from '../../resources/flows.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';

@@ -6,7 +6,7 @@ import type { AuditRow, EventRow, Movement } from '../../ledger/movement.ts';
 import { netChanges } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { newEvent } from '../events.ts';
-import { startAdjustment } from './flow.ts';
+import { startAdjustment } from '../flows.ts';
 import type { Adjustment } from './queries.ts';
 
 /** Who decides, and why, for the audit trail. */

@@ -8,7 +8,7 @@ import { allocate, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { newEvent } from '../events.ts';
 import { payoutAccount } from '../rails/accounts.ts';
-import { startReviewCase } from '../reviewCases/flow.ts';
+import { startReviewCase } from '../flows.ts';
 import { openReviewCase } from '../reviewCases/movements.ts';
 
 /** The steps of a transfer to a bank that post; each ends the business key of its transaction. */

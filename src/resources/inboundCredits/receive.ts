@@ -7,9 +7,9 @@ import type { Book } from '../../money.ts';
 import type { InboundCreditReport } from '../../rail/port.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
 import { SIGNALLED_MAX } from '../../workflows/payment/decide.ts';
+import { startInboundCredit } from '../flows.ts';
 import { findPayment } from '../payments/queries.ts';
 import { findAccountOfCredit } from '../wallets/virtualAccounts.ts';
-import { startInboundCredit } from './flow.ts';
 import { hasReceivedCredits, type InboundCredit } from './queries.ts';
 
 /**

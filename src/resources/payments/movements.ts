@@ -11,7 +11,7 @@ import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import { creditSummary, paymentView } from '../views.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
-import { startPayment } from './flow.ts';
+import { startPayment } from '../flows.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
 
 export type NewPayment = Pick<

@@ -2,10 +2,9 @@
 // writes its audit log entry in the same statement, and a resume the message that starts its flow, which signals the
 // flows that wait.
 import type { Sql } from '../../database/pool.ts';
-import { ALL_ORGANISATIONS, newUuid } from '../../ids.ts';
+import { ALL_ORGANISATIONS } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
-import { type FlowOutboxMessage, toOutbox } from '../../workflows/flows.ts';
-import type { RailResumeInput } from '../../workflows/railResume/messages.ts';
+import { startRailResume } from '../flows.ts';
 import { type AuditNote, audited } from './audit.ts';
 
 export interface RailPause {
@@ -42,15 +41,4 @@ export async function resumeRail(sql: Sql, environment: Environment, note: Audit
       DELETE FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}
       RETURNING organisation_id, environment`;
   return await audited(sql, 'rail.resume', note, resuming, startRailResume(environment));
-}
-
-function startRailResume(environment: Environment): FlowOutboxMessage {
-  const input: RailResumeInput = { environment };
-  return toOutbox({
-    workflow: 'railResume',
-    id: `rail-resume/${newUuid()}`,
-    summary: `Signals the flows that wait for the ${environment} rail`,
-    state: 'processing',
-    input,
-  });
 }

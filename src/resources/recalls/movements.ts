@@ -17,10 +17,10 @@ import { recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
-import { startReviewCase } from '../reviewCases/flow.ts';
+import { startReviewCase } from '../flows.ts';
 import { openReviewCase, recallCase } from '../reviewCases/movements.ts';
 import type { ReviewCase } from '../reviewCases/queries.ts';
-import { startRecall } from './flow.ts';
+import { startRecall } from '../flows.ts';
 
 /** The bank reports that it has taken the credit back: starts the flow, and posts nothing yet. */
 export function receiveRecall(book: Book, credit: InboundCredit): Movement {

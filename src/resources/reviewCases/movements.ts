@@ -11,7 +11,7 @@ import { newEvent } from '../events.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
-import { startReviewCase, wakeReviewCase } from './flow.ts';
+import { startReviewCase, wakeReviewCase } from '../flows.ts';
 import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
 export function openReviewCase(

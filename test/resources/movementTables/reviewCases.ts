@@ -1,7 +1,7 @@
 // Movements of review cases: ₦700.00 of an unknown sender in suspense, a part of ₦500.00 that an expired payment
 // holds, and cases that hold no money.
 import type { Kobo } from '../../../src/money.ts';
-import { startInboundCredit } from '../../../src/resources/inboundCredits/flow.ts';
+import { startInboundCredit } from '../../../src/resources/flows.ts';
 import { creditToSuspense, depositMovement } from '../../../src/resources/inboundCredits/movements.ts';
 import {
   closeCase,

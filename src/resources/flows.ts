@@ -1,0 +1,274 @@
+// Outbox messages that start or signal the flows of resources. `start…` starts a flow. `wake…` follows an update from
+// the rail: it signals the flow, and starts one if none is running, because a completed transfer may still be returned.
+import { newUuid, publicId, type Uuid } from '../ids.ts';
+import { walletOf } from '../ledger/chart.ts';
+import { type Book, type Environment, nairaText } from '../money.ts';
+import type { AdjustmentInput } from '../workflows/adjustment/messages.ts';
+import { withTransferUpdate } from '../workflows/bankTransfer/messages.ts';
+import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
+import {
+  type CreditReceived,
+  creditReceived,
+  type PaymentInput,
+  type PaymentSettledByWallet,
+  paymentSettledByWallet,
+} from '../workflows/payment/messages.ts';
+import type { PayoutInput } from '../workflows/payout/messages.ts';
+import { type PayoutItemInput, payoutItemSummary } from '../workflows/payoutItem/messages.ts';
+import type { RailResumeInput } from '../workflows/railResume/messages.ts';
+import type { CreditInput } from '../workflows/railWait/messages.ts';
+import type { RefundInput } from '../workflows/refund/messages.ts';
+import type { ReviewCaseInput } from '../workflows/reviewCase/messages.ts';
+import type { WithdrawalInput } from '../workflows/withdrawal/messages.ts';
+import { accountsOf } from './adjustments/postings.ts';
+import type { Adjustment } from './adjustments/queries.ts';
+import type { InboundCredit } from './inboundCredits/queries.ts';
+import type { Payment } from './payments/queries.ts';
+import type { ItemWithWallet, Payout } from './payouts/queries.ts';
+import type { Refund } from './refunds/queries.ts';
+import type { ReviewCase } from './reviewCases/queries.ts';
+import type { Withdrawal } from './withdrawals/queries.ts';
+
+/** The fields of a payment that the input of its flow is built from. */
+export type PaymentOfFlow = Pick<Payment, 'id' | 'targetWalletId' | 'baseAmount' | 'expiresAt'>;
+
+export const paymentInput = (book: Book, payment: PaymentOfFlow): PaymentInput => ({
+  ...book,
+  paymentId: publicId('payment', payment.id),
+  walletId: publicId('wallet', payment.targetWalletId),
+  amount: payment.baseAmount,
+  expiresAt: payment.expiresAt.toISOString(),
+});
+
+function paymentFlow(book: Book, payment: PaymentOfFlow, more: Pick<FlowMessage, 'idleUntil' | 'signal'>) {
+  const input = paymentInput(book, payment);
+  return toOutbox({
+    workflow: 'payment',
+    id: input.paymentId,
+    summary: `Payment of ${nairaText(input.amount)} into ${input.walletId}`,
+    state: 'pending',
+    input,
+    ...more,
+  });
+}
+
+/** Until its first credit, or the end of its window, a payment has nothing to do. */
+export const startPayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
+  paymentFlow(book, payment, { idleUntil: payment.expiresAt.toISOString() });
+
+/** After a payment from a wallet has been posted: signals the flow to end. */
+export function endPaidPayment(
+  book: Book,
+  payment: PaymentOfFlow & Pick<Payment, 'amountReceived'>,
+): FlowOutboxMessage {
+  const payload: PaymentSettledByWallet = { amountReceived: payment.amountReceived };
+  return paymentFlow(book, payment, { signal: { name: paymentSettledByWallet.name, payload } });
+}
+
+/**
+ * Signals the flow of the payment whose account number was credited, and starts it if it is not running. `payment`
+ * null: starts a flow of the credit's own, for a deposit account or an unknown account.
+ */
+export function startInboundCredit(
+  book: Book,
+  credit: InboundCredit,
+  payment: PaymentOfFlow | null,
+): FlowOutboxMessage {
+  const inboundCreditId = publicId('inboundCredit', credit.id);
+  if (payment !== null) {
+    const payload: CreditReceived = { inboundCreditId };
+    return paymentFlow(book, payment, { signal: { name: creditReceived.name, payload } });
+  }
+  const input: CreditInput = {
+    ...book,
+    inboundCreditId,
+    amount: credit.amount,
+    ...(credit.ownerId !== null && { walletId: publicId('wallet', credit.ownerId) }),
+  };
+  return toOutbox({
+    workflow: 'inboundCredit',
+    id: inboundCreditId,
+    summary: `Credit of ${nairaText(input.amount)} to ${input.walletId ?? 'an unknown account'}`,
+    state: 'received',
+    input,
+  });
+}
+
+/** The workflow id of a credit's recall. */
+export const recallFlowId = (creditId: Uuid): string => `${publicId('inboundCredit', creditId)}/recall`;
+
+export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessage {
+  const input: CreditInput = {
+    ...book,
+    inboundCreditId: publicId('inboundCredit', credit.id),
+    amount: credit.amount,
+    ...(credit.ownerKind === 'wallet' && credit.ownerId !== null && { walletId: publicId('wallet', credit.ownerId) }),
+  };
+  return toOutbox({
+    workflow: 'recall',
+    id: recallFlowId(credit.id),
+    summary: `Recall of ${nairaText(input.amount)} of ${input.inboundCreditId}`,
+    state: 'received',
+    input,
+  });
+}
+
+function withdrawalFlow(book: Book, withdrawal: Withdrawal): FlowMessage {
+  const input: WithdrawalInput = {
+    ...book,
+    transferId: publicId('withdrawal', withdrawal.id),
+    walletId: publicId('wallet', withdrawal.sourceWalletId),
+    amount: withdrawal.amount,
+  };
+  return {
+    workflow: 'withdrawal',
+    id: input.transferId,
+    summary: `Withdrawal of ${nairaText(input.amount)} from ${input.walletId}`,
+    state: 'processing',
+    input,
+  };
+}
+
+export const startWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
+  toOutbox(withdrawalFlow(book, withdrawal));
+
+export const wakeWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
+  toOutbox(withTransferUpdate(withdrawalFlow(book, withdrawal)));
+
+/** Of a refund to a bank. A refund to a wallet completes at once, without a flow. */
+function refundFlow(book: Book, refund: Refund): FlowMessage {
+  const input: RefundInput = {
+    ...book,
+    transferId: publicId('refund', refund.id),
+    paymentId: publicId('payment', refund.paymentId),
+    amount: refund.amount,
+  };
+  return {
+    workflow: 'refund',
+    id: input.transferId,
+    summary: `Refund of ${nairaText(input.amount)} of ${input.paymentId}`,
+    state: 'processing',
+    input,
+  };
+}
+
+export const startRefund = (book: Book, refund: Refund): FlowOutboxMessage => toOutbox(refundFlow(book, refund));
+
+export const wakeRefund = (book: Book, refund: Refund): FlowOutboxMessage =>
+  toOutbox(withTransferUpdate(refundFlow(book, refund)));
+
+export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
+  const input: PayoutInput = {
+    ...book,
+    payoutId: publicId('payout', payout.id),
+    walletId: publicId('wallet', payout.sourceWalletId),
+    amount: payout.totalAmount,
+    itemCount: payout.itemCount,
+  };
+  return toOutbox({
+    workflow: 'payout',
+    id: input.payoutId,
+    summary: `Payout of ${nairaText(input.amount)} in ${input.itemCount} items from ${input.walletId}`,
+    state: 'processing',
+    queue: 'payouts',
+    input,
+  });
+}
+
+/** The first flow of an item is a child workflow of its payout's flow. */
+export function wakePayoutItem(book: Book, { item, sourceWalletId }: ItemWithWallet): FlowOutboxMessage {
+  const input: PayoutItemInput = {
+    ...book,
+    payoutId: publicId('payout', item.payoutId),
+    walletId: publicId('wallet', sourceWalletId),
+    transferId: publicId('payoutItem', item.id),
+    amount: item.amount,
+  };
+  return toOutbox(
+    withTransferUpdate({
+      workflow: 'payoutItem',
+      id: input.transferId,
+      summary: payoutItemSummary(input),
+      state: 'processing',
+      queue: 'payouts',
+      input,
+    }),
+  );
+}
+
+/** The fields of a review case that the input of its flow is built from. */
+type CaseOfFlow = Pick<ReviewCase, 'id' | 'reason' | 'amount' | 'walletId'>;
+
+function reviewCaseFlow(book: Book, { id, reason, amount, walletId }: CaseOfFlow): FlowMessage {
+  const input: ReviewCaseInput = {
+    ...book,
+    transferId: publicId('reviewCase', id),
+    reason,
+    amount,
+    ...(walletId !== null && { walletId: publicId('wallet', walletId) }),
+  };
+  return {
+    workflow: 'reviewCase',
+    id: input.transferId,
+    summary: `Review of ${nairaText(amount)}: ${reason}`,
+    state: 'open',
+    input,
+  };
+}
+
+export const startReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
+  toOutbox(reviewCaseFlow(book, reviewCase));
+
+/** After a change of the case's return transfer or of its reconciliation break. */
+export const wakeReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
+  toOutbox(withTransferUpdate(reviewCaseFlow(book, reviewCase)));
+
+export function startAdjustment(book: Book, { id, postings, reverses }: Adjustment): FlowOutboxMessage {
+  const [walletId] = accountsOf(postings).flatMap((account) => walletOf(account) ?? []);
+  const amount = postings.reduce((sum, posting) => sum + posting.amount, 0);
+  const input: AdjustmentInput = {
+    ...book,
+    adjustmentId: publicId('adjustment', id),
+    amount,
+    ...(walletId !== undefined && { walletId }),
+  };
+  return toOutbox({
+    workflow: 'adjustment',
+    id: input.adjustmentId,
+    summary: `${reverses === null ? 'Adjustment' : 'Reversal of an adjustment'} of ${nairaText(amount)}`,
+    state: 'requested',
+    input,
+  });
+}
+
+const railResume = (input: RailResumeInput, id: string, summary: string, idleUntil?: string): FlowOutboxMessage =>
+  toOutbox({
+    workflow: 'railResume',
+    id: `rail-resume/${id}`,
+    summary,
+    state: 'processing',
+    input,
+    ...(idleUntil !== undefined && { idleUntil }),
+  });
+
+/** After operators have resumed a rail: signals the flows that wait for it. */
+export const startRailResume = (environment: Environment): FlowOutboxMessage =>
+  railResume({ environment }, newUuid(), `Signals the flows that wait for the ${environment} rail`);
+
+/** A provider may send a notice for each transaction that it has settled: flows are signalled once in this time. */
+const GATHERED_FOR_MS = 10_000;
+
+/**
+ * After news of the balance that a contract pays from: signals the transfers of a book, which may wait because it was
+ * too low; once for all notices of some seconds, and after the last. `now`: by the clock of the database, as the relay
+ * counts the time until then.
+ */
+export function wakeTransfers(book: Book, now: Date): FlowOutboxMessage {
+  const until = (Math.floor(now.getTime() / GATHERED_FOR_MS) + 1) * GATHERED_FOR_MS;
+  return railResume(
+    book,
+    `${publicId('organisation', book.organisationId)}/${book.environment}/${until}`,
+    'Signals the transfers in progress: the balance of the contract has changed',
+    new Date(until).toISOString(),
+  );
+}
