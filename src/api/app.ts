@@ -18,7 +18,7 @@ import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Environment } from '../money.ts';
 import { type AddressRanges, parseRanges } from '../resources/addressRanges.ts';
-import { readChangedPayments } from '../resources/payments/changes.ts';
+import { readChangedPayments } from '../resources/payments/queries.ts';
 import { overloaded, rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';

@@ -2,9 +2,9 @@
 // also writes the audit entry. Only the hash of a key is stored; src/api/admission/apiKeys.ts authenticates requests.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
-import type { Book, Environment } from '../money.ts';
+import type { Environment } from '../money.ts';
+import { bookTable } from './bookTable.ts';
 import type { Operator } from './operators.ts';
-import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
 
 export interface ApiKeyRow {
   id: Uuid;
@@ -33,8 +33,13 @@ export type NewApiKeyRow = Pick<
   createdAt?: Date;
 };
 
-const columns = (sql: Sql) =>
-  sql`id, environment, name, hint, scopes, allowed_ips, rate_limit, expires_at, revoked_at, last_used_at, created_at`;
+const { columns, find, list } = bookTable<ApiKeyRow>(
+  'api_keys',
+  (sql) => sql`
+    id, environment, name, hint, scopes, allowed_ips, rate_limit, expires_at, revoked_at, last_used_at, created_at`,
+);
+export const findKeyOfBook = find;
+export const listKeysOfBook = list;
 
 /** Stores a new key. */
 export async function insertApiKey(sql: Sql, key: NewApiKeyRow, operator: Operator): Promise<void> {
@@ -61,25 +66,6 @@ export async function listApiKeys(
     SELECT ${columns(sql)} FROM api_keys
     WHERE organisation_id = ${organisationId} ${environment ? sql`AND environment = ${environment}` : sql``}
     ORDER BY created_at, id`;
-}
-
-/** A page of the API keys of a book, newest first, plus one row when another page exists. */
-export async function listKeysOfBook(
-  sql: Sql,
-  book: Book,
-  filters: ListFilters,
-  page: PageRequest,
-): Promise<ApiKeyRow[]> {
-  return await sql<ApiKeyRow[]>`
-    SELECT ${columns(sql)} FROM api_keys
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${pageClause(sql, filters, page)}`;
-}
-
-/** One API key of a book; null when it does not exist. */
-export async function findKeyOfBook(sql: Sql, book: Book, id: Uuid): Promise<ApiKeyRow | null> {
-  const key = await findApiKey(sql, book.organisationId, id);
-  return key?.environment === book.environment ? key : null;
 }
 
 /** Whether a key is in use. */

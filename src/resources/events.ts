@@ -4,6 +4,7 @@ import type { Sql } from '../database/pool.ts';
 import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import type { EventRow } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
+import { bookTable } from './bookTable.ts';
 import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
 
 /** About one endpoint, for the others. */
@@ -52,15 +53,8 @@ export interface Event {
   createdAt: Date;
 }
 
-const columns = (sql: Sql) => sql`id, type, data, created_at`;
-
-/** One event of this book; null when it does not exist. */
-export async function findEvent(sql: Sql, book: Book, id: Uuid): Promise<Event | null> {
-  const [row] = await sql<Event[]>`
-    SELECT ${columns(sql)} FROM events
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-  return row ?? null;
-}
+const table = bookTable<Event>('events', (sql) => sql`id, type, data, created_at`);
+export const findEvent = table.find;
 
 export interface EventFilters extends ListFilters {
   type?: string | undefined;
@@ -87,8 +81,7 @@ export async function listEvents(
   page: PageRequest,
 ): Promise<Event[]> {
   return await sql<Event[]>`
-    SELECT ${columns(sql)} FROM events
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+    ${table.rowsOf(sql, book)}
     ${resourceId ? ofResource(sql, resourceId) : sql``}
     ${pageClause(sql, filters, page)}`;
 }

@@ -2,7 +2,7 @@
 // statement a second looks for changes of all their payments, so a page costs neither a query nor a timer.
 import type { ServerResponse } from 'node:http';
 import type { Uuid } from '../../ids.ts';
-import type { SeenPayment } from '../../resources/payments/changes.ts';
+import type { SeenPayment } from '../../resources/payments/queries.ts';
 import { checkoutPagesOpen } from '../../telemetry/metrics.ts';
 import type { PaymentOfPage } from './token.ts';
 

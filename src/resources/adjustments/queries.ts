@@ -4,14 +4,12 @@ import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Environment } from '../../money.ts';
+import { bookTable, type Versioned } from '../bookTable.ts';
 import type { AuditEntry } from '../wallets/status.ts';
 
 export type AdjustmentStatus = 'requested' | 'posted' | 'rejected';
 
-export interface Adjustment {
-  id: Uuid;
-  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
-  version: number;
+export interface Adjustment extends Versioned {
   status: AdjustmentStatus;
   /** What is posted on approval; never changes. */
   postings: readonly Posting[];
@@ -26,15 +24,12 @@ export interface Adjustment {
   decidedAt: Date | null;
 }
 
-const columns = (sql: Sql) => sql`
-  id, version, status, postings, reason, evidence, reverses, requested_by, decided_by, created_at, decided_at`;
-
-export async function findAdjustment(sql: Sql, book: Book, id: Uuid): Promise<Adjustment | null> {
-  const [row] = await sql<Adjustment[]>`
-    SELECT ${columns(sql)} FROM adjustments
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-  return row ?? null;
-}
+const { find, columns } = bookTable<Adjustment>(
+  'adjustments',
+  (sql) => sql`
+    id, version, status, postings, reason, evidence, reverses, requested_by, decided_by, created_at, decided_at`,
+);
+export const findAdjustment = find;
 
 /** An adjustment as operators read it. */
 export interface AdjustmentReport extends Adjustment {

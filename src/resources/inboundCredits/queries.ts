@@ -3,12 +3,11 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Kobo } from '../../money.ts';
+import { bookTable, type Versioned } from '../bookTable.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
 
-export interface InboundCredit {
-  id: Uuid;
-  version: number;
+export interface InboundCredit extends Versioned {
   rail: string;
   sessionId: string;
   /** Null: the rail reported only our reference of the account, `accountReference`. */
@@ -36,16 +35,13 @@ export interface InboundCredit {
   recalledTaken: Kobo | null;
 }
 
-const columns = (sql: Sql) => sql`
-  id, version, rail, session_id, account_number, account_reference, amount, sender_name, sender_account_number, sender_bank_code, owner_kind,
-  owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken`;
-
-export async function findInboundCredit(sql: Sql, book: Book, id: Uuid): Promise<InboundCredit | null> {
-  const [row] = await sql<InboundCredit[]>`
-    SELECT ${columns(sql)} FROM inbound_credits
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-  return row ?? null;
-}
+const table = bookTable<InboundCredit>(
+  'inbound_credits',
+  (sql) => sql`
+    id, version, rail, session_id, account_number, account_reference, amount, sender_name, sender_account_number,
+    sender_bank_code, owner_kind, owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken`,
+);
+export const findInboundCredit = table.find;
 
 /** Whether a payment has this many credits that are not applied yet. */
 export async function hasReceivedCredits(
@@ -85,9 +81,7 @@ export async function findCreditOfSession(
   sessionId: string,
 ): Promise<InboundCredit | null> {
   const [row] = await sql<InboundCredit[]>`
-    SELECT ${columns(sql)} FROM inbound_credits
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
-      AND session_id = ${sessionId}`;
+    ${table.rowsOf(sql, book)} AND rail = ${rail} AND session_id = ${sessionId}`;
   return row ?? null;
 }
 

@@ -4,6 +4,7 @@ import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
+import type { Versioned } from '../bookTable.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
@@ -21,10 +22,7 @@ export type PaymentStatus =
 export const ON_MISMATCH = ['hold', 'refund'] as const;
 export type OnMismatch = (typeof ON_MISMATCH)[number];
 
-export interface Payment extends Attached {
-  id: Uuid;
-  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
-  version: number;
+export interface Payment extends Versioned, Attached {
   method: 'bank_transfer' | 'virtual_wallet';
   status: PaymentStatus;
   baseAmount: Kobo;
@@ -138,4 +136,27 @@ export async function listPayments(
     ${accountNumber ? hasAccount(sql, book, accountNumber) : sql``}
     ${pageClause(sql, filters, page, { table: 'p' })}`;
   return rows.map(withAccount);
+}
+
+/** A payment, and the version of it that somebody has seen. */
+export interface SeenPayment {
+  book: Book;
+  paymentId: Uuid;
+  version: number;
+}
+
+/**
+ * The current versions of those payments that are newer than seen. One statement for any number, of any organisations
+ * (src/ledger/sql/changed_payments.sql).
+ */
+export async function readChangedPayments(
+  sql: Sql,
+  seen: readonly SeenPayment[],
+): Promise<{ paymentId: Uuid; version: number }[]> {
+  // Array literals, because the driver's serialiser of arrays takes several times as long for thousands of elements.
+  const column = (cell: (one: SeenPayment) => string | number): string => `{${seen.map(cell).join(',')}}`;
+  return await sql<{ paymentId: Uuid; version: number }[]>`
+    SELECT payment_id, version FROM ledger.changed_payments(
+      ${column(({ book }) => book.organisationId)}::text::uuid[], ${column(({ book }) => book.environment)}::text::text[],
+      ${column(({ paymentId }) => paymentId)}::text::uuid[], ${column(({ version }) => version)}::text::integer[])`;
 }

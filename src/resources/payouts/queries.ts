@@ -2,18 +2,16 @@
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { FailureCode } from '../failureCodes.ts';
-import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
+import type { BankTransferRow } from '../bankTransfers/rows.ts';
+import { bookTable, type Versioned } from '../bookTable.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import { type Wallet, walletColumns, walletTables } from '../wallets/queries.ts';
 
 export type PayoutStatus = 'processing' | 'completed' | 'partially_completed' | 'failed';
 export type PayoutItemStatus = 'pending' | 'processing' | 'completed' | 'failed';
 
-export interface Payout extends Attached {
-  id: Uuid;
-  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
-  version: number;
+export interface Payout extends Versioned, Attached {
   sourceWalletId: Uuid;
   totalAmount: Kobo;
   totalFee: Kobo;
@@ -24,14 +22,10 @@ export interface Payout extends Attached {
   createdAt: Date;
 }
 
-export interface PayoutItem {
-  id: Uuid;
-  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
-  version: number;
+export interface PayoutItem extends BankTransferRow {
   payoutId: Uuid;
   /** The index in the batch, from 0. */
   position: number;
-  amount: Kobo;
   fee: Kobo;
   status: PayoutItemStatus;
   /** The wallet whose deposit account receives the money; null for any other bank account. */
@@ -42,15 +36,9 @@ export interface PayoutItem {
   bankCode: string;
   /** The caller's own reference for the item. */
   reference: string | null;
-  failureCode: FailureCode | null;
-  failureReason: string | null;
   rail: string;
-  /** The interbank session id of the transfer, once the rail has reported it. */
-  sessionId: string | null;
   /** When the bank returned the money; null if it did not. */
   returnedAt: Date | null;
-  /** What was taken back from the wallet, if the bank paid it after reporting it as failed. */
-  clawedBack: Kobo | null;
   /** Posted within the book, to the destination wallet: nothing is sent to the rail. */
   inside: boolean;
 }
@@ -66,9 +54,18 @@ export interface ItemWithWallet {
   sourceWalletId: Uuid;
 }
 
-const payoutColumns = (sql: Sql) => sql`
-  id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_reported,
-  reference, metadata, created_at`;
+export interface PayoutFilters extends ListFilters {
+  status?: PayoutStatus | undefined;
+  sourceWalletId?: Uuid | undefined;
+  reference?: string | undefined;
+}
+
+const payoutTable = bookTable<Payout, PayoutFilters>(
+  'payouts',
+  (sql) => sql`
+    id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_reported, reference, metadata,
+    created_at`,
+);
 
 const itemColumns = (sql: Sql) => sql`
   i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
@@ -87,20 +84,13 @@ async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<Payou
 }
 
 export async function findPayout(sql: Sql, book: Book, id: Uuid): Promise<PayoutWithItems | null> {
-  const rows = await sql<Payout[]>`
-    SELECT ${payoutColumns(sql)} FROM payouts
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-  const [payout] = await withItems(sql, book, [...rows]);
+  const row = await payoutTable.find(sql, book, id);
+  const [payout] = await withItems(sql, book, row === null ? [] : [row]);
   return payout ?? null;
 }
 
-/** The id of a payout of this book; null when there is none. */
-export async function findPayoutId(sql: Sql, book: Book, id: Uuid): Promise<Uuid | null> {
-  const [row] = await sql<{ id: Uuid }[]>`
-    SELECT id FROM payouts
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-  return row?.id ?? null;
-}
+/** A payout without its items. */
+export const findPayoutRow = payoutTable.find;
 
 export interface PayoutItemFilters {
   status?: PayoutItemStatus | undefined;
@@ -124,12 +114,6 @@ export async function listPayoutItems(
     ORDER BY i.position LIMIT ${page.limit + 1}`;
 }
 
-export interface PayoutFilters extends ListFilters {
-  status?: PayoutStatus | undefined;
-  sourceWalletId?: Uuid | undefined;
-  reference?: string | undefined;
-}
-
 /** A page of payouts with their items, newest first, plus one when another page exists. */
 export async function listPayouts(
   sql: Sql,
@@ -137,11 +121,7 @@ export async function listPayouts(
   filters: PayoutFilters,
   page: PageRequest,
 ): Promise<PayoutWithItems[]> {
-  const rows = await sql<Payout[]>`
-    SELECT ${payoutColumns(sql)} FROM payouts
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${pageClause(sql, filters, page)}`;
-  return await withItems(sql, book, [...rows]);
+  return await withItems(sql, book, await payoutTable.list(sql, book, filters, page));
 }
 
 export async function findPayoutItem(sql: Sql, book: Book, id: Uuid): Promise<ItemWithWallet | null> {
@@ -175,8 +155,7 @@ export interface PayoutCount {
 export async function countPayout(sql: Sql, book: Book, id: Uuid): Promise<PayoutCount | null> {
   const [row] = await sql<(Payout & { open: number; completed: number; failed: number })[]>`
     SELECT p.*, n.open, n.completed, n.failed
-    FROM (SELECT ${payoutColumns(sql)} FROM payouts
-          WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}) p
+    FROM (${payoutTable.rowsOf(sql, book)} AND id = ${id}) p
     CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE i.status IN ('pending', 'processing'))::int AS open,
              count(*) FILTER (WHERE i.status = 'completed')::int AS completed,

@@ -4,6 +4,7 @@ import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
+import { bookTable, type Versioned } from '../bookTable.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
@@ -47,13 +48,11 @@ export const REVIEW_STATUSES = [
   'recalled',
 ] as const;
 
-/** Cases between us and the bank, which the caller does not see: they hold no money of anyone. */
+/** Cases between us and the bank, which the caller does not see, in events either: they hold no money of anyone. */
 const INTERNAL_REASONS: readonly ReviewReason[] = ['reconciliation_break', 'paid_after_failure', 'credit_recalled'];
+export const isInternal = (reason: ReviewReason): boolean => INTERNAL_REASONS.includes(reason);
 
-export interface ReviewCase {
-  id: Uuid;
-  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
-  version: number;
+export interface ReviewCase extends Versioned {
   reason: ReviewReason;
   status: (typeof REVIEW_STATUSES)[number];
   /** The amount in suspense; for a break or an unconfirmed credit, the amount in question. */
@@ -90,16 +89,13 @@ export function caseOfReference(reference: string): Uuid | null {
   return parseId('reviewCase', reference.replace(/_[1-9]\d{0,4}$/, ''));
 }
 
-const columns = (sql: Sql) => sql`
-  id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
-  failure_reason, created_at, resolved_at, transfer`;
-
-export async function findReviewCase(sql: Sql, book: Book, id: Uuid): Promise<ReviewCase | null> {
-  const [row] = await sql<ReviewCase[]>`
-    SELECT ${columns(sql)} FROM review_cases
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-  return row ?? null;
-}
+const { columns, rowsOf, find } = bookTable<ReviewCase>(
+  'review_cases',
+  (sql) => sql`
+    id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
+    failure_reason, created_at, resolved_at, transfer`,
+);
+export const findReviewCase = find;
 
 interface ReviewCaseFilter {
   /** Default: cases that are not resolved. */
@@ -117,8 +113,7 @@ export interface CaseFilters extends ListFilters {
 
 /** SQL: the cases of a book that the caller sees. */
 const visible = (sql: Sql, book: Book) => sql`
-  organisation_id = ${book.organisationId} AND environment = ${book.environment}
-  AND reason <> ALL (${[...INTERNAL_REASONS]}::text[])`;
+  ${rowsOf(sql, book)} AND reason <> ALL (${[...INTERNAL_REASONS]}::text[])`;
 
 /** A page of the cases that the caller sees, newest first, plus one row when another page exists. */
 export async function listVisibleCases(
@@ -127,17 +122,12 @@ export async function listVisibleCases(
   filters: CaseFilters,
   page: PageRequest,
 ): Promise<ReviewCase[]> {
-  return await sql<ReviewCase[]>`
-    SELECT ${columns(sql)} FROM review_cases
-    WHERE ${visible(sql, book)}
-    ${pageClause(sql, filters, page)}`;
+  return await sql<ReviewCase[]>`${visible(sql, book)} ${pageClause(sql, filters, page)}`;
 }
 
 /** One case that the caller sees; null when there is none with this id. */
 export async function findVisibleCase(sql: Sql, book: Book, id: Uuid): Promise<ReviewCase | null> {
-  const [row] = await sql<
-    ReviewCase[]
-  >`SELECT ${columns(sql)} FROM review_cases WHERE ${visible(sql, book)} AND id = ${id}`;
+  const [row] = await sql<ReviewCase[]>`${visible(sql, book)} AND id = ${id}`;
   return row ?? null;
 }
 
@@ -168,8 +158,7 @@ export async function findCaseOfCredit(
   { id, status, ownerId }: { id: Uuid; status: string; ownerId: Uuid | null },
 ): Promise<ReviewCase | null> {
   const [row] = await sql<ReviewCase[]>`
-    SELECT ${columns(sql)} FROM review_cases
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+    ${rowsOf(sql, book)}
       AND ${
         status === 'suspense'
           ? sql`inbound_credit_id = ${id} AND account_code IS NOT NULL`

@@ -4,7 +4,8 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import { entryNumber } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
+import { bookTable } from '../bookTable.ts';
+import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { Wallet } from '../wallets/queries.ts';
 import { entriesOf, literal } from '../wallets/statement.ts';
@@ -20,34 +21,17 @@ export interface Transfer extends Attached {
   createdAt: Date;
 }
 
-const columns = (sql: Sql) =>
-  sql`id, source_wallet_id, destination_wallet_id, amount, fee, status, description, reference, metadata, created_at`;
-
-export async function findTransfer(sql: Sql, book: Book, id: Uuid): Promise<Transfer | null> {
-  const [row] = await sql<Transfer[]>`
-    SELECT ${columns(sql)} FROM transfers
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-  return row ?? null;
-}
-
 export interface TransferFilters extends ListFilters {
   reference?: string | undefined;
   sourceWalletId?: Uuid | undefined;
   destinationWalletId?: Uuid | undefined;
 }
 
-/** A page of transfers, newest first, plus one row when another page exists. */
-export async function listTransfers(
-  sql: Sql,
-  book: Book,
-  filters: TransferFilters,
-  page: PageRequest,
-): Promise<Transfer[]> {
-  return await sql<Transfer[]>`
-    SELECT ${columns(sql)} FROM transfers
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-    ${pageClause(sql, filters, page)}`;
-}
+export const { find: findTransfer, list: listTransfers } = bookTable<Transfer, TransferFilters>(
+  'transfers',
+  (sql) => sql`
+    id, source_wallet_id, destination_wallet_id, amount, fee, status, description, reference, metadata, created_at`,
+);
 
 /** A transfer with the number of its entry in the wallet's account, which orders the transfers of a wallet. */
 export interface WalletTransfer extends Transfer {

@@ -37,20 +37,20 @@ export const walletTables = (sql: Sql) => sql`
   wallets w JOIN ledger.accounts a
     ON a.organisation_id = w.organisation_id AND a.environment = w.environment AND a.code = w.account_code`;
 
+/** SQL: the wallets of a book. */
+const walletsOf = (sql: Sql, { organisationId, environment }: Book) => sql`
+  SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
+  WHERE w.organisation_id = ${organisationId} AND w.environment = ${environment}`;
+
 /** One wallet of this book; null when it does not exist. */
 export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet | null> {
-  const [row] = await sql<Wallet[]>`
-    SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
-    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment} AND w.id = ${id}`;
+  const [row] = await sql<Wallet[]>`${walletsOf(sql, book)} AND w.id = ${id}`;
   return row ?? null;
 }
 
 /** The wallet with this `externalReference`; null when there is none. */
 export async function findWalletByReference(sql: Sql, book: Book, reference: string): Promise<Wallet | null> {
-  const [row] = await sql<Wallet[]>`
-    SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
-    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
-      AND w.external_reference = ${reference}`;
+  const [row] = await sql<Wallet[]>`${walletsOf(sql, book)} AND w.external_reference = ${reference}`;
   return row ?? null;
 }
 
@@ -70,8 +70,7 @@ export async function listWallets(
   page: PageRequest,
 ): Promise<Wallet[]> {
   return await sql<Wallet[]>`
-    SELECT ${walletColumns(sql)} FROM ${walletTables(sql)}
-    WHERE w.organisation_id = ${book.organisationId} AND w.environment = ${book.environment}
+    ${walletsOf(sql, book)}
     ${status ? sql`AND a.status = ${status}` : sql``}
     ${pageClause(sql, filters, page, { table: 'w' })}`;
 }

@@ -5,6 +5,7 @@ import type { Keyring } from '../../keyring.ts';
 import type { Book } from '../../money.ts';
 import { RailNotReadyError } from '../../rail/errors.ts';
 import type { AccountHolder, BankRail, InboundCreditReport, OpenedAccount, VirtualAccount } from '../../rail/port.ts';
+import { bookTable } from '../bookTable.ts';
 import { holderName, type Wallet } from './queries.ts';
 
 export interface VirtualAccountRow {
@@ -22,15 +23,16 @@ export interface VirtualAccountRow {
   createdAt: Date;
 }
 
-const columns = (sql: Sql) =>
-  sql`rail, account_number, owner_kind, owner_id, bank_name, bank_code, account_name, accepts_amount,
-      expires_at, created_at`;
+const { rowsOf } = bookTable<VirtualAccountRow>(
+  'virtual_accounts',
+  (sql) => sql`
+    rail, account_number, owner_kind, owner_id, bank_name, bank_code, account_name, accepts_amount, expires_at,
+    created_at`,
+);
 
 /** The virtual account of a payment or wallet; null when it has none. */
 export async function findAccountByOwner(sql: Sql, book: Book, ownerId: Uuid): Promise<VirtualAccountRow | null> {
-  const [row] = await sql<VirtualAccountRow[]>`
-    SELECT ${columns(sql)} FROM virtual_accounts
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND owner_id = ${ownerId}`;
+  const [row] = await sql<VirtualAccountRow[]>`${rowsOf(sql, book)} AND owner_id = ${ownerId}`;
   return row ?? null;
 }
 
@@ -54,9 +56,7 @@ export async function findAccountOfCredit(
   if (ofReference?.rail === rail) return ofReference;
   if (credit.accountNumber === null) return null;
   const [row] = await sql<VirtualAccountRow[]>`
-    SELECT ${columns(sql)} FROM virtual_accounts
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
-      AND account_number = ${credit.accountNumber}
+    ${rowsOf(sql, book)} AND rail = ${rail} AND account_number = ${credit.accountNumber}
       AND created_at <= ${credit.receivedAt} + make_interval(secs => ${CLOCKS_DIFFER_MAX_SECONDS})
     ORDER BY created_at DESC LIMIT 1`;
   return row ?? null;

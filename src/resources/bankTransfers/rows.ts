@@ -1,0 +1,49 @@
+// The columns that withdrawals, refunds and payout items have in common, and how a final report of the rail changes
+// them.
+import type { Kobo } from '../../money.ts';
+import type { TransferReport } from '../../rail/port.ts';
+import type { Versioned } from '../bookTable.ts';
+import type { FailureCode } from '../failureCodes.ts';
+
+export interface BankTransferRow extends Versioned {
+  amount: Kobo;
+  failureCode: FailureCode | null;
+  failureReason: string | null;
+  /** The interbank session id of the transfer, once the rail has reported it. */
+  sessionId: string | null;
+  /** What was taken back from the wallet, if the bank paid it after reporting it as failed. */
+  clawedBack: Kobo | null;
+}
+
+/** A row that the rail has paid. `clawedBack`: null, unless it had reported the transfer as failed. */
+export const paidRow = <Row extends BankTransferRow>(
+  row: Row,
+  report: TransferReport,
+  clawedBack: Kobo | null = null,
+) => ({
+  ...row,
+  version: row.version + 1,
+  status: 'completed' as const,
+  failureCode: null,
+  failureReason: null,
+  sessionId: report.sessionId ?? row.sessionId,
+  clawedBack,
+});
+
+/** Why the rail did not pay, or the bank returned the money. */
+export interface TransferFailure {
+  code: FailureCode;
+  reason: string;
+  sessionId: string | null;
+}
+
+/** The reason where the rail gives none. */
+export const UNPAID_REASONS = { fail: 'The bank refused the transfer', return: 'The bank returned the money' } as const;
+
+export const unpaidRow = <Row extends BankTransferRow>(row: Row, { code, reason, sessionId }: TransferFailure) => ({
+  ...row,
+  version: row.version + 1,
+  failureCode: code,
+  failureReason: reason,
+  sessionId: sessionId ?? row.sessionId,
+});

@@ -1,0 +1,34 @@
+// A table whose rows belong to a book: how one of them is found by its id, and how a page of them is read.
+import type postgres from 'postgres';
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
+
+export interface Versioned {
+  id: Uuid;
+  /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
+  version: number;
+}
+
+/** The queries of a table by its columns. `Filters`: of its list. */
+export function bookTable<Row extends object, Filters extends ListFilters = ListFilters>(
+  table: string,
+  columns: (sql: Sql) => postgres.Fragment,
+) {
+  const rowsOf = (sql: Sql, { organisationId, environment }: Book) => sql`
+    SELECT ${columns(sql)} FROM ${sql(table)} WHERE organisation_id = ${organisationId} AND environment = ${environment}`;
+  return {
+    columns,
+    /** SQL: the rows of a book. */
+    rowsOf,
+    /** The row with this id; null when the book has none. */
+    find: async (sql: Sql, book: Book, id: Uuid): Promise<Row | null> => {
+      const [row] = await sql<Row[]>`${rowsOf(sql, book)} AND id = ${id}`;
+      return row ?? null;
+    },
+    /** A page of the rows, newest first, plus one row when another page exists. */
+    list: async (sql: Sql, book: Book, filters: Filters, page: PageRequest): Promise<Row[]> =>
+      await sql<Row[]>`${rowsOf(sql, book)} ${pageClause(sql, filters, page)}`,
+  };
+}
