@@ -2,8 +2,8 @@
 // case; a break that clears or reopens is recorded and signalled to the case, which an operator closes.
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
-import { startReviewCase, wakeReviewCase } from '../resources/flows.ts';
-import { openReviewCase } from '../resources/reviewCases/movements.ts';
+import { wakeReviewCase } from '../resources/flows.ts';
+import { openReviewCase, withCaseFlows } from '../resources/reviewCases/movements.ts';
 import type { NumberedBreak } from './compare.ts';
 import type { BreakWithCase, StoredBreak } from './queries.ts';
 
@@ -15,14 +15,7 @@ const amountOf = ({ ledgerAmount, statementAmount }: Pick<StoredBreak, 'ledgerAm
 
 /** Stores the break and opens its review case. No event is written: a break is between us and the bank. */
 export function openBreak(book: Book, rail: string, found: NumberedBreak): Movement {
-  const opened = openReviewCase({
-    reason: REASON,
-    amount: amountOf(found),
-    accountCode: null,
-    inboundCreditId: null,
-    paymentId: null,
-    walletId: null,
-  });
+  const opened = openReviewCase({ reason: REASON, amount: amountOf(found) });
   const stored: StoredBreak = {
     ...found,
     id: opened.id,
@@ -31,11 +24,7 @@ export function openBreak(book: Book, rail: string, found: NumberedBreak): Movem
     clearedAt: null,
     createdAt: opened.createdAt,
   };
-  return {
-    book,
-    rows: { review_cases: [opened], reconciliation_breaks: [stored] },
-    outbox: [startReviewCase(book, opened)],
-  };
+  return withCaseFlows({ book, rows: { review_cases: [opened], reconciliation_breaks: [stored] } });
 }
 
 /** A later run no longer finds it (`clearedAt`), or finds it again (null). An open case shows that, and stays open. */

@@ -23,7 +23,7 @@ import {
 import { netChanges } from '../ledger/postings.ts';
 import type { Kobo } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
-import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/clawbacks/movements.ts';
+import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/bankTransfers/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
 import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';

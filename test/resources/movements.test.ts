@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
-import * as clawbackParts from '../../src/resources/clawbacks/movements.ts';
+import * as transferParts from '../../src/resources/bankTransfers/movements.ts';
 import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
 import * as paymentParts from '../../src/resources/payments/movements.ts';
 import * as caseParts from '../../src/resources/reviewCases/movements.ts';
@@ -27,11 +27,14 @@ const STEPS = Object.values(BY_RESOURCE).flat();
 
 /** Exports that make no movement of their own: movements are built with them. */
 const PARTS: readonly unknown[] = [
-  clawbackParts.clawable,
-  clawbackParts.clawBack,
-  clawbackParts.splitClawback,
-  clawbackParts.undoClawback,
-  clawbackParts.walletDebited,
+  transferParts.clawable,
+  transferParts.clawBack,
+  transferParts.completeTransfer,
+  transferParts.currentLegs,
+  transferParts.returnFunds,
+  transferParts.splitClawback,
+  transferParts.stepTransaction,
+  transferParts.walletDebited,
   creditParts.creditKey,
   creditParts.recallKey,
   creditParts.creditTransaction,
@@ -202,7 +205,7 @@ test('a reversal undoes all that was posted since the hold of the transaction th
   expect(wrong.map(({ title }) => title)).toEqual([]);
 });
 
-test('only money that returns to a wallet, leaves it for a refund or is adjusted is exempt from the rules of the wallet', () => {
+test('only money that returns to a wallet or is adjusted is exempt from the rules of the wallet', () => {
   const exempt = transactionsOf(STEPS).filter(({ rules }) => rules === 'credit_exempt');
   expect([...new Set(exempt.map(({ kind }) => kind))].toSorted()).toEqual([
     'adjustment',
@@ -212,7 +215,6 @@ test('only money that returns to a wallet, leaves it for a refund or is adjusted
     'payout_item_return',
     'refund_clawback_return',
     'refund_completion',
-    'refund_hold',
     'refund_return',
     'withdrawal_failure',
     'withdrawal_return',

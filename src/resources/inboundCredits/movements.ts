@@ -3,7 +3,7 @@
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
-import { allocate, type Posting } from '../../ledger/postings.ts';
+import type { Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import { newEvent } from '../events.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -20,22 +20,26 @@ export const recallKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'ses
   `recall/${rail}/${sessionId}`;
 
 /** The ledger transaction of a credit. */
-export function creditTransaction(
+export const creditTransaction = (
   credit: InboundCredit,
   kind: string,
   resource: string,
   postings: Posting[],
-): Transaction {
-  return {
-    id: newUuid(),
-    key: creditKey(credit),
-    kind,
-    resource,
-    effectiveAt: credit.receivedAt,
-    rules: 'enforced',
-    postings,
-  };
-}
+): Transaction => ({
+  id: newUuid(),
+  key: creditKey(credit),
+  kind,
+  resource,
+  effectiveAt: credit.receivedAt,
+  rules: 'enforced',
+  postings,
+});
+
+/** The transaction that posts the whole credit to one account. */
+const creditTo = (account: AccountCode, credit: InboundCredit, kind: string): Transaction =>
+  creditTransaction(credit, kind, publicId('inboundCredit', credit.id), [
+    { debit: clearingAccount(credit.rail), credit: account, amount: credit.amount },
+  ]);
 
 /** Posts the whole credit to suspense and opens a review case. `walletId`: the intended wallet, if known. */
 export function creditToSuspense(
@@ -46,27 +50,10 @@ export function creditToSuspense(
 ): Movement {
   return withCaseFlows({
     book,
-    transaction: creditTransaction(
-      credit,
-      'credit_to_suspense',
-      publicId('inboundCredit', credit.id),
-      allocate(
-        [{ account: clearingAccount(credit.rail), amount: credit.amount }],
-        [{ account: UNMATCHED, amount: credit.amount }],
-      ),
-    ),
+    transaction: creditTo(UNMATCHED, credit, 'credit_to_suspense'),
     rows: {
       inbound_credits: [{ ...credit, version: credit.version + 1, status: 'suspense' }],
-      review_cases: [
-        openReviewCase({
-          reason,
-          amount: credit.amount,
-          accountCode: UNMATCHED,
-          inboundCreditId: credit.id,
-          paymentId: credit.ownerKind === 'payment' ? credit.ownerId : null,
-          walletId,
-        }),
-      ],
+      review_cases: [caseOf(credit, reason, UNMATCHED, walletId)],
     },
   });
 }
@@ -80,17 +67,20 @@ export function setAsideMovement(book: Book, credit: InboundCredit, walletId: Uu
     book,
     rows: {
       inbound_credits: [{ ...credit, version: credit.version + 1, status: 'set_aside' }],
-      review_cases: [
-        openReviewCase({
-          reason: 'credit_unconfirmed',
-          amount: credit.amount,
-          accountCode: null,
-          inboundCreditId: credit.id,
-          paymentId: credit.ownerKind === 'payment' ? credit.ownerId : null,
-          walletId,
-        }),
-      ],
+      review_cases: [caseOf(credit, 'credit_unconfirmed', null, walletId)],
     },
+  });
+}
+
+function caseOf(credit: InboundCredit, reason: ReviewReason, accountCode: AccountCode | null, walletId: Uuid | null) {
+  const paymentId = credit.ownerKind === 'payment' ? credit.ownerId : null;
+  return openReviewCase({
+    reason,
+    amount: credit.amount,
+    accountCode,
+    inboundCreditId: credit.id,
+    paymentId,
+    walletId,
   });
 }
 
@@ -119,15 +109,7 @@ export function reviewReasonOf(
 export function depositMovement(book: Book, credit: InboundCredit, walletId: string): Movement {
   return {
     book,
-    transaction: creditTransaction(
-      credit,
-      'deposit',
-      publicId('inboundCredit', credit.id),
-      allocate(
-        [{ account: clearingAccount(credit.rail), amount: credit.amount }],
-        [{ account: walletAccount(walletId), amount: credit.amount }],
-      ),
-    ),
+    transaction: creditTo(walletAccount(walletId), credit, 'deposit'),
     rows: { inbound_credits: [{ ...credit, version: credit.version + 1, status: 'posted' }] },
     events: [
       newEvent('wallet.credited', publicId('wallet', walletId), {

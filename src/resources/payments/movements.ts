@@ -6,42 +6,31 @@ import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { CreditDecision } from '../../workflows/payment/decide.ts';
 import { newEvent } from '../events.ts';
+import { startPayment } from '../flows.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import { creditSummary, paymentView } from '../views.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
-import { startPayment } from '../flows.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
 
-export type NewPayment = Pick<
-  Payment,
-  | 'method'
-  | 'baseAmount'
-  | 'fee'
-  | 'targetWalletId'
-  | 'description'
-  | 'onMismatch'
-  | 'returnUrl'
-  | 'reference'
-  | 'metadata'
-  | 'expiresAt'
-  | 'createdAt'
->;
+/** What every new payment begins with: it has no credits. */
+const noCredits = () =>
+  ({
+    id: newUuid(),
+    version: 1,
+    status: 'pending',
+    amountReceived: 0,
+    amountCredited: 0,
+    amountRefunding: 0,
+    amountRefunded: 0,
+    payerWalletId: null,
+    settledAt: null,
+  }) satisfies Partial<Payment>;
 
-/** A new payment, without credits. */
-export const newPayment = (request: NewPayment): Payment => ({
-  ...request,
-  id: newUuid(),
-  version: 1,
-  status: 'pending',
-  amountReceived: 0,
-  amountCredited: 0,
-  amountRefunding: 0,
-  amountRefunded: 0,
-  payerWalletId: null,
-  settledAt: null,
-});
+export type NewPayment = Omit<Payment, keyof ReturnType<typeof noCredits>>;
+
+export const newPayment = (request: NewPayment): Payment => ({ ...request, ...noCredits() });
 
 /** Stores the payment and the account number that the rail opened for it, and starts its flow. */
 export function acceptPayment(book: Book, payment: Payment, account: VirtualAccountRow | null): Movement {
@@ -140,7 +129,6 @@ export function expiryMovement(book: Book, next: PaymentWithAccount, toSuspense:
                 reason: 'partial_expired',
                 amount: toSuspense,
                 accountCode: paymentSuspenseAccount(next.id),
-                inboundCreditId: null,
                 paymentId: next.id,
                 walletId: next.targetWalletId,
               }),

@@ -12,15 +12,14 @@ import {
 import type { Movement } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { walletDebited } from '../clawbacks/movements.ts';
+import { walletDebited } from '../bankTransfers/movements.ts';
+import { startRecall } from '../flows.ts';
 import { recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
-import { startReviewCase } from '../flows.ts';
-import { openReviewCase, recallCase } from '../reviewCases/movements.ts';
+import { openReviewCase, recallCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewCase } from '../reviewCases/queries.ts';
-import { startRecall } from '../flows.ts';
 
 /** The bank reports that it has taken the credit back: starts the flow, and posts nothing yet. */
 export function receiveRecall(book: Book, credit: InboundCredit): Movement {
@@ -37,8 +36,10 @@ export function recallUnposted(book: Book, credit: InboundCredit): Movement {
 /** The rail does not confirm the recall, and an operator sets it aside: a review case is opened. */
 export function setAsideRecallMovement(book: Book, credit: InboundCredit): Movement {
   const next: InboundCredit = { ...credit, version: credit.version + 1, recall: 'set_aside' };
-  const opened = missingCase(credit, credit.amount, null);
-  return { book, rows: { inbound_credits: [next], review_cases: [opened] }, outbox: [startReviewCase(book, opened)] };
+  return withCaseFlows({
+    book,
+    rows: { inbound_credits: [next], review_cases: [missingCase(credit, credit.amount, null)] },
+  });
 }
 
 /** Takes the money from a wallet with this balance. */
@@ -46,15 +47,12 @@ export function recallFromWallet(book: Book, credit: InboundCredit, walletId: Uu
   const taken = Math.min(credit.amount, balance);
   const movement = recallMovement(book, credit, walletAccount(walletId), taken, walletReceivable(walletId));
   const missing = credit.amount - taken;
-  const opened = missing > 0 ? [missingCase(credit, missing, walletId)] : [];
-  return {
+  const inboundCreditId = publicId('inboundCredit', credit.id);
+  return withCaseFlows({
     ...movement,
-    rows: { ...movement.rows, review_cases: opened },
-    events: [
-      walletDebited({ walletId, inboundCreditId: publicId('inboundCredit', credit.id), amount: taken, missing }),
-    ],
-    outbox: opened.map((row) => startReviewCase(book, row)),
-  };
+    rows: { ...movement.rows, review_cases: missing > 0 ? [missingCase(credit, missing, walletId)] : [] },
+    events: [walletDebited({ walletId, inboundCreditId, amount: taken, missing })],
+  });
 }
 
 /** Takes the money from the suspense account of a payment that is not paid in full. */
@@ -92,12 +90,10 @@ export function recallFromCase(
 /** The money has left again: the bank owes it. */
 export function recallFromNowhere(book: Book, credit: InboundCredit): Movement {
   const movement = recallMovement(book, credit, null, 0, BANK_RECEIVABLE);
-  const opened = missingCase(credit, credit.amount, null);
-  return {
+  return withCaseFlows({
     ...movement,
-    rows: { ...movement.rows, review_cases: [opened] },
-    outbox: [startReviewCase(book, opened)],
-  };
+    rows: { ...movement.rows, review_cases: [missingCase(credit, credit.amount, null)] },
+  });
 }
 
 function recallMovement(
@@ -142,7 +138,6 @@ const missingCase = (credit: InboundCredit, missing: Kobo, walletId: Uuid | null
   openReviewCase({
     reason: 'credit_recalled',
     amount: missing,
-    accountCode: null,
     inboundCreditId: credit.id,
     paymentId: credit.ownerKind === 'payment' ? credit.ownerId : null,
     walletId,

@@ -1,26 +1,36 @@
 // Ledger movements of a refund: to a wallet at once; to a bank through transit, then completed or returned to the
 // wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
-import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, IN_TRANSIT_REFUNDS, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { Movement, Transaction } from '../../ledger/movement.ts';
+import { publicId, type Uuid } from '../../ids.ts';
+import { IN_TRANSIT_REFUNDS, walletAccount } from '../../ledger/chart.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
-import { type BankTransferStep, clawable, clawBack, undoClawback } from '../clawbacks/movements.ts';
+import {
+  type BankTransfer,
+  clawable,
+  clawBack,
+  completeTransfer,
+  returnFunds,
+  stepTransaction,
+} from '../bankTransfers/movements.ts';
+import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { newEvent } from '../events.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
-import { payoutAccount } from '../rails/accounts.ts';
-import { closedWalletCase, withCaseFlows } from '../reviewCases/movements.ts';
 import { refundView } from '../views.ts';
 import type { Refund } from './queries.ts';
 
 /** Refunds to the paying wallet: complete at once. */
 export function refundToWallet(book: Book, payment: Payment, refund: Refund, payerWalletId: Uuid): Movement {
+  const [debit, credit] = [walletAccount(payment.targetWalletId), walletAccount(payerWalletId)];
   return {
     book,
-    transaction: move(refund, 'completion', walletAccount(payment.targetWalletId), walletAccount(payerWalletId)),
+    // Limits and freezes do not block money that returns to a wallet.
+    transaction: stepTransaction(nameOf(refund), 'completion', [{ debit, credit, amount: refund.amount }], {
+      rules: 'credit_exempt',
+    }),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunded: refund.amount })] },
     events: [refundEvent('refund.completed', refund)],
   };
@@ -28,28 +38,21 @@ export function refundToWallet(book: Book, payment: Payment, refund: Refund, pay
 
 /** Accepts a refund to a bank: moves the money from the wallet into transit. */
 export function holdRefund(book: Book, payment: Payment, refund: Refund): Movement {
+  const debit = walletAccount(payment.targetWalletId);
+  const postings = [{ debit, credit: IN_TRANSIT_REFUNDS, amount: refund.amount }];
   return {
     book,
-    transaction: move(refund, 'hold', walletAccount(payment.targetWalletId), IN_TRANSIT_REFUNDS),
+    transaction: stepTransaction(nameOf(refund), 'hold', postings),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunding: refund.amount })] },
   };
 }
 
-/** After the rail has paid out: the money leaves through the clearing account. */
+/** After the rail has paid out. */
 export function completeRefund(book: Book, payment: Payment, refund: Refund, report: TransferReport): Movement {
-  const next: Refund = {
-    ...refund,
-    version: refund.version + 1,
-    status: 'completed',
-    sessionId: report.sessionId,
-    completedAt: new Date(),
-  };
+  const next: Refund = { ...paidRow(refund, report), completedAt: new Date() };
   return {
     book,
-    transaction: {
-      ...move(refund, 'completion', IN_TRANSIT_REFUNDS, payoutAccountOf(refund)),
-      resolves: keyOf(refund, 'hold'),
-    },
+    transaction: completeTransfer(transferOf(payment, refund)),
     rows: {
       refunds: [next],
       payments: [paymentWith(payment, { refunding: -refund.amount, refunded: refund.amount })],
@@ -69,34 +72,13 @@ export function clawBackRefund(
   report: TransferReport,
   { balance, others }: { balance: Kobo; others: Kobo },
 ): Movement {
-  const rail = railOf(refund);
-  const taken = clawable({ ...refund, fee: 0 }, balance);
-  const next: Refund = {
-    ...refund,
-    version: refund.version + 1,
-    status: 'completed',
-    failureCode: null,
-    failureReason: null,
-    sessionId: report.sessionId ?? refund.sessionId,
-    completedAt: new Date(),
-    clawedBack: taken,
-  };
-  const movement = clawBack({
-    book,
-    transfer: publicId('refund', refund.id),
-    kind: 'refund_clawback',
-    rail,
-    amount: refund.amount,
-    fee: 0,
-    paymentId: payment.id,
-    walletId: payment.targetWalletId,
-    taken,
+  const transfer = transferOf(payment, refund);
+  const taken = clawable(transfer, balance);
+  const next: Refund = { ...paidRow(refund, report, taken), completedAt: new Date() };
+  return clawBack(book, transfer, taken, {
+    rows: { refunds: [next], payments: [paymentAfterClawback(payment, others + refund.amount)] },
+    events: [refundEvent('refund.completed', next)],
   });
-  return {
-    ...movement,
-    rows: { ...movement.rows, refunds: [next], payments: [paymentAfterClawback(payment, others + refund.amount)] },
-    events: [...(movement.events ?? []), refundEvent('refund.completed', next)],
-  };
 }
 
 /** A payment never shows more refunds than it was credited, even if the bank has paid more. */
@@ -105,86 +87,47 @@ const paymentAfterClawback = (payment: Payment, completed: Kobo): Payment =>
     refunded: Math.min(completed, payment.amountCredited - payment.amountRefunding) - payment.amountRefunded,
   });
 
-/**
- * Returns the money to the wallet, once: from transit, or, if the refund was completed before, from clearing. After a
- * clawback, what that took. If the wallet has been closed, the money goes to suspense with a review case for an
- * operator. `others`: as for `clawBackRefund`.
- */
+/** Returns the money to the wallet. `others`: as for `clawBackRefund`. */
 export function returnRefundFunds(
   book: Book,
   payment: Payment,
   refund: Refund,
-  report: TransferReport,
+  { status, reason, sessionId }: TransferReport,
   { walletIsClosed, others, decidedBy }: { walletIsClosed: boolean; others: Kobo; decidedBy: DecidedBy },
 ): Movement {
-  const wasCompleted = refund.status === 'completed';
-  const { clawedBack } = refund;
-  const amount = clawedBack ?? refund.amount;
+  const now = new Date();
+  const code = failureCodeOf(status === 'returned' ? 'return' : 'fail', decidedBy);
   const next: Refund = {
-    ...refund,
-    version: refund.version + 1,
+    ...unpaidRow(refund, { code, reason: reason ?? 'The bank refused or returned the refund', sessionId }),
     status: 'failed',
-    failureCode: failureCodeOf(report.status === 'returned' ? 'return' : 'fail', decidedBy),
-    failureReason: report.reason ?? 'The bank refused or returned the refund',
-    sessionId: report.sessionId ?? refund.sessionId,
-    completedAt: new Date(),
-    returnedAt: report.status === 'returned' ? new Date() : null,
+    completedAt: now,
+    returnedAt: status === 'returned' ? now : null,
   };
-  const destination = walletIsClosed ? UNMATCHED : walletAccount(payment.targetWalletId);
-  return withCaseFlows({
+  const isClawedBack = refund.clawedBack !== null;
+  const change = refund.status === 'completed' ? { refunded: -refund.amount } : { refunding: -refund.amount };
+  return returnFunds(
     book,
-    transaction:
-      clawedBack === null
-        ? {
-            ...move(refund, 'return', wasCompleted ? payoutAccountOf(refund) : IN_TRANSIT_REFUNDS, destination),
-            reverses: keyOf(refund, wasCompleted ? 'completion' : 'hold'),
-          }
-        : {
-            ...move(refund, 'clawback_return', payoutAccountOf(refund), destination),
-            reverses: keyOf(refund, 'clawback'),
-            postings: undoClawback({ ...refund, rail: railOf(refund), fee: 0 }, clawedBack, destination),
-          },
-    rows: {
-      refunds: [next],
-      payments: [
-        clawedBack === null
-          ? paymentWith(payment, wasCompleted ? { refunded: -refund.amount } : { refunding: -refund.amount })
-          : paymentAfterClawback(payment, others),
-      ],
-      review_cases: walletIsClosed && amount > 0 ? [closedWalletCase(amount, payment.targetWalletId, payment.id)] : [],
+    transferOf(payment, refund),
+    isClawedBack ? 'refund_clawback_return' : 'refund_return',
+    walletIsClosed,
+    {
+      rows: {
+        refunds: [next],
+        payments: [isClawedBack ? paymentAfterClawback(payment, others) : paymentWith(payment, change)],
+      },
+      events: [refundEvent('refund.failed', next)],
     },
-    events: [refundEvent('refund.failed', next)],
-  });
+  );
 }
 
-function railOf(refund: Refund): string {
-  if (refund.rail === null) throw new Error(`refund ${refund.id} has no rail`);
-  return refund.rail;
-}
+const nameOf = (refund: Refund) => ({ kind: 'refund', id: publicId('refund', refund.id) }) as const;
 
-const payoutAccountOf = (refund: Refund): AccountCode => payoutAccount(railOf(refund));
-
-const keyOf = (refund: Refund, step: BankTransferStep): string => `${publicId('refund', refund.id)}/${step}`;
-
-/**
- * Moves the whole amount between two accounts. `credit_exempt`: limits and freezes do not block money returning to a
- * wallet.
- */
-function move(
-  refund: Refund,
-  step: Exclude<BankTransferStep, 'clawback'>,
-  debit: AccountCode,
-  credit: AccountCode,
-): Transaction {
-  return {
-    id: newUuid(),
-    key: keyOf(refund, step),
-    kind: `refund_${step}`,
-    resource: publicId('refund', refund.id),
-    effectiveAt: new Date(),
-    rules: 'credit_exempt',
-    postings: [{ debit, credit, amount: refund.amount }],
-  };
+/** A refund to a bank, which has no fee. */
+function transferOf(payment: Payment, refund: Refund): BankTransfer {
+  const { rail } = refund;
+  if (rail === null) throw new Error(`refund ${refund.id} has no rail`);
+  const [walletId, paymentId] = [payment.targetWalletId, payment.id];
+  return { ...refund, ...nameOf(refund), rail, fee: 0, heldIn: IN_TRANSIT_REFUNDS, walletId, paymentId };
 }
 
 function paymentWith(payment: Payment, change: { refunding?: Kobo; refunded?: Kobo }): Payment {

@@ -8,20 +8,24 @@ import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import { newEvent } from '../events.ts';
+import { startReviewCase, wakeReviewCase } from '../flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
-import { startReviewCase, wakeReviewCase } from '../flows.ts';
-import { type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
+import { isInternal, type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
 export function openReviewCase(
-  about: Pick<ReviewCase, 'reason' | 'amount' | 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId'> &
-    Partial<Pick<ReviewCase, 'transfer'>>,
+  about: Pick<ReviewCase, 'reason' | 'amount'> &
+    Partial<Pick<ReviewCase, 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId' | 'transfer'>>,
 ): ReviewCase {
   return {
     id: newUuid(),
     version: 1,
     status: 'open',
+    accountCode: null,
+    inboundCreditId: null,
+    paymentId: null,
+    walletId: null,
     rail: null,
     attempts: 0,
     failure: null,
@@ -35,24 +39,18 @@ export function openReviewCase(
 
 /** The case of money that came back after its wallet was closed. `paymentId`: the payment that was refunded. */
 export const closedWalletCase = (amount: Kobo, walletId: Uuid, paymentId: Uuid | null = null): ReviewCase =>
-  openReviewCase({
-    reason: 'wallet_closed',
-    amount,
-    accountCode: UNMATCHED,
-    inboundCreditId: null,
-    paymentId,
-    walletId,
-  });
+  openReviewCase({ reason: 'wallet_closed', amount, accountCode: UNMATCHED, paymentId, walletId });
 
-/** Adds the flow starts and the `review_case.opened` events of all cases that a movement opens. */
+/** Adds the flow starts of all cases that a movement opens, and `review_case.opened` of those that the caller sees. */
 export function withCaseFlows(movement: Movement): Movement {
   const cases = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
   if (cases.length === 0) return movement;
+  const visible = cases.filter(({ reason }) => !isInternal(reason));
   const credits = (movement.rows?.inbound_credits ?? []) as readonly InboundCredit[];
   const creditOf = (row: ReviewCase) => credits.find(({ id }) => id === row.inboundCreditId);
   return {
     ...movement,
-    events: [...(movement.events ?? []), ...cases.map((row) => caseEvent('review_case.opened', row, creditOf(row)))],
+    events: [...(movement.events ?? []), ...visible.map((row) => caseEvent('review_case.opened', row, creditOf(row)))],
     outbox: [...(movement.outbox ?? []), ...cases.map((row) => startReviewCase(movement.book, row))],
   };
 }
@@ -141,13 +139,10 @@ export function returnToSuspense(
   };
 }
 
-/**
- * Closes a case that holds no money. An unconfirmed credit had a `review_case.opened` event, so it gets a
- * `review_case.resolved` event; the others are between us and the bank, and have none.
- */
+/** Closes a case that holds no money. */
 export function closeCase(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'closed');
-  const events = open.reason === 'credit_unconfirmed' ? [caseEvent('review_case.resolved', next)] : [];
+  const events = isInternal(open.reason) ? [] : [caseEvent('review_case.resolved', next)];
   return { book, rows: { review_cases: [next] }, events };
 }
 

@@ -113,7 +113,7 @@ const held = step({
   given: { payments: [payment] },
   call: call(holdRefund, BOOK, payment, toBank('refund', 50_000)),
   net: { 'wallet:owner': -50_000, 'in_transit:refunds': 50_000 },
-  transaction: { key: 'refund/hold', kind: 'refund_hold', rules: 'credit_exempt' },
+  transaction: { key: 'refund/hold', kind: 'refund_hold', rules: 'enforced' },
   rows: [
     'payments: settled, version 3, received 202000, credited 200000, refunding 50000',
     'refunds: processing, version 1',
@@ -128,7 +128,7 @@ const completed = step({
   transaction: {
     key: 'refund/completion',
     kind: 'refund_completion',
-    rules: 'credit_exempt',
+    rules: 'enforced',
     resolves: 'refund/hold',
   },
   rows: [
@@ -143,7 +143,7 @@ const secondHeld = step({
   after: held,
   call: call(holdRefund, BOOK, paymentAfter(held), toBank('second refund', 150_000)),
   net: { 'wallet:owner': -150_000, 'in_transit:refunds': 150_000 },
-  transaction: { key: 'second refund/hold', kind: 'refund_hold', rules: 'credit_exempt' },
+  transaction: { key: 'second refund/hold', kind: 'refund_hold', rules: 'enforced' },
   rows: [
     'payments: settled, version 4, received 202000, credited 200000, refunding 200000',
     'refunds: processing, version 1',
@@ -158,7 +158,7 @@ const firstOfTwo = step({
   transaction: {
     key: 'refund/completion',
     kind: 'refund_completion',
-    rules: 'credit_exempt',
+    rules: 'enforced',
     resolves: 'refund/hold',
   },
   rows: [
@@ -176,7 +176,7 @@ const lastOfTwo = step({
   transaction: {
     key: 'second refund/completion',
     kind: 'refund_completion',
-    rules: 'credit_exempt',
+    rules: 'enforced',
     resolves: 'second refund/hold',
   },
   rows: [

@@ -1,0 +1,169 @@
+// What the ledger does for every transfer to a bank, be it a withdrawal, a refund or a payout item: its money is held
+// until the rail has paid it, returned to the wallet if the rail has not, and clawed back if the bank has paid it after
+// all. What the wallet cannot give back stands in receivable:bank, and a review case that holds no money names it
+// (docs/decisions/0012-returned-and-recovered-money.md).
+import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { type AccountCode, BANK_RECEIVABLE, FEE_INCOME, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import { allocate, type Leg, type Posting } from '../../ledger/postings.ts';
+import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import { newEvent } from '../events.ts';
+import { payoutAccount } from '../rails/accounts.ts';
+import { closedWalletCase, openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+
+/** The steps that post; each ends the business key of its transaction. */
+export const BANK_TRANSFER_STEPS = ['hold', 'completion', 'return', 'clawback', 'clawback_return'] as const;
+export type BankTransferStep = (typeof BANK_TRANSFER_STEPS)[number];
+
+/** The money of a transfer. */
+export interface TransferMoney {
+  /** Begins the kinds of its transactions. */
+  kind: 'withdrawal' | 'refund' | 'payout_item';
+  /** Public id. */
+  id: string;
+  status: 'pending' | 'processing' | 'completed' | 'failed' | 'returned';
+  rail: string;
+  amount: Kobo;
+  fee: Kobo;
+  /** The account that has amount and fee until the rail has paid. */
+  heldIn: AccountCode;
+  /** What a clawback took from the wallet; null: there was none. */
+  clawedBack: Kobo | null;
+}
+
+export interface BankTransfer extends TransferMoney {
+  /** The wallet that pays. */
+  walletId: Uuid;
+  /** The payment that is refunded. */
+  paymentId?: Uuid;
+}
+
+/** The transaction of a step. `more`: what differs from that of most steps. */
+export const stepTransaction = (
+  { kind, id }: Pick<TransferMoney, 'kind' | 'id'>,
+  step: BankTransferStep,
+  postings: readonly Posting[],
+  more: Partial<Omit<Transaction, 'postings'>> = {},
+): Transaction => ({
+  id: newUuid(),
+  key: `${id}/${step}`,
+  kind: `${kind}_${step}`,
+  resource: id,
+  effectiveAt: new Date(),
+  rules: 'enforced',
+  ...more,
+  postings,
+});
+
+/** Where the money goes that the rail pays: the amount leaves through the rail's account, the fee becomes income. */
+const paidLegs = ({ rail, amount, fee }: TransferMoney): Leg[] => [
+  { account: payoutAccount(rail), amount },
+  { account: FEE_INCOME, amount: fee },
+];
+
+/** The accounts that have amount and fee now. */
+export function currentLegs(transfer: TransferMoney): Leg[] {
+  const { id, status, heldIn, amount, fee } = transfer;
+  if (status === 'failed' || status === 'returned') throw new Error(`the funds of ${id} were already returned`);
+  return status === 'completed' ? paidLegs(transfer) : [{ account: heldIn, amount: amount + fee }];
+}
+
+/** After the rail has paid. An operator may complete a transfer that was never held. */
+export const completeTransfer = (transfer: TransferMoney): Transaction =>
+  stepTransaction(
+    transfer,
+    'completion',
+    allocate(currentLegs(transfer), paidLegs(transfer)),
+    transfer.status === 'processing' ? { resolves: `${transfer.id}/hold` } : {},
+  );
+
+/** What a change of a transfer writes besides its money. */
+type Written = Pick<Movement, 'rows' | 'events'>;
+
+/**
+ * Returns amount and fee to the wallet, once, from where they are. After a clawback, what that took. If the wallet has
+ * been closed, the money goes to suspense with a review case for an operator. `kind`: of the transaction.
+ */
+export function returnFunds(
+  book: Book,
+  transfer: BankTransfer,
+  kind: string,
+  walletIsClosed: boolean,
+  { rows, events = [] }: Written,
+): Movement {
+  const { id, status, amount, fee, clawedBack, walletId, paymentId } = transfer;
+  const destination = walletIsClosed ? UNMATCHED : walletAccount(walletId);
+  const returned = clawedBack ?? amount + fee;
+  const undone = clawedBack !== null ? 'clawback' : status === 'completed' ? 'completion' : 'hold';
+  return withCaseFlows({
+    book,
+    transaction: stepTransaction(
+      transfer,
+      clawedBack === null ? 'return' : 'clawback_return',
+      clawedBack === null
+        ? allocate(currentLegs(transfer), [{ account: destination, amount: returned }])
+        : undoClawback(transfer, clawedBack, destination),
+      { kind, rules: 'credit_exempt', ...(status !== 'pending' && { reverses: `${id}/${undone}` }) },
+    ),
+    rows: {
+      ...rows,
+      review_cases: walletIsClosed && returned > 0 ? [closedWalletCase(returned, walletId, paymentId)] : [],
+    },
+    events,
+  });
+}
+
+/** How much of amount and fee a wallet with this balance gives. */
+export const clawable = ({ amount, fee }: Pick<TransferMoney, 'amount' | 'fee'>, balance: Kobo): Kobo =>
+  Math.min(amount + fee, balance);
+
+/** What is taken, by its destination: the amount comes before the fee. `missing`: the rest of the amount. */
+export function splitClawback({ amount }: Pick<TransferMoney, 'amount'>, taken: Kobo) {
+  const toBank = Math.min(taken, amount);
+  return { toBank, toFees: taken - toBank, missing: amount - toBank };
+}
+
+const clawbackLegs = ({ toBank, toFees }: { toBank: Kobo; toFees: Kobo }): Leg[] => [
+  { account: BANK_RECEIVABLE, amount: toBank },
+  { account: FEE_INCOME, amount: toFees },
+];
+
+/** After the rail has paid a transfer that it reported as failed. `taken`: from the wallet, at most amount and fee. */
+export function clawBack(book: Book, transfer: BankTransfer, taken: Kobo, { rows, events = [] }: Written): Movement {
+  const { id, rail, amount, fee, walletId, paymentId = null } = transfer;
+  const split = splitClawback(transfer, taken);
+  const postings = [
+    ...allocate([{ account: walletAccount(walletId), amount: taken }], clawbackLegs(split)),
+    { debit: BANK_RECEIVABLE, credit: payoutAccount(rail), amount },
+  ];
+  const opened = openReviewCase({
+    reason: 'paid_after_failure',
+    amount: split.missing,
+    paymentId,
+    walletId,
+    transfer: id,
+  });
+  return withCaseFlows({
+    book,
+    transaction: stepTransaction(transfer, 'clawback', postings, { rules: 'exempt' }),
+    rows: { ...rows, review_cases: [opened] },
+    events: [walletDebited({ walletId, transferId: id, amount: taken, missing: amount + fee - taken }), ...events],
+  });
+}
+
+/** Gives back what a clawback took, because the bank has returned the money. `destination`: the wallet, or suspense. */
+function undoClawback(transfer: TransferMoney, taken: Kobo, destination: AccountCode): Posting[] {
+  return [
+    { debit: payoutAccount(transfer.rail), credit: BANK_RECEIVABLE, amount: transfer.amount },
+    ...allocate(clawbackLegs(splitClawback(transfer, taken)), [{ account: destination, amount: taken }]),
+  ];
+}
+
+/** `missing`: what the wallet should have given, and did not have. */
+export function walletDebited({
+  walletId,
+  ...about
+}: { walletId: Uuid; amount: Kobo; missing: Kobo } & ({ transferId: string } | { inboundCreditId: string })): EventRow {
+  const id = publicId('wallet', walletId);
+  return newEvent('wallet.debited', id, { walletId: id, ...about, currency: CURRENCY });
+}
