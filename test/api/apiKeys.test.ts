@@ -1,10 +1,10 @@
 // Keys over the API: reads alone, addresses, a rate of their own, and keys that manage keys.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Route } from '../../src/api/route.ts';
-import { newUuid, publicId } from '../../src/ids.ts';
 import type { Scope } from '../../src/resources/keys.ts';
 import { type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
+import { expectError } from '../support/refusals.ts';
 import { pathOf, type RouteCase, routeCases } from '../support/routes.ts';
 
 let api: TestApi;
@@ -37,8 +37,7 @@ describe('a key with reads alone', () => {
   });
 
   test.each(routeCases((route) => scoped(route) && route.method !== 'get'))('may not $name', async (one) => {
-    const { status, error } = await call(one);
-    expect([status, error.code]).toEqual([403, 'API_KEY_SCOPE_FORBIDDEN']);
+    expectError(await call(one), 403, 'API_KEY_SCOPE_FORBIDDEN');
   });
 });
 
@@ -50,13 +49,7 @@ describe('a key with addresses', () => {
     const client = await create({ allowedIps: ['203.0.113.0/24', '2001:db8::1'] });
     expect((await from(client, '203.0.113.9')).status).toBe(200);
     expect((await from(client, '2001:db8::1')).status).toBe(200);
-    const { status, error } = await from(client, '198.51.100.1');
-    expect([status, error.type, error.code, error.details]).toEqual([
-      403,
-      'authorization_error',
-      'IP_NOT_ALLOWED',
-      { address: '198.51.100.1' },
-    ]);
+    expectError(await from(client, '198.51.100.1'), 403, 'IP_NOT_ALLOWED', { address: '198.51.100.1' });
     expect((await from(client, '203.0.113.9, 198.51.100.1')).error.code).toBe('IP_NOT_ALLOWED');
   });
 });
@@ -155,19 +148,6 @@ describe('keys that manage keys', () => {
     const weak = await create({ scopes: ['wallet', 'keys'] });
     expect((await weak.post(`/api-keys/${strong.id}/rotate`)).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
     expect((await api.test.get(`/api-keys/${strong.id}`)).data.status).toBe('active');
-  });
-
-  test('keys of another organisation and of the other environment are unknown', async () => {
-    const other = await api.createOrganisation();
-    const theirs = await make(other.test, { scopes: ['wallet'] });
-    const live = await make(api.live, { scopes: ['wallet'] });
-    for (const id of [theirs.id, live.id, publicId('apiKey', newUuid()), 'nonsense']) {
-      expect((await api.test.get(`/api-keys/${id}`)).error.code).toBe('API_KEY_NOT_FOUND');
-      expect((await api.test.call('DELETE', `/api-keys/${id}`)).error.code).toBe('API_KEY_NOT_FOUND');
-      expect((await api.test.post(`/api-keys/${id}/rotate`)).error.code).toBe('API_KEY_NOT_FOUND');
-    }
-    expect((await api.test.get('/api-keys?limit=100')).items.map(({ id }) => id)).not.toContain(theirs.id);
-    expect((await other.test.get(`/api-keys/${theirs.id}`)).data.status).toBe('active');
   });
 
   test.each([

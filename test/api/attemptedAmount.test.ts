@@ -1,8 +1,9 @@
 // WALLET_INSUFFICIENT_FUNDS returns the whole debit attempted, fees included, on every route that debits a wallet, so
 // that a caller can compare it with the balance and see why the request was refused.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, test } from '@jest/globals';
 import { bankTransferFee, DEFAULT_FEES } from '../../src/ledger/fees.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
 
 let api: TestApi;
 
@@ -75,8 +76,6 @@ test.each(CASES)(
   'the WALLET_INSUFFICIENT_FUNDS error of %s has attemptedAmount %i',
   async (_what, attemptedAmount, send) => {
     const walletId = await api.createWallet(api.test, { balance: BALANCE });
-    const { status, error } = await send(walletId);
-    expect([status, error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
-    expect(error.details).toEqual({ walletId, attemptedAmount });
+    expectError(await send(walletId), 422, 'WALLET_INSUFFICIENT_FUNDS', { walletId, attemptedAmount });
   },
 );

@@ -5,6 +5,7 @@ import { newApiKey } from '../../src/resources/keys.ts';
 import { readAnswer, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { sendRaw } from '../support/rawHttp.ts';
+import { expectError } from '../support/refusals.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -29,8 +30,7 @@ const revoke = (id: string) =>
 
 describe('API key checks, in their order', () => {
   test.each(routeCases(({ access }) => access !== 'none'))('$name requires an API key', async ({ method, route }) => {
-    const { status, error } = await api.client(null).call(method, pathOf(route));
-    expect([status, error.code]).toEqual([401, 'API_KEY_MISSING']);
+    expectError(await api.client(null).call(method, pathOf(route)), 401, 'API_KEY_MISSING');
   });
 
   test.each(['', '   '])('check 1: a blank Authorization header ("%s") is API_KEY_MISSING', async (header) => {
@@ -95,8 +95,7 @@ describe('API key checks, in their order', () => {
   });
 
   test('check 6: every process refuses a revoked key within 5 seconds', async () => {
-    const second = await startTestApi({ databaseUrl: api.databaseUrl });
-    try {
+    await api.withAnother({}, async (second) => {
       const { id, key } = await api.createKey(api.organisation.organisationId);
       const callers = [api.client(key), second.client(key)];
       for (const caller of callers) expect((await caller.get('/wallets')).status).toBe(200);
@@ -111,9 +110,7 @@ describe('API key checks, in their order', () => {
         return areRefused;
       });
       expect(lastAcceptedMs).toBeLessThan(5_000);
-    } finally {
-      await second.close();
-    }
+    });
   });
 
   test('a key that was never used is refused immediately after it is revoked', async () => {
@@ -152,11 +149,7 @@ describe('the order of checks around authentication', () => {
 
 describe('both environments on one port', () => {
   test('the Host header selects the environment, and the port decides for any other host', async () => {
-    const shared = await startTestApi({
-      databaseUrl: api.databaseUrl,
-      settings: { SANDBOX_HOST: 'sandbox.test', LIVE_HOST: 'api.test' },
-    });
-    try {
+    await api.withAnother({ settings: { SANDBOX_HOST: 'sandbox.test', LIVE_HOST: 'api.test' } }, async (shared) => {
       const listWallets = async (host: string, key: string | null) => {
         const head = `GET /v1/wallets HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
         const { status, headers, text } = await sendRaw(shared.urls.test, head);
@@ -171,9 +164,7 @@ describe('both environments on one port', () => {
       expect(await listWallets('sandbox.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
       // Any other host has the environment of its port.
       expect(await listWallets('elsewhere.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
-    } finally {
-      await shared.close();
-    }
+    });
   });
 });
 

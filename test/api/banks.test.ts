@@ -5,6 +5,7 @@ import { RailUnavailableError } from '../../src/rail/errors.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
+import { expectError, expectInvalid } from '../support/refusals.ts';
 
 /** The pino level of a warning. */
 const WARN = 40;
@@ -64,9 +65,7 @@ describe('400 VALIDATION_FAILED responses', () => {
     ['no bank code', '?accountNumber=0123456789', 'bankCode'],
     ['letters as the bank code', '?accountNumber=0123456789&bankCode=GTB', 'bankCode'],
   ])('resolve with %s is 400 VALIDATION_FAILED', async (_name, query, field) => {
-    const { status, error } = await api.test.get(`${RESOLVE}${query}`);
-    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
+    expectInvalid(await api.test.get(`${RESOLVE}${query}`), field);
   });
 });
 
@@ -77,14 +76,12 @@ test.each(['limit=5', 'cursor=x'])('GET /banks is not paginated, so %s is 400', 
 
 describe('422 responses', () => {
   test('BANK_CODE_UNKNOWN returns the bank code', async () => {
-    const { status, error } = await resolve('0123456789', '998');
-    expect([status, error.code, error.details]).toEqual([422, 'BANK_CODE_UNKNOWN', { bankCode: '998' }]);
+    expectError(await resolve('0123456789', '998'), 422, 'BANK_CODE_UNKNOWN', { bankCode: '998' });
   });
 
   test('BANK_ACCOUNT_NOT_RESOLVED returns the account number and bank code', async () => {
-    const { status, error } = await resolve('9999999006', '058');
-    expect([status, error.code]).toEqual([422, 'BANK_ACCOUNT_NOT_RESOLVED']);
-    expect(error.details).toEqual({ accountNumber: '9999999006', bankCode: '058' });
+    const answer = await resolve('9999999006', '058');
+    expectError(answer, 422, 'BANK_ACCOUNT_NOT_RESOLVED', { accountNumber: '9999999006', bankCode: '058' });
   });
 });
 
@@ -105,12 +102,11 @@ describe('responses while the rail is unavailable', () => {
     const fail = () => Promise.reject(new RailUnavailableError('away', { timedOut }));
     const details = { retryable: true, service: 'bank_rail' };
     await withRail({ resolveAccount: fail }, async (railless) => {
-      const { status, error } = await railless.test.get(`${RESOLVE}?accountNumber=0123456789&bankCode=058`);
-      expect([status, error.code, error.details]).toEqual([statusExpected, code, details]);
+      const answer = await railless.test.get(`${RESOLVE}?accountNumber=0123456789&bankCode=058`);
+      expectError(answer, statusExpected, code, details);
     });
     await withRail({ banks: fail }, async (railless) => {
-      const { status, error } = await railless.test.get('/banks');
-      expect([status, error.code, error.details]).toEqual([statusExpected, code, details]);
+      expectError(await railless.test.get('/banks'), statusExpected, code, details);
     });
   });
 

@@ -208,7 +208,7 @@ describe('payouts from a file', () => {
       ({ line, column, code }) => `${line} ${column} ${code}`,
     );
 
-  test('errors are told by line and column, and nothing is taken', async () => {
+  test('errors have their line and column, and nothing is accepted', async () => {
     const source = await api.createWallet(api.test, { balance: 100_000 });
     const file = [
       'amount,accountNumber,bankCode,reference',

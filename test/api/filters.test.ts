@@ -142,7 +142,7 @@ describe('POST /payouts/validate', () => {
 
   const itemsOf = ({ items }: Resource) => items as CheckedItem[];
 
-  test('names, fees and totals of a good payout are told, and nothing is reserved', async () => {
+  test('a valid payout has its names, fees and totals, and nothing is reserved', async () => {
     const source = await api.createWallet(api.test, { balance: 10_000 });
     const destinationWalletId = await api.createWallet();
     const body = {
@@ -175,7 +175,7 @@ describe('POST /payouts/validate', () => {
     expect((await api.test.money('/payouts', body)).status).toBe(202);
   });
 
-  test('what would fail is told item by item', async () => {
+  test('what would fail is listed for each item', async () => {
     const sourceWalletId = await api.createWallet(api.test, { balance: 10_000 });
     const { data } = await validate({
       sourceWalletId,

@@ -9,6 +9,7 @@ import { idempotentRequests } from '../../src/telemetry/metrics.ts';
 import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
+import { expectError } from '../support/refusals.ts';
 import { kindOf, pathOf, routeCases } from '../support/routes.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -49,13 +50,8 @@ describe.each(cases)('$name', ({ name, route }) => {
     const { path, body } = await requestsOf(name).good();
     const none: Record<string, string>[] = [{}, { 'idempotency-key': '' }, { 'idempotency-key': '   ' }];
     for (const headers of none) {
-      const { status, error } = await api.test.call('POST', path, { body, headers });
-      expect([status, error.type, error.code, error.details]).toEqual([
-        400,
-        'validation_error',
-        'IDEMPOTENCY_KEY_MISSING',
-        { fields: [] },
-      ]);
+      const answer = await api.test.call('POST', path, { body, headers });
+      expectError(answer, 400, 'IDEMPOTENCY_KEY_MISSING', { fields: [] });
     }
   });
 
@@ -94,8 +90,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     if (changed === JSON.stringify(request.body)) return;
     const key = randomUUID();
     await send(request, key);
-    const { status, error } = await api.test.money(request.path, changed, key);
-    expect([status, error.code, error.details]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED', {}]);
+    expectError(await api.test.money(request.path, changed, key), 409, 'IDEMPOTENCY_KEY_REUSED', {});
   });
 
   test('the same key on another path is 409 IDEMPOTENCY_KEY_REUSED', async () => {
@@ -109,11 +104,7 @@ describe.each(cases)('$name', ({ name, route }) => {
   });
 
   test('fifty concurrent requests with one key, over two processes, have the effect of one', async () => {
-    const single = await requestsOf(name).good();
-    const before = await written(api, api.organisation);
-    expect((await send(single)).status).toBe(requestsOf(name).status);
-    const one = added(before, await written(api, api.organisation));
-
+    const one = await effectOfOne(name);
     const request = await requestsOf(name).good();
     const start = await written(api, api.organisation);
     const key = randomUUID();
@@ -192,8 +183,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     const first = await whileCommitsWait(async () => {
       const running = send(request, key);
       await waitFor('the first request to start', async () => (await started()) === before + 1);
-      const { status, error } = await send(request, key);
-      expect([status, error.type, error.code]).toEqual([409, 'conflict_error', 'IDEMPOTENCY_IN_PROGRESS']);
+      expectError(await send(request, key), 409, 'IDEMPOTENCY_IN_PROGRESS');
       return { running };
     });
     expect([first.status, isReplay(first)]).toEqual([requestsOf(name).status, false]);
@@ -201,11 +191,7 @@ describe.each(cases)('$name', ({ name, route }) => {
   });
 
   test('of two processes that run a request at the same time, one commits and the other is 409 and writes nothing', async () => {
-    const single = await requestsOf(name).good();
-    const before = await written(api, api.organisation);
-    await send(single);
-    const one = added(before, await written(api, api.organisation));
-
+    const one = await effectOfOne(name);
     const request = await requestsOf(name).good();
     const start = await written(api, api.organisation);
     const key = randomUUID();
@@ -229,6 +215,14 @@ describe.each(cases)('$name', ({ name, route }) => {
     }
   });
 });
+
+/** What a single request of this route adds. */
+async function effectOfOne(name: string) {
+  const request = await requestsOf(name).good();
+  const before = await written(api, api.organisation);
+  expect((await send(request)).status).toBe(requestsOf(name).status);
+  return added(before, await written(api, api.organisation));
+}
 
 /** A request whose path has no id, with an unknown wallet id in its body. */
 function missingInBody({ path, body }: MoneyRequest): MoneyRequest {
@@ -279,11 +273,7 @@ describe('an idempotency key', () => {
   });
 
   test('a key is remembered for IDEMPOTENCY_KEYS_KEPT_DAYS where that is longer than seven days', async () => {
-    const longRetention = await startTestApi({
-      databaseUrl: api.databaseUrl,
-      settings: { IDEMPOTENCY_KEYS_KEPT_DAYS: '30' },
-    });
-    try {
+    await api.withAnother({ settings: { IDEMPOTENCY_KEYS_KEPT_DAYS: '30' } }, async (longRetention) => {
       const client = longRetention.client(api.test.key);
       const key = randomUUID();
       const { path, body } = await transfer();
@@ -298,9 +288,7 @@ describe('an idempotency key', () => {
       await age('30 days 1 second');
       const answer = await client.money(path, body, key);
       expect([answer.status, isReplay(answer)]).toEqual([201, false]);
-    } finally {
-      await longRetention.close();
-    }
+    });
   });
 
   test('an Idempotency-Key is optional and ignored on routes that move no money', async () => {
@@ -311,20 +299,17 @@ describe('an idempotency key', () => {
   });
 
   test('a key is free again after an internal error', async () => {
-    const faulty = await startTestApi({
-      databaseUrl: api.databaseUrl,
-      rails: changedRail(() => ({ openVirtualAccount: () => Promise.reject(new Error('a fault of ours')) })),
-    });
-    try {
-      const request = await requestsOf('POST /payments').good();
-      const key = randomUUID();
-      const failed = await faulty.client(api.test.key).money(request.path, request.body, key);
-      expect([failed.status, failed.error.code]).toEqual([500, 'INTERNAL_ERROR']);
-      expect(failed.text).not.toContain('a fault of ours');
-      expect((await send(request, key)).status).toBe(201);
-    } finally {
-      await faulty.close();
-    }
+    await api.withAnother(
+      { rails: changedRail(() => ({ openVirtualAccount: () => Promise.reject(new Error('a fault of ours')) })) },
+      async (faulty) => {
+        const request = await requestsOf('POST /payments').good();
+        const key = randomUUID();
+        const failed = await faulty.client(api.test.key).money(request.path, request.body, key);
+        expect([failed.status, failed.error.code]).toEqual([500, 'INTERNAL_ERROR']);
+        expect(failed.text).not.toContain('a fault of ours');
+        expect((await send(request, key)).status).toBe(201);
+      },
+    );
   });
 });
 

@@ -6,6 +6,7 @@ import { newUuid, publicId } from '../../src/ids.ts';
 import { type Answer, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
+import { expectError, expectInvalid } from '../support/refusals.ts';
 
 let api: TestApi;
 let organisation: TestOrganisation;
@@ -180,8 +181,8 @@ describe.each(LISTS)('the list of %s', (name) => {
     const twice = await page(add(path, 'limit=2&limit=3'));
     expect(twice.pagination.limit).toBe(20);
     const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
-    const { status, error } = await get(add(path, `cursor=${nextCursor}&cursor=${nextCursor}`));
-    expect([status, error.code, error.details]).toEqual([400, 'INVALID_CURSOR', { fields: [] }]);
+    const answer = await get(add(path, `cursor=${nextCursor}&cursor=${nextCursor}`));
+    expectError(answer, 400, 'INVALID_CURSOR', { fields: [] });
   });
 
   test('a cursor carries its limit and ignores the limit parameter', async () => {
@@ -208,14 +209,7 @@ describe.each(LISTS)('the list of %s', (name) => {
       Buffer.alloc(80).toString('base64url'),
     ];
     for (const each of tampered) {
-      const { status, error } = await get(add(path, `cursor=${each}`));
-      expect([each, status, error.type, error.code, error.details]).toEqual([
-        each,
-        400,
-        'validation_error',
-        'INVALID_CURSOR',
-        { fields: [] },
-      ]);
+      expectError(await get(add(path, `cursor=${each}`)), 400, 'INVALID_CURSOR', { fields: [] });
     }
   });
 
@@ -263,31 +257,6 @@ describe.each(LISTS)('the list of %s', (name) => {
     expect((await page(add(path, 'createdAtTo=2001-01-01T00:00:00Z'))).items).toEqual([]);
     expect((await page(add(path, 'createdAtFrom=2101-01-01T00:00:00Z'))).items).toEqual([]);
   });
-
-  test.each(['createdAtFrom', 'createdAtTo'])('an invalid time in %s is 400', async (field) => {
-    for (const value of ['yesterday', '2026-02-30T00:00:00Z', '2026-01-01', '%00', '']) {
-      const { status, error } = await get(add(paths[name] ?? '', `${field}=${value}`));
-      expect([value, status, error.code]).toEqual([value, 400, 'VALIDATION_FAILED']);
-      expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
-    }
-  });
-
-  test('an unknown parameter is 400, also together with a cursor', async () => {
-    const path = paths[name] ?? '';
-    const { nextCursor } = (await page(add(path, 'limit=2'))).pagination;
-    for (const query of ['limit=2&offset=3', `cursor=${nextCursor}&offset=3`]) {
-      const { status, error } = await get(add(path, query));
-      expect([status, error.details.fields]).toEqual([
-        400,
-        [{ field: 'offset', code: 'unrecognized_keys', message: expect.any(String) }],
-      ]);
-    }
-  });
-
-  test('an empty cursor returns the first page', async () => {
-    const path = paths[name] ?? '';
-    expect((await page(add(path, 'limit=2&cursor='))).items).toEqual((await page(add(path, 'limit=2'))).items);
-  });
 });
 
 describe('a list that grows during pagination', () => {
@@ -310,18 +279,15 @@ describe('cursors and signing keys', () => {
   test('a cursor stays valid after a new signing key is added in front', async () => {
     const { nextCursor } = (await page('/wallets?limit=2')).pagination;
     const old = `test:${Buffer.alloc(32, 7).toString('base64url')}`;
-    const rotated = await startTestApi({
-      databaseUrl: api.databaseUrl,
-      settings: { MANILLA_KEYS: `next:${Buffer.alloc(32, 9).toString('base64url')},${old}` },
-    });
-    try {
-      const client = rotated.client(organisation.test.key);
-      expect((await client.get(`/wallets?cursor=${nextCursor}`)).status).toBe(200);
-      const { pagination } = await client.get('/wallets?limit=2');
-      expect((await get(`/wallets?cursor=${pagination.nextCursor}`)).error.code).toBe('INVALID_CURSOR');
-    } finally {
-      await rotated.close();
-    }
+    await api.withAnother(
+      { settings: { MANILLA_KEYS: `next:${Buffer.alloc(32, 9).toString('base64url')},${old}` } },
+      async (rotated) => {
+        const client = rotated.client(organisation.test.key);
+        expect((await client.get(`/wallets?cursor=${nextCursor}`)).status).toBe(200);
+        const { pagination } = await client.get('/wallets?limit=2');
+        expect((await get(`/wallets?cursor=${pagination.nextCursor}`)).error.code).toBe('INVALID_CURSOR');
+      },
+    );
   });
 });
 
@@ -337,7 +303,7 @@ describe('list filters', () => {
     named = created.data.id;
     plain = await api.createWallet(shop.test, { tier1: false });
     frozen = await api.createWallet(shop.test);
-    await api.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${frozen}`}`;
+    await api.setWalletStatus(frozen, 'frozen');
     await shop.test.post(`/wallets/${named}/kyc`, KYC);
     await shop.test.money('/payments', { method: 'bank_transfer', baseAmount: 5, targetWalletId: named });
     await shop.test.money('/payments', {
@@ -392,8 +358,6 @@ describe('list filters', () => {
     ['/payouts', 'status=pending'],
     ['/withdrawals', 'status=pending'],
   ])('GET %s with the invalid filter %s is 400', async (path, query) => {
-    const { status, error } = await shop.test.get(`${path}?${query}`);
-    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(error.details.fields).toEqual([expect.objectContaining({ field: query.split('=')[0] })]);
+    expectInvalid(await shop.test.get(`${path}?${query}`), String(query.split('=')[0]));
   });
 });

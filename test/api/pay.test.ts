@@ -1,13 +1,15 @@
 // Paying a `virtual_wallet` payment from a wallet: contract section 4.7, and the rulings for it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
-import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { requireUuid } from '../../src/ids.ts';
 import { paymentInput } from '../../src/resources/flows.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
-import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
 
 let api: TestApi;
+
+type WalletOptions = Parameters<TestApi['createWallet']>[1];
 
 beforeAll(async () => {
   api = await startTestApi({ callersRetry: true });
@@ -35,11 +37,6 @@ const wallet = (balance = 0, tier1 = true): Promise<string> =>
   api.createWallet(api.test, { tier1, ...(balance > 0 && { balance }) });
 
 const read = async (paymentId: string) => (await api.test.get(`/payments/${paymentId}`)).data;
-
-async function freeze(walletId: string): Promise<void> {
-  const act = { operator: { id: null, name: 'test' }, reason: 'test' };
-  await setWalletStatus(api.sql, api.organisation.organisationId, requireUuid('wallet', walletId), 'frozen', act);
-}
 
 /** Updates a payment row directly, for a state that takes long to reach. */
 async function alter(
@@ -93,16 +90,18 @@ describe('422 responses', () => {
   test('paying a bank-transfer payment from a wallet is PAYMENT_METHOD_MISMATCH', async () => {
     const paymentId = await bill(100, { method: 'bank_transfer' });
     const answer = await pay(await wallet(10_000), paymentId);
-    expect([answer.status, answer.error.code]).toEqual([422, 'PAYMENT_METHOD_MISMATCH']);
-    expect(answer.error.details).toEqual({ paymentId, method: 'bank_transfer', requiredMethod: 'virtual_wallet' });
+    expectError(answer, 422, 'PAYMENT_METHOD_MISMATCH', {
+      paymentId,
+      method: 'bank_transfer',
+      requiredMethod: 'virtual_wallet',
+    });
   });
 
   test('paying from the target wallet is SAME_WALLET', async () => {
     const same = await wallet(100);
     const paymentId = await bill(100, { targetWalletId: same });
     const answer = await pay(same, paymentId);
-    expect([answer.status, answer.error.code]).toEqual([422, 'SAME_WALLET']);
-    expect(answer.error.details).toEqual({ paymentId, walletId: same });
+    expectError(answer, 422, 'SAME_WALLET', { paymentId, walletId: same });
   });
 
   test('paying after expiresAt is PAYMENT_NOT_PAYABLE even before the flow has expired the payment', async () => {
@@ -111,8 +110,11 @@ describe('422 responses', () => {
     const expiresAt = new Date(Date.now() - 1);
     await alter(paymentId, { expiresAt });
     const answer = await pay(payer, paymentId);
-    expect([answer.status, answer.error.code]).toEqual([422, 'PAYMENT_NOT_PAYABLE']);
-    expect(answer.error.details).toEqual({ paymentId, status: 'pending', expiresAt: expiresAt.toISOString() });
+    expectError(answer, 422, 'PAYMENT_NOT_PAYABLE', {
+      paymentId,
+      status: 'pending',
+      expiresAt: expiresAt.toISOString(),
+    });
     expect(await api.balanceOf(payer)).toBe(100);
   });
 
@@ -129,45 +131,14 @@ describe('422 responses', () => {
     },
   );
 
-  test.each<{ case: string; code: string; build: () => Promise<{ payer: string; target: string; culprit: string }> }>([
-    {
-      case: 'an insufficient balance',
-      code: 'WALLET_INSUFFICIENT_FUNDS',
-      build: async () => {
-        const payer = await wallet(99);
-        return { payer, target: await wallet(), culprit: payer };
-      },
-    },
-    {
-      case: 'a payer without KYC',
-      code: 'WALLET_KYC_REQUIRED',
-      build: async () => {
-        const payer = await wallet(100, false);
-        return { payer, target: await wallet(), culprit: payer };
-      },
-    },
-    {
-      case: 'a frozen payer',
-      code: 'WALLET_FROZEN',
-      build: async () => {
-        const payer = await wallet(100);
-        await freeze(payer);
-        return { payer, target: await wallet(), culprit: payer };
-      },
-    },
-    {
-      case: 'a target over its balance limit',
-      code: 'WALLET_TIER1_LIMIT_EXCEEDED',
-      build: async () => {
-        const target = await wallet(29_999_901);
-        return { payer: await wallet(100), target, culprit: target };
-      },
-    },
-  ])('paying with $case is $code and leaves the payment payable', async ({ code, build }) => {
-    const { payer, target } = await build();
-    const paymentId = await bill(100, { targetWalletId: target });
-    const answer = await pay(payer, paymentId);
-    expect([answer.status, answer.error.code]).toEqual([422, code]);
+  test.each<[string, string, payer: WalletOptions, target: WalletOptions]>([
+    ['an insufficient balance', 'WALLET_INSUFFICIENT_FUNDS', { balance: 99 }, {}],
+    ['a payer without KYC', 'WALLET_KYC_REQUIRED', { balance: 100, tier1: false }, {}],
+    ['a frozen payer', 'WALLET_FROZEN', { balance: 100, status: 'frozen' }, {}],
+    ['a target over its balance limit', 'WALLET_TIER1_LIMIT_EXCEEDED', { balance: 100 }, { balance: 29_999_901 }],
+  ])('paying with %s is %s and leaves the payment payable', async (_case, code, payer, target) => {
+    const paymentId = await bill(100, { targetWalletId: await api.createWallet(api.test, target) });
+    expectError(await pay(await api.createWallet(api.test, payer), paymentId), 422, code);
     expect((await read(paymentId)).status).toBe('pending');
     expect((await pay(await wallet(100), await bill(100))).status).toBe(200);
   });
@@ -175,7 +146,7 @@ describe('422 responses', () => {
   test('paying into a wallet that was frozen after the payment was created is WALLET_FROZEN', async () => {
     const target = await wallet();
     const paymentId = await bill(100, { targetWalletId: target });
-    await freeze(target);
+    await api.setWalletStatus(target, 'frozen');
     const answer = await pay(await wallet(100), paymentId);
     expect(answer.error).toMatchObject({ code: 'WALLET_FROZEN', details: { walletId: target } });
   });
@@ -191,26 +162,11 @@ describe('422 responses', () => {
   });
 });
 
-describe('404 responses', () => {
-  test.each([
-    { case: 'a malformed id', unknownId: 'nonsense' },
-    { case: 'an unknown id', unknownId: publicId('payment', newUuid()) },
-    { case: 'the id of a wallet', unknownId: publicId('wallet', newUuid()) },
-  ])('paying $case as the payment is PAYMENT_NOT_FOUND', async ({ unknownId }) => {
-    const answer = await pay(await wallet(10), unknownId);
-    expect(answer.error).toMatchObject({
-      code: 'PAYMENT_NOT_FOUND',
-      details: { resource: 'payment', id: unknownId },
-    });
-  });
-});
-
 describe('races for one payment', () => {
   const codesOf = (answers: Answer[]) => answers.map(({ status, error }) => (status === 200 ? '200' : error.code));
 
   test('of many wallets that pay concurrently over two API processes, exactly one succeeds', async () => {
-    const second = await startTestApi({ databaseUrl: api.databaseUrl });
-    try {
+    await api.withAnother({}, async (second) => {
       const clients = [api.test, second.client(api.test.key)];
       const payers = await Promise.all(Array.from({ length: 20 }, () => wallet(100)));
       const target = await wallet();
@@ -221,9 +177,7 @@ describe('races for one payment', () => {
       expect(balances.filter((balance) => balance === 0)).toHaveLength(1);
       expect(balances.indexOf(0)).toBe(codesOf(answers).indexOf('200'));
       expect(await api.balanceOf(target)).toBe(100);
-    } finally {
-      await second.close();
-    }
+    });
   });
 
   test('of many concurrent payments by one wallet with different keys, exactly one succeeds', async () => {

@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
-import { newUuid, publicId } from '../../src/ids.ts';
 import { RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
 import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { added, written } from '../support/moneyRequests.ts';
+import { expectError, expectInvalid } from '../support/refusals.ts';
 
 let api: TestApi;
 
@@ -19,9 +19,6 @@ afterAll(() => api.close());
 
 const create = (targetWalletId: string, more = {}, client: Client = api.test): Promise<Answer> =>
   client.money('/payments', { method: 'bank_transfer', baseAmount: 200_000, targetWalletId, ...more });
-
-const setStatus = (walletId: string, status: string) => api.sql`
-  UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
 
 /** Runs with the clock of the API's process off by this much. */
 async function withClockOff<Result>(offMs: number, work: () => Promise<Result>): Promise<Result> {
@@ -160,46 +157,26 @@ describe('POST /payments, 201 responses', () => {
     ['targetWalletId', undefined],
     ['baseAmount', undefined],
   ])('a payment with %s %p is 400', async (field, value) => {
-    const { status, error } = await create(api.organisation.settlementWalletId, { [field]: value });
-    expect([status, error.details.fields]).toEqual([400, [expect.objectContaining({ field })]]);
+    expectInvalid(await create(api.organisation.settlementWalletId, { [field]: value }), field);
   });
 });
 
 describe('POST /payments, refused requests', () => {
-  const wallet = (tier1 = true) => api.createWallet(api.test, { tier1 });
-
-  test.each<[string, string, () => Promise<string>]>([
-    ['below tier1', 'WALLET_KYC_REQUIRED', () => wallet(false)],
-    [
-      'frozen',
-      'WALLET_FROZEN',
-      async () => {
-        const walletId = await wallet();
-        await setStatus(walletId, 'frozen');
-        return walletId;
-      },
-    ],
-    [
-      'closed',
-      'WALLET_CLOSED',
-      async () => {
-        const walletId = await wallet();
-        await setStatus(walletId, 'closed');
-        return walletId;
-      },
-    ],
-  ])('a payment into a wallet that is %s is 422 %s for either method', async (_how, code, build) => {
-    const target = await build();
+  test.each([
+    ['below tier1', 'WALLET_KYC_REQUIRED', { tier1: false }],
+    ['frozen', 'WALLET_FROZEN', { status: 'frozen' }],
+    ['closed', 'WALLET_CLOSED', { status: 'closed' }],
+  ] as const)('a payment into a wallet that is %s is 422 %s for either method', async (_how, code, options) => {
+    const target = await api.createWallet(api.test, options);
     for (const method of ['bank_transfer', 'virtual_wallet']) {
       const before = await written(api, api.organisation);
-      const { status, error } = await create(target, { method });
-      expect([status, error.code, error.details]).toEqual([422, code, { walletId: target }]);
+      expectError(await create(target, { method }), 422, code, { walletId: target });
       expect(await written(api, api.organisation)).toEqual(before);
     }
   });
 
   test('a payment above the tier1 transaction limit of the target is 422, exact to the kobo', async () => {
-    const target = await wallet();
+    const target = await api.createWallet();
     expect((await create(target, { baseAmount: 5_000_000 })).status).toBe(201);
     const { status, error } = await create(target, { baseAmount: 5_000_001 });
     expect([status, error.code]).toEqual([422, 'WALLET_TIER1_LIMIT_EXCEEDED']);
@@ -211,22 +188,11 @@ describe('POST /payments, refused requests', () => {
     });
   });
 
-  test('a payment into an unknown wallet is 404 WALLET_NOT_FOUND', async () => {
-    for (const id of ['nonsense', publicId('wallet', newUuid()), publicId('payment', newUuid())]) {
-      const { status, error } = await create(id);
-      expect([status, error.code, error.details]).toEqual([404, 'WALLET_NOT_FOUND', { resource: 'wallet', id }]);
-    }
-  });
-
   test('in live without a rail, a bank-transfer payment is 503 and stores nothing, and a virtual-wallet payment is 201', async () => {
     const target = await api.createWallet(api.live);
     const before = await written(api, api.organisation);
-    const { status, error } = await create(target, {}, api.live);
-    expect([status, error.code, error.details]).toEqual([
-      503,
-      'SERVICE_UNAVAILABLE',
-      { retryable: false, service: 'bank_rail' },
-    ]);
+    const answer = await create(target, {}, api.live);
+    expectError(answer, 503, 'SERVICE_UNAVAILABLE', { retryable: false, service: 'bank_rail' });
     expect(await written(api, api.organisation)).toEqual(before);
     expect((await create(target, { method: 'virtual_wallet' }, api.live)).status).toBe(201);
   });
@@ -243,46 +209,31 @@ describe('payments while the rail cannot open an account', () => {
     'when the rail %s, the payment is stored as failed and the key is free',
     async (_how, fault, status, code) => {
       let isFaulty = true;
-      const faulty = await startTestApi({
-        databaseUrl: api.databaseUrl,
-        rails: changedRail((bank) => ({
-          openVirtualAccount: (request) => (isFaulty ? Promise.reject(fault()) : bank.openVirtualAccount(request)),
-        })),
-      });
-      try {
-        const client = faulty.client(api.test.key);
-        const target = await api.createWallet();
-        const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target };
-        const key = randomUUID();
-        const { error, ...answer } = await client.money('/payments', body, key);
-        expect([answer.status, error.type, error.code, error.details]).toEqual([
-          status,
-          'internal_error',
-          code,
-          { retryable: true, service: 'bank_rail' },
-        ]);
-        const listed = await api.test.get(`/payments?targetWalletId=${target}`);
-        expect(listed.items).toEqual([
-          expect.objectContaining({ status: 'failed', virtualAccount: null, settledAt: null }),
-        ]);
-        expect(await api.sql`SELECT FROM outbox WHERE message ->> 'id' = ${listed.items[0]?.id ?? ''}`).toHaveLength(0);
-        isFaulty = false;
-        const retried = await client.money('/payments', body, key);
-        expect([retried.status, retried.data.id === listed.items[0]?.id]).toEqual([201, false]);
-      } finally {
-        await faulty.close();
-      }
+      await api.withAnother(
+        {
+          rails: changedRail((bank) => ({
+            openVirtualAccount: (request) => (isFaulty ? Promise.reject(fault()) : bank.openVirtualAccount(request)),
+          })),
+        },
+        async (faulty) => {
+          const client = faulty.client(api.test.key);
+          const target = await api.createWallet();
+          const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target };
+          const key = randomUUID();
+          const answer = await client.money('/payments', body, key);
+          expectError(answer, status, code, { retryable: true, service: 'bank_rail' });
+          const listed = await api.test.get(`/payments?targetWalletId=${target}`);
+          expect(listed.items).toEqual([
+            expect.objectContaining({ status: 'failed', virtualAccount: null, settledAt: null }),
+          ]);
+          expect(await api.sql`SELECT FROM outbox WHERE message ->> 'id' = ${listed.items[0]?.id ?? ''}`).toHaveLength(
+            0,
+          );
+          isFaulty = false;
+          const retried = await client.money('/payments', body, key);
+          expect([retried.status, retried.data.id === listed.items[0]?.id]).toEqual([201, false]);
+        },
+      );
     },
   );
-});
-
-describe('GET /payments/:id', () => {
-  test.each([
-    ['a malformed id', 'nonsense'],
-    ['an unknown id', publicId('payment', newUuid())],
-    ['the id of a wallet', publicId('wallet', newUuid())],
-  ])('GET /payments/:id with %s is 404 PAYMENT_NOT_FOUND', async (_case, id) => {
-    const { status, error } = await api.test.get(`/payments/${id}`);
-    expect([status, error.code, error.details]).toEqual([404, 'PAYMENT_NOT_FOUND', { resource: 'payment', id }]);
-  });
 });

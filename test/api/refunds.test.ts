@@ -1,8 +1,8 @@
 // POST /payments/:id/refund and GET /refunds/:id, by status. No worker runs here, so the payments are paid from a
 // wallet: test/e2e/refunds.test.ts has refunds to a bank account.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newUuid, publicId } from '../../src/ids.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { expectError, expectInvalid } from '../support/refusals.ts';
 
 const BASE = 200_000;
 
@@ -46,23 +46,7 @@ describe('400', () => {
     [{ note: 'x' }, 'note'],
   ])('a refund with %o is VALIDATION_FAILED with the field %s', async (body, field) => {
     const { path } = await createSettledPayment();
-    const { status, error } = await refund(path, body);
-    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
-  });
-});
-
-describe('404', () => {
-  test("a refund of another organisation's payment is PAYMENT_NOT_FOUND", async () => {
-    const { path } = await createSettledPayment();
-    const other = await api.createOrganisation();
-    const { status, error } = await other.test.money(`${path}/refund`, {});
-    expect([status, error.code]).toEqual([404, 'PAYMENT_NOT_FOUND']);
-  });
-
-  test.each([publicId('refund', newUuid()), 'nonsense'])('the refund %s is REFUND_NOT_FOUND', async (id) => {
-    const { status, error } = await api.test.get(`/refunds/${id}`);
-    expect([status, error.code, error.details]).toEqual([404, 'REFUND_NOT_FOUND', { resource: 'refund', id }]);
+    expectInvalid(await refund(path, body), field);
   });
 });
 
@@ -77,8 +61,7 @@ describe('422', () => {
     const { walletId, path } = await createSettledPayment();
     const destinationWalletId = await api.createWallet();
     await api.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId, amount: 1 });
-    const { status, error } = await refund(path);
-    expect([status, error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+    expectError(await refund(path), 422, 'WALLET_INSUFFICIENT_FUNDS');
     expect((await api.test.get(`${path}/refunds`)).items).toEqual([]);
   });
 

@@ -82,8 +82,7 @@ describe('log lines of failed requests', () => {
   });
 
   test('the log line of a rate-limited request has its code, organisation and key', async () => {
-    const limited = await startTestApi({ databaseUrl: api.databaseUrl, settings: { RATE_LIMIT_PER_MINUTE: '1' } });
-    try {
+    await api.withAnother({ settings: { RATE_LIMIT_PER_MINUTE: '1' } }, async (limited) => {
       const { id, key } = await api.createKey(api.organisation.organisationId);
       const answers = [];
       for (let count = 0; count < 3; count += 1) answers.push(await limited.client(key).get('/wallets'));
@@ -91,9 +90,7 @@ describe('log lines of failed requests', () => {
       const refused = answers.find(({ status }) => status === 429);
       const line = limited.logged.map((text) => JSON.parse(text)).find((one) => one.requestId === refused?.requestId);
       expect(line).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', organisationId, keyId: publicId('apiKey', id) });
-    } finally {
-      await limited.close();
-    }
+    });
   });
 });
 

@@ -65,6 +65,12 @@ async function createInLive(): Promise<Partial<Record<IdKind, string>>> {
   return { wallet, transfer: transfer.data.id, payment: payment.data.id, event: event?.id ?? '' };
 }
 
+/** The error of an id that is not found. */
+const notFound = (kind: IdKind, id: unknown) => {
+  const resource = kind.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return { code: `${resource.toUpperCase()}_NOT_FOUND`, details: { resource, id } };
+};
+
 /** A response with the given id and the request id masked. */
 const masked = ({ status, text, requestId }: Answer, id: string) => [
   status,
@@ -99,8 +105,7 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
         : api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
     const before = await written(api, other);
     const [foreignAnswer, unknownAnswer] = [await call(foreign), await call(unknown)];
-    expect(foreignAnswer.status).toBe(404);
-    expect(foreignAnswer.error.details.id).toBe(foreign);
+    expect(foreignAnswer).toMatchObject({ status: 404, error: notFound(kind, foreign) });
     expect(masked(foreignAnswer, foreign)).toEqual(masked(unknownAnswer, unknown));
     expect(await written(api, other)).toEqual(before);
   });
@@ -124,7 +129,8 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
           : await api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
       // The client resolves `/payments/../refunds`: that is another route.
       const isOther = id === '%2e%2e' && name === 'GET /payments/:id/refunds';
-      expect([id, answer.status]).toEqual([id, isOther ? 200 : 404]);
+      const expected = isOther ? {} : { error: notFound(kind, decodeURIComponent(id)) };
+      expect(answer).toMatchObject({ status: isOther ? 200 : 404, ...expected });
     }
   });
 });
@@ -165,13 +171,10 @@ describe('foreign ids in a body', () => {
     ],
   ];
 
-  test.each(bodies)('a foreign id gets the response of an unknown id: %s', async (_place, kind, call) => {
-    for (const owned of [others, live]) {
-      const foreign = owned[kind] ?? '';
-      const unknown = publicId(kind, newUuid());
-      const [foreignAnswer, unknownAnswer] = [await call(foreign), await call(unknown)];
-      expect(foreignAnswer.status).toBe(404);
-      expect(masked(foreignAnswer, foreign)).toEqual(masked(unknownAnswer, unknown));
+  test.each(bodies)('a foreign, unknown or malformed id is not found: %s', async (_place, kind, call) => {
+    const ids = [others[kind], live[kind], publicId(kind, newUuid()), publicId('event', newUuid()), 'nonsense'];
+    for (const id of ids) {
+      expect(await call(id ?? '')).toMatchObject({ status: 404, error: notFound(kind, id) });
     }
   });
 });

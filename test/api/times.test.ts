@@ -101,11 +101,7 @@ test('a value that Postgres cannot parse (SQLSTATE class 22) is 400, without ret
     await api.dependencies.sql`SELECT ${'0000-01-01T00:00:00Z'}::text::timestamptz`;
     throw new Error('Postgres accepted the value');
   };
-  const faulty = await startTestApi({
-    databaseUrl: api.databaseUrl,
-    rails: changedRail(() => ({ banks: failInPostgres })),
-  });
-  try {
+  await api.withAnother({ rails: changedRail(() => ({ banks: failInPostgres })) }, async (faulty) => {
     const { status, error, requestId } = await faulty.client(api.test.key).get('/banks');
     expect([status, error.code, error.details]).toEqual([400, 'VALIDATION_FAILED', { fields: [] }]);
     const lines = faulty.logged.map((line) => JSON.parse(line)).filter((line) => line.requestId === requestId);
@@ -114,7 +110,5 @@ test('a value that Postgres cannot parse (SQLSTATE class 22) is 400, without ret
     );
     expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
     expect(JSON.stringify(lines)).not.toContain('0000-01-01');
-  } finally {
-    await faulty.close();
-  }
+  });
 });

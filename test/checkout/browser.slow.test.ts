@@ -109,7 +109,7 @@ async function findingsWithoutScript(shown: Page): Promise<string[]> {
 }
 
 describe('on a phone', () => {
-  test('a payment is made in two parts, which the page tells as they arrive, and leads back to the shop', async () => {
+  test('a payment is made in two parts, which the page shows as they arrive, and leads back to the shop', async () => {
     const endpoint = await flows.test.post('/webhook-endpoints', { url: shop.url, eventTypes: ['payout.failed'] });
     const payment = await create({
       description: 'Order 7',
@@ -179,7 +179,7 @@ describe('on a phone', () => {
     expect(await findingsOf(page)).toEqual([]);
   });
 
-  test('a part that was not completed in time is told with what becomes of it', async () => {
+  test('a part that was not completed in time is shown with what becomes of it', async () => {
     const payment = await create();
     await credit(payment, 100_000);
     await flows.untilStatus(`/payments/${payment.id}`, 'partial');
@@ -192,7 +192,7 @@ describe('on a phone', () => {
     expect(await findingsOf(page)).toEqual([]);
   });
 
-  test('a page whose events are refused polls, and tells a change all the same', async () => {
+  test('a page whose events are refused polls, and shows a change all the same', async () => {
     const payment = await create();
     const { page, requested } = await openRecorded();
     await page.route('**/events?*', (route) => route.fulfill({ status: 429 }));
@@ -203,7 +203,7 @@ describe('on a phone', () => {
     expect(requested.filter((url) => url.includes('/events'))).not.toHaveLength(0);
   });
 
-  test('a page that was in the background is up to date when it is looked at, and a surplus is told', async () => {
+  test('a page that was in the background is up to date when it is looked at, and a surplus is shown', async () => {
     const payment = await create();
     const { page } = await openRecorded();
     await page.route('**/events?*', (route) => route.abort()); // the browser connects again only later
@@ -222,7 +222,7 @@ describe('on a phone', () => {
     await credit(payment, PAYABLE);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
     const { page } = await openRecorded();
-    for (const [amount, status, told] of [
+    for (const [amount, status, title] of [
       [50_000, 'partially_refunded', 'Payment partly refunded'],
       [150_000, 'refunded', 'Payment refunded'],
     ] as const) {
@@ -230,7 +230,7 @@ describe('on a phone', () => {
       expect((await flows.test.money(`/payments/${payment.id}/refund`, refund)).status).toBe(201);
       await flows.untilStatus(`/payments/${payment.id}`, status);
       await page.goto(payment.checkoutUrl);
-      await headline(page, told);
+      await headline(page, title);
       expect(await findingsOf(page)).toEqual([]);
     }
   });

@@ -1,10 +1,10 @@
-// The payment pages over HTTP: who sees them, what they may load, what they never tell, their limits, and how an open
-// page learns of a change.
+// The payment pages over HTTP: who sees them, what they may load, what they never show, their limits, and how an open
+// page receives a change.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { requireUuid } from '../../src/ids.ts';
-import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { type Resource, startTestApi, type TestApi, type TestSettings } from '../support/api.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
 import { createDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -41,6 +41,18 @@ async function listenTo(url: string, headers?: Record<string, string>): Promise<
   return stream;
 }
 
+/** Works with another process on the same database, as an organisation of its own. */
+async function withOther(
+  settings: TestSettings,
+  work: (other: TestApi, payThere: (more?: object) => Promise<CheckoutPayment>) => Promise<void>,
+): Promise<void> {
+  await api.withAnother({ settings }, async (other) => {
+    const organisation = await other.createOrganisation();
+    const target = await other.createWallet(organisation.test);
+    await work(other, (more = {}) => pay(more, organisation.test, target));
+  });
+}
+
 const pageOf = (url: string) => fetch(url, { redirect: 'manual' });
 
 /** As a credit changes it, without the credit. */
@@ -70,16 +82,9 @@ describe('checkoutUrl', () => {
   });
 
   test('begins with the public address that is set', async () => {
-    const settings = { SANDBOX_CHECKOUT_URL: 'https://pay.example.com/' };
-    const other = await startTestApi({ databaseUrl: api.databaseUrl, settings });
-    try {
-      const organisation = await other.createOrganisation();
-      const target = await other.createWallet(organisation.test);
-      const { checkoutUrl } = await pay({}, organisation.test, target);
-      expect(checkoutUrl).toMatch(/^https:\/\/pay\.example\.com\/checkout\/[\w-]{64}$/);
-    } finally {
-      await other.close();
-    }
+    await withOther({ SANDBOX_CHECKOUT_URL: 'https://pay.example.com/' }, async (_other, payThere) => {
+      expect((await payThere()).checkoutUrl).toMatch(/^https:\/\/pay\.example\.com\/checkout\/[\w-]{64}$/);
+    });
   });
 });
 
@@ -211,7 +216,7 @@ describe('the way back', () => {
     return Object.fromEntries(link.searchParams);
   }
 
-  test('tells what became of the payment, verified as a webhook with the secret of any enabled endpoint', async () => {
+  test('says what became of the payment, verified as a webhook with the secret of any enabled endpoint', async () => {
     const organisation = await api.createOrganisation();
     const target = await api.createWallet(organisation.test);
     const endpoint = (url: string) =>
@@ -271,7 +276,7 @@ describe('an open page', () => {
   const until = (stream: EventStream, ...versions: number[]) =>
     waitFor(`the changes ${versions.join()}`, () => stream.changes().join() === versions.join());
 
-  test('is told of each change once, by events that no proxy keeps back', async () => {
+  test('receives each change once, by events that no proxy keeps back', async () => {
     const { id, checkoutUrl } = await pay();
     const stream = await listenTo(`${checkoutUrl}/events?version=1`);
     expect(stream.status).toBe(200);
@@ -293,7 +298,7 @@ describe('an open page', () => {
     ['no version', '', {}],
     ['no number', '?version=x', {}],
     ['the last event before its connection was lost', '?version=2', { 'last-event-id': '1' }],
-  ])('that connects with %s is told what it has missed', async (_, query, headers) => {
+  ])('that connects with %s receives what it has missed', async (_, query, headers) => {
     const { id, checkoutUrl } = await pay();
     await receive(id, 100);
     const stream = await listenTo(`${checkoutUrl}/events${query}`, headers);
@@ -301,7 +306,7 @@ describe('an open page', () => {
     expect(stream.text()).toContain('event: change\ndata: 2\n\n');
   });
 
-  test('that has seen everything is told nothing, beside one that has not', async () => {
+  test('that has seen everything receives nothing, beside one that has not', async () => {
     const { id, checkoutUrl } = await pay();
     await receive(id, 100);
     const [fresh, stale] = [
@@ -315,13 +320,10 @@ describe('an open page', () => {
   });
 
   test('costs no statement of its own: one looks for the changes of all', async () => {
-    const other = await startTestApi({ databaseUrl: api.databaseUrl });
-    try {
+    await withOther({}, async (other, payThere) => {
       const takeStatements = recordStatements([other.dependencies.sql, other.dependencies.asyncCommitSql]);
-      const organisation = await other.createOrganisation();
-      const target = await other.createWallet(organisation.test);
-      const payments = [];
-      for (let made = 0; made < 20; made += 1) payments.push(await pay({}, organisation.test, target));
+      const payments: CheckoutPayment[] = [];
+      for (let made = 0; made < 20; made += 1) payments.push(await payThere());
       takeStatements();
       const open = await Promise.all(payments.map(({ checkoutUrl }) => listenTo(`${checkoutUrl}/events?version=1`)));
       await receive(payments[0]?.id ?? '', 100);
@@ -332,18 +334,12 @@ describe('an open page', () => {
       expect([...texts]).toEqual([
         expect.stringMatching(/^SELECT payment_id, version FROM ledger\.changed_payments\(/),
       ]);
-    } finally {
-      await other.close();
-    }
+    });
   });
 
   test('is one of ten of its payment, and one of those that the process has room for', async () => {
-    const settings = { checkoutPagesMax: 12 };
-    const other = await startTestApi({ databaseUrl: api.databaseUrl, settings });
-    try {
-      const organisation = await other.createOrganisation();
-      const target = await other.createWallet(organisation.test);
-      const [first, second] = [await pay({}, organisation.test, target), await pay({}, organisation.test, target)];
+    await withOther({ checkoutPagesMax: 12 }, async (_other, payThere) => {
+      const [first, second] = [await payThere(), await payThere()];
       const open = async ({ checkoutUrl }: CheckoutPayment, count: number): Promise<EventStream[]> => {
         const opened = [];
         for (let each = 0; each < count; each += 1) opened.push(await listenTo(`${checkoutUrl}/events`));
@@ -356,20 +352,16 @@ describe('an open page', () => {
       expect(statuses(await open(second, 3))).toEqual([200, 200, 429]);
       ofFirst[0]?.close();
       await waitFor('room for another', async () => (await open(second, 1))[0]?.status === 200);
-    } finally {
-      await other.close();
-    }
+    });
   });
 
   test('is no reason for a process to stay: when it stops, it ends all pages', async () => {
-    const other = await startTestApi({ databaseUrl: api.databaseUrl });
-    const organisation = await other.createOrganisation();
-    const target = await other.createWallet(organisation.test);
-    const { checkoutUrl } = await pay({}, organisation.test, target);
-    const stream = await listenTo(`${checkoutUrl}/events`);
-    await other.close();
-    await stream.ended;
-    expect(stream.text()).toMatch(/^retry: /);
+    let stream: EventStream | undefined;
+    await withOther({}, async (_other, payThere) => {
+      stream = await listenTo(`${(await payThere()).checkoutUrl}/events`);
+    });
+    await stream?.ended;
+    expect(stream?.text()).toMatch(/^retry: /);
   });
 
   test('survives an outage of the database, which a page that is loaded then explains', async () => {

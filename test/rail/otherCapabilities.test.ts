@@ -264,8 +264,7 @@ describe('payout items to wallets of the organisation, on a rail that charges fo
 
   test('fail, with the money back, if the wallet cannot receive it', async () => {
     const made = await payOut();
-    await api.sql`
-      UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${made.destination}`}`;
+    await api.setWalletStatus(made.destination, 'frozen');
     for (const _attempt of [1, 2]) expect(await send(made)).toMatchObject({ status: 'failed' });
     expect(await Promise.all([api.balanceOf(made.source), api.balanceOf(made.destination)])).toEqual([103_000, 0]);
   });

@@ -14,9 +14,9 @@ import { listClearingLines } from '../../src/reconciliation/clearing.ts';
 import { signedAmount } from '../../src/reconciliation/lines.ts';
 import { reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
-import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { newCredit } from '../support/rows.ts';
 import { asSuperuser } from '../support/stack.ts';
 
 const HOUR = 3_600_000;
@@ -39,7 +39,7 @@ class StatedRail {
   readonly statementsRead: { organisationId: Uuid; from: Date; to: Date }[] = [];
   readonly failing = new Set<Uuid>();
 
-  tell(book: Book, ...lines: StatementLine[]): void {
+  list(book: Book, ...lines: StatementLine[]): void {
     this.lines.set(book.organisationId, [...(this.lines.get(book.organisationId) ?? []), ...lines]);
   }
 
@@ -97,26 +97,7 @@ const bookOf = ({ organisationId, environment }: Book): Book => ({ organisationI
 async function received(book: Book & { wallet: string }, sessionId: string, amount: number, receivedAt: Date) {
   const [owner] = await api.sql<{ id: Uuid }[]>`
     SELECT id FROM wallets WHERE organisation_id = ${book.organisationId} AND kind = 'end_user'`;
-  const credit: InboundCredit = {
-    id: newUuid(),
-    version: 1,
-    rail: 'sandbox',
-    sessionId,
-    accountNumber: '6000000001',
-    accountReference: null,
-    amount,
-    senderName: null,
-    senderAccountNumber: null,
-    senderBankCode: null,
-    ownerKind: 'wallet',
-    ownerId: owner?.id ?? null,
-    status: 'received',
-    receivedAt,
-    createdAt: new Date(),
-    recall: null,
-    recalledFrom: null,
-    recalledTaken: null,
-  };
+  const credit = newCredit({ sessionId, amount, receivedAt, ownerKind: 'wallet', ownerId: owner?.id ?? null });
   await api.dependencies.journal.post({ book: bookOf(book), rows: { inbound_credits: [credit] } });
   return {
     ...credit,
@@ -166,7 +147,7 @@ describe('each book by itself', () => {
   test('an outage of days is caught up in parts of a day, from where the last run ended', async () => {
     const book = await openBook(4);
     const rail = new StatedRail();
-    rail.tell(book, line('sent', 'lost', 10, ago(3.5 * DAY)), line('sent', 'late', 10, ago(HOUR)));
+    rail.list(book, line('sent', 'lost', 10, ago(3.5 * DAY)), line('sent', 'late', 10, ago(HOUR)));
     expect(await rail.run()).toMatchObject({ books: 1, failed: 0, lines: 2, breaks: 2 });
     expect(rail.statementsRead).toHaveLength(4);
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent late', 'unmatched_statement sent lost']);
@@ -174,7 +155,7 @@ describe('each book by itself', () => {
     expect(Date.now() - (reconciledTo?.getTime() ?? 0)).toBeLessThan(HOUR);
 
     await api.sql`UPDATE reconciliation_progress SET reconciled_to = ${ago(2.5 * DAY)}, read_from = ${ago(2.5 * DAY)}`;
-    rail.tell(book, line('sent', 'meanwhile', 10, ago(2 * DAY)));
+    rail.list(book, line('sent', 'meanwhile', 10, ago(2 * DAY)));
     await rail.run();
     expect(await breaksOf(book)).toHaveLength(3);
     expect(rail.statementsRead).toHaveLength(4 + 3);
@@ -185,8 +166,8 @@ describe('each book by itself', () => {
     const other = await openBook(1, { keepOthers: true });
     const rail = new StatedRail();
     rail.failing.add(failing.organisationId);
-    rail.tell(failing, line('sent', 'a', 10, ago(1.5 * DAY)));
-    rail.tell(other, line('sent', 'b', 10, ago(HOUR)));
+    rail.list(failing, line('sent', 'a', 10, ago(1.5 * DAY)));
+    rail.list(other, line('sent', 'b', 10, ago(HOUR)));
     expect(await rail.run()).toMatchObject({ books: 2, failed: 1, breaks: 1 });
     expect([await breaksOf(failing), await breaksOf(other)]).toEqual([[], ['unmatched_statement sent b']]);
     expect(await progressOf(failing)).toBeUndefined();
@@ -226,22 +207,22 @@ describe('a transfer that came back before it was posted', () => {
     const rail = new StatedRail();
     const sentAt = ago(HOUR);
     const reference = await failedWithdrawal(book);
-    rail.tell(book, line('sent', reference, 500, sentAt));
+    rail.list(book, line('sent', reference, 500, sentAt));
     await reconcileLater(rail, book);
     expect([await breaksOf(book), await ofBalances(book)]).toEqual([[], []]);
     expect((await progressOf(book))?.readFrom).toEqual(sentAt);
 
-    rail.tell(book, line('returned', reference, 500, ago(-3 * HOUR)));
+    rail.list(book, line('returned', reference, 500, ago(-3 * HOUR)));
     await reconcileLater(rail, book, 4 * HOUR);
     expect([await breaksOf(book), await ofBalances(book)]).toEqual([[], []]);
     expect((await progressOf(book))?.readFrom.getTime()).toBeGreaterThan(Date.now() + 3 * HOUR);
   });
 
-  test('a return that no statement tells within a week is a break, and the next run reads on', async () => {
+  test('a return that no statement lists within a week is a break, and the next run reads on', async () => {
     const book = await openBook(1);
     const rail = new StatedRail();
     const reference = await failedWithdrawal(book);
-    rail.tell(book, line('sent', reference, 500, ago(HOUR)));
+    rail.list(book, line('sent', reference, 500, ago(HOUR)));
     await reconcileLater(rail, book, 6 * DAY);
     expect(await breaksOf(book)).toEqual([]);
     await reconcileLater(rail, book, 8 * DAY);
@@ -253,7 +234,7 @@ describe('a transfer that came back before it was posted', () => {
     const book = await openBook(4);
     const rail = new StatedRail();
     const reference = await failedWithdrawal(book);
-    rail.tell(book, line('sent', reference, 500, ago(3.5 * DAY)), line('returned', reference, 500, ago(0.5 * DAY)));
+    rail.list(book, line('sent', reference, 500, ago(3.5 * DAY)), line('returned', reference, 500, ago(0.5 * DAY)));
     await reconcileLater(rail, book);
     expect([await breaksOf(book), await ofBalances(book)]).toEqual([[], []]);
     expect((await progressOf(book))?.readFrom.getTime()).toBeGreaterThan(Date.now());
@@ -265,7 +246,7 @@ describe('matching by reference', () => {
     const book = await openBook(1);
     const rail = new StatedRail();
     const credit = await received(book, 'late', 1_000, ago(6 * HOUR));
-    rail.tell(book, line('credit', 'late', 1_000, ago(6 * HOUR)));
+    rail.list(book, line('credit', 'late', 1_000, ago(6 * HOUR)));
     // The worker was away: the credit is known and not posted. The next run reads the line again.
     expect(await rail.run()).toMatchObject({ lines: 1, breaks: 0 });
     expect(((await progressOf(book))?.readFrom ?? new Date()).getTime()).toBeLessThan(Date.now() - 5 * HOUR);
@@ -280,7 +261,7 @@ describe('matching by reference', () => {
     const book = await openBook(9);
     const rail = new StatedRail();
     await received(book, 'stuck', 1_000, ago(8 * DAY));
-    rail.tell(book, line('credit', 'stuck', 1_000, ago(8 * DAY)));
+    rail.list(book, line('credit', 'stuck', 1_000, ago(8 * DAY)));
     await rail.run();
     expect(await breaksOf(book)).toEqual(['status credit stuck']);
   });
@@ -333,7 +314,7 @@ describe('matching by reference', () => {
   });
 });
 
-describe('a credit that no callback told', () => {
+describe('a credit without a callback', () => {
   const report = (sessionId: string, receivedAt: Date): InboundCreditReport => ({
     sessionId,
     accountNumber: '6999999999',
@@ -382,7 +363,7 @@ describe('a credit that no callback told', () => {
     const book = await openBook(2);
     const rail = new StatedRail();
     rail.credits.set('lost', report('lost', ago(30 * HOUR)));
-    rail.tell(book, line('credit', 'lost', 700, ago(30 * HOUR)), line('credit', 'phantom', 9, ago(30 * HOUR)));
+    rail.list(book, line('credit', 'lost', 700, ago(30 * HOUR)), line('credit', 'phantom', 9, ago(30 * HOUR)));
     expect(await rail.run()).toMatchObject({ lines: 2, breaks: 1 });
     expect(await creditsOf(book)).toEqual([{ sessionId: 'lost', status: 'received', flows: 2 }]);
     expect(await breaksOf(book)).toEqual(['unmatched_statement credit phantom']);
@@ -390,11 +371,11 @@ describe('a credit that no callback told', () => {
 });
 
 describe('the balance at the bank', () => {
-  test('charges, settlements and interest are posted once, and the books are the balance that the bank told', async () => {
+  test('charges, settlements and interest are posted once, and the books are the balance that the bank reports', async () => {
     const book = await openBook(2);
     const rail = new StatedRail();
     await (await received(book, 's1', 100_000, ago(30 * HOUR))).post();
-    rail.tell(
+    rail.list(
       book,
       line('credit', 's1', 100_000, ago(30 * HOUR)),
       line('charge', 'c1', 1_000, ago(29 * HOUR)),
@@ -426,14 +407,14 @@ describe('the balance at the bank', () => {
     const rail = new StatedRail();
     // The bank has it and we do not yet, the reverse, and both but only since the statement.
     await received(book, 'in-progress', 300, ago(2 * HOUR));
-    rail.tell(book, line('credit', 'in-progress', 300, ago(2 * HOUR)));
+    rail.list(book, line('credit', 'in-progress', 300, ago(2 * HOUR)));
     await (await received(book, 'not-listed-yet', 70, ago(0))).post();
     const now = await received(book, 'now', 5, ago(0));
     await now.post();
-    rail.tell(book, line('credit', 'now', 5, ago(0)));
+    rail.list(book, line('credit', 'now', 5, ago(0)));
     expect(await rail.run()).toMatchObject({ breaks: 0 });
     expect(await findings(book)).toEqual([]);
-    // As told half an hour later: the posting that the bank does not list yet is committed, and still young.
+    // Half an hour later: the posting that the bank does not list yet is committed, and still young.
     expect(await reconcileLater(rail, book, HOUR / 2)).toMatchObject({ breaks: 0 });
     expect(await findings(book)).toEqual([]);
     // Two hours later it is a break and a difference.
@@ -445,7 +426,7 @@ describe('the balance at the bank', () => {
     const book = await openBook(2);
     const rail = new StatedRail();
     const late = await received(book, 's1', 1_000, ago(HOUR));
-    rail.tell(book, line('credit', 's1', 1_000, ago(HOUR)));
+    rail.list(book, line('credit', 's1', 1_000, ago(HOUR)));
     await late.post();
     expect(await rail.run()).toMatchObject({ breaks: 0 });
     expect(await rail.run()).toMatchObject({ breaks: 0 });
@@ -453,12 +434,12 @@ describe('the balance at the bank', () => {
   });
 
   test.each([300_000, -300_000])(
-    'a worker whose clock is off by %i ms compares the same postings as the bank told',
+    'a worker whose clock is off by %i ms compares the same postings as the bank reports',
     async (offMs) => {
       const book = await openBook(2);
       const rail = new StatedRail();
       await (await received(book, 's1', 1_000, ago(HOUR))).post();
-      rail.tell(book, line('credit', 's1', 1_000, ago(HOUR)), line('charge', 'c1', 10, ago(HOUR)));
+      rail.list(book, line('credit', 's1', 1_000, ago(HOUR)), line('charge', 'c1', 10, ago(HOUR)));
       const restoreClock = shiftClock(offMs);
       try {
         expect(await rail.run()).toMatchObject({ breaks: 0 });
@@ -475,7 +456,7 @@ describe('the balance at the bank', () => {
     const book = await openBook(2);
     const rail = new StatedRail();
     await (await received(book, 's1', 1_000, ago(HOUR))).post();
-    rail.tell(book, line('credit', 's1', 1_000, ago(HOUR)), line('credit', 'before-the-book', 250, ago(30 * DAY)));
+    rail.list(book, line('credit', 's1', 1_000, ago(HOUR)), line('credit', 'before-the-book', 250, ago(30 * DAY)));
     expect(await reconcileLater(rail, book)).toMatchObject({ breaks: 0 });
     expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: -1250, found -1000']);
   });

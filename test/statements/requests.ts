@@ -5,6 +5,7 @@ import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import type { Answer, TestApi, TestOrganisation } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
+import { moneyRoutes } from '../support/moneyRequests.ts';
 import { openCase } from '../support/reviewCases.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -19,8 +20,9 @@ const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 /** By route name. Each call prepares a new request. */
 export function goodRequests(
   api: TestApi,
-  { organisationId, test: client }: TestOrganisation = api.organisation,
+  organisation: TestOrganisation = api.organisation,
 ): Record<string, () => Promise<Send>> {
+  const { organisationId, test: client } = organisation;
   const get = (path: string) => () => client.get(path);
   const money = (path: string, body: unknown) => () => client.money(path, body);
   const wallet = (balance?: number) => api.createWallet(client, balance === undefined ? {} : { balance });
@@ -77,7 +79,13 @@ export function goodRequests(
       return () => request(made);
     };
 
+  const moneyRequests = Object.entries(moneyRoutes(api, organisation)).map(([name, { good }]) => [
+    name,
+    onNew(good, ({ path, body }) => client.money(path, body)),
+  ]);
+
   return {
+    ...Object.fromEntries(moneyRequests),
     'GET /health': async () => () => api.client(null).get('/health'),
     'POST /wallets': async () => () => client.post('/wallets', { email: 'ada@test.example' }),
     'GET /wallets': async () => get(`/wallets?limit=${ROWS}`),
@@ -96,21 +104,12 @@ export function goodRequests(
     'GET /wallets/:id/balance': async () => get(`/wallets/${await wallet()}/balance`),
     'GET /wallets/:id/deposit-account': async () => get(`/wallets/${await wallet()}/deposit-account`),
     'GET /wallets/:id/transactions': async () => get(`/wallets/${await wallet(10)}/transactions?limit=${ROWS}`),
-    'POST /wallets/:id/transfer': async () =>
-      money(`/wallets/${await wallet(1_000)}/transfer`, { amount: 10, destinationWalletId: await wallet() }),
     'GET /transfers': async () => get(`/transfers?limit=${ROWS}`),
     'GET /transfers/:id': async () => get(`/transfers/${await transfer()}`),
-    'POST /wallets/:id/pay': async () =>
-      money(`/wallets/${await wallet(1_000)}/pay`, { paymentId: await payment('virtual_wallet') }),
-    'POST /wallets/:id/withdraw': async () =>
-      money(`/wallets/${await wallet(10_000)}/withdraw`, { amount: 10, ...BANK_ACCOUNT }),
     'GET /withdrawals': async () => get(`/withdrawals?limit=${ROWS}`),
     'GET /withdrawals/:id': async () => get(`/withdrawals/${await withdrawal()}`),
-    'POST /payments': async () =>
-      money('/payments', { method: 'bank_transfer', baseAmount: 1_000, targetWalletId: await wallet() }),
     'GET /payments': async () => get(`/payments?limit=${ROWS}`),
     'GET /payments/:id': async () => get(`/payments/${await payment('bank_transfer')}`),
-    'POST /payments/:id/refund': async () => money(`/payments/${await paid()}/refund`, { amount: 10 }),
     'GET /refunds': async () => get(`/refunds?limit=${ROWS}`),
     'GET /refunds/:id': async () => get(`/refunds/${await refund(await paid())}`),
     'GET /payments/:id/refunds': async () => get(`/payments/${await paid()}/refunds?limit=${ROWS}`),
@@ -143,9 +142,6 @@ export function goodRequests(
     ),
     'GET /review-cases': async () => get(`/review-cases?limit=${ROWS}`),
     'GET /review-cases/:id': async () => get(`/review-cases/${await reviewCase()}`),
-    'POST /review-cases/:id/resolve': onNew(reviewCase, (id) =>
-      client.money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'the customer called' }),
-    ),
     'GET /events': async () => get(`/events?limit=${ROWS}`),
     'GET /events/:id': async () => get(`/events/${await event()}`),
     'GET /events/:id/deliveries': async () => get(`/events/${await event()}/deliveries?limit=${ROWS}`),

@@ -9,18 +9,18 @@ import { CATALOG, type ErrorCode, typeOf } from '../../src/api/errors.ts';
 import { startApi } from '../../src/api/server.ts';
 import { type Fixed, readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
-import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import type { Environment, Kobo } from '../../src/money.ts';
 import type { Rails } from '../../src/rail/rails.ts';
 import { insertApiKey } from '../../src/resources/apiKeys.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
-import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { type KeyScope, makeApiKey, SCOPES } from '../../src/resources/keys.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { createRuntime, type ServiceRuntime } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { checkDocumented, checkDocumentedFile, type DocumentedRequest } from './documented.ts';
+import { newCredit } from './rows.ts';
 import { createDatabase, ownerOf, testStack } from './stack.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -112,13 +112,22 @@ export interface TestApi {
     },
   ) => Promise<{ id: Uuid; key: string }>;
   client: (key: string | null, environment?: Environment) => Client;
-  /** Creates an end-user wallet with this balance, tier1 by default. Returns its public id. */
-  createWallet: (client?: Client, options?: { tier1?: boolean; balance?: Kobo }) => Promise<string>;
+  /** Creates an end-user wallet with this balance, active and tier1 by default. Returns its public id. */
+  createWallet: (
+    client?: Client,
+    options?: { tier1?: boolean; balance?: Kobo; status?: WalletStatus },
+  ) => Promise<string>;
+  /** Sets the status directly in the database. */
+  setWalletStatus: (walletId: string, status: WalletStatus) => Promise<unknown>;
   /** Credits a wallet regardless of its limits, as an inbound credit of the rail does; default: of the sandbox bank. */
   fund: (organisationId: Uuid, walletId: string, amount: Kobo, rail?: string) => Promise<void>;
   balanceOf: (walletId: string) => Promise<Kobo>;
+  /** Runs `work` with another process of the service, on the same database. */
+  withAnother: (options: TestApiOptions, work: (other: TestApi) => Promise<void>) => Promise<void>;
   close: () => Promise<void>;
 }
+
+type WalletStatus = 'active' | 'frozen' | 'closed';
 
 /** Settings by their names, and numbers that are fixed in src/config.ts by theirs: tests have shorter times. */
 export type TestSettings = { [name: Uppercase<string>]: string | undefined } & Partial<Fixed>;
@@ -225,32 +234,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     const uuid = requireUuid('wallet', walletId);
     const [row] = await sql<{ environment: Environment }[]>`SELECT environment FROM wallets WHERE id = ${uuid}`;
     if (row === undefined) throw new Error(`no wallet ${walletId}`);
-    const id = newUuid();
-    const now = new Date();
-    const credit: InboundCredit = {
-      id,
-      version: 1,
-      rail,
-      sessionId: `test-${id}`,
-      accountNumber: '0000000000',
-      accountReference: null,
-      amount,
-      senderName: null,
-      senderAccountNumber: null,
-      senderBankCode: null,
-      ownerKind: 'wallet',
-      ownerId: uuid,
-      status: 'posted',
-      receivedAt: now,
-      createdAt: now,
-      recall: null,
-      recalledFrom: null,
-      recalledTaken: null,
-    };
+    const credit = newCredit({ amount, rail, ownerKind: 'wallet', ownerId: uuid, status: 'posted' });
     if (row.environment === 'test' && rail === 'sandbox') {
       await sql`
         INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, received_at)
-        VALUES (${organisationId}, ${credit.sessionId}, ${credit.accountNumber}, ${amount}, ${now})`;
+        VALUES (${organisationId}, ${credit.sessionId}, ${credit.accountNumber}, ${amount}, ${credit.receivedAt})`;
     }
     const { transaction, ...deposit } = depositMovement({ organisationId, environment: row.environment }, credit, uuid);
     const { outcome } = await runtime.journal.post({
@@ -264,6 +252,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
 
   const organisation = await addOrganisation();
 
+  const setWalletStatus: TestApi['setWalletStatus'] = async (walletId, status) =>
+    await sql`UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
+
   const createWallet: TestApi['createWallet'] = async (client = organisation.test, options = {}) => {
     const { data } = await client.post('/wallets', { email: 'ada@test.example', fullName: 'Ada Obi' });
     // Retried, because the API can return 503 or 504 on a busy machine; the details are the same each time.
@@ -274,6 +265,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       const [row] = await sql<{ organisationId: Uuid }[]>`SELECT organisation_id FROM wallets WHERE id = ${uuid}`;
       await fund(row?.organisationId ?? '', data.id, options.balance);
     }
+    if (options.status !== undefined) await setWalletStatus(data.id, options.status);
     return data.id;
   };
 
@@ -290,12 +282,21 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     createKey,
     client,
     createWallet,
+    setWalletStatus,
     fund,
     balanceOf: async (walletId) => {
       const [row] = await sql<{ balance: Kobo }[]>`
         SELECT balance FROM ledger.accounts WHERE code = ${walletAccount(requireUuid('wallet', walletId))}`;
       if (row === undefined) throw new Error(`no wallet ${walletId}`);
       return row.balance;
+    },
+    withAnother: async (another, work) => {
+      const other = await startTestApi({ databaseUrl: database.url, ...another });
+      try {
+        await work(other);
+      } finally {
+        await other.close();
+      }
     },
     close: async () => {
       await running.close();

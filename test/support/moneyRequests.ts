@@ -67,48 +67,45 @@ export function moneyRoutes(
     path: `/review-cases/${reviewCaseId}/resolve`,
     body: { action: 'credit', reason: 'the customer called' },
   });
-  const setStatus = (walletId: string, status: string) => api.sql`
-    UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
+
+  type Make = (walletId: string) => MoneyRequest | Promise<MoneyRequest>;
+  /** A request about a wallet that has nothing. */
+  const unfunded = (make: Make) => async () => {
+    const walletId = await wallet();
+    return { ...(await make(walletId)), repair: () => fund(walletId) };
+  };
+  /** A request about a wallet that is frozen. */
+  const frozen = (make: Make) => async () => {
+    const walletId = await api.createWallet(client, { status: 'frozen' });
+    return { ...(await make(walletId)), repair: () => api.setWalletStatus(walletId, 'active') };
+  };
 
   return {
     'POST /wallets/:id/transfer': {
       status: 201,
       good: async () => await transfer(await wallet(1_000)),
-      refused: async () => {
-        const source = await wallet();
-        return { ...(await transfer(source)), repair: () => fund(source) };
-      },
+      refused: unfunded(transfer),
       invalid: { amount: 0 },
       change: { amount: 11 },
     },
     'POST /wallets/:id/withdraw': {
       status: 201,
       good: async () => withdraw(await wallet(10_000)),
-      refused: async () => {
-        const source = await wallet();
-        return { ...withdraw(source), repair: () => fund(source) };
-      },
+      refused: unfunded(withdraw),
       invalid: { amount: 0 },
       change: { amount: 11 },
     },
     'POST /wallets/:id/pay': {
       status: 200,
       good: async () => await payFrom(await wallet(1_000)),
-      refused: async () => {
-        const payer = await wallet();
-        return { ...(await payFrom(payer)), repair: () => fund(payer) };
-      },
+      refused: unfunded(payFrom),
       invalid: { paymentId: 5 },
       change: { paymentId: 'another' },
     },
     'POST /payments': {
       status: 201,
       good: async () => payment(await wallet()),
-      refused: async () => {
-        const target = await wallet();
-        await setStatus(target, 'frozen');
-        return { ...payment(target), repair: () => setStatus(target, 'active') };
-      },
+      refused: frozen(payment),
       invalid: { baseAmount: 0 },
       change: { baseAmount: 1_001 },
     },
@@ -129,21 +126,14 @@ export function moneyRoutes(
     'POST /payouts': {
       status: 202,
       good: async () => payout(await wallet(10_000)),
-      refused: async () => {
-        const source = await wallet();
-        return { ...payout(source), repair: () => fund(source) };
-      },
+      refused: unfunded(payout),
       invalid: { items: [] },
       change: { items: [{ amount: 11, bankAccount: BANK_ACCOUNT }] },
     },
     'POST /review-cases/:id/resolve': {
       status: 200,
       good: async () => resolve(await openCase(api, organisation, await wallet())),
-      refused: async () => {
-        const target = await wallet();
-        await setStatus(target, 'frozen');
-        return { ...resolve(await openCase(api, organisation, target)), repair: () => setStatus(target, 'active') };
-      },
+      refused: frozen(async (walletId) => resolve(await openCase(api, organisation, walletId))),
       invalid: { action: 'nothing' },
       change: { reason: 'another' },
     },

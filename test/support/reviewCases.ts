@@ -1,8 +1,9 @@
 // Review cases without a flow: the movement that puts a credit into suspense.
-import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { publicId, requireUuid } from '../../src/ids.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
 import type { ReviewCase, ReviewReason } from '../../src/resources/reviewCases/queries.ts';
 import type { TestApi, TestOrganisation } from './api.ts';
+import { newCredit } from './rows.ts';
 
 interface About {
   amount?: number;
@@ -18,28 +19,12 @@ export async function openCase(
   walletId: string | null,
   { amount = 5_000, reason = 'over_limit', sender = '0123456789' }: About = {},
 ): Promise<string> {
-  const id = newUuid();
-  const now = new Date();
-  const credit = {
-    id,
-    version: 0,
-    rail: 'sandbox',
-    sessionId: `case-${id}`,
-    accountNumber: '0000000000',
-    accountReference: null,
+  const credit = newCredit({
     amount,
     senderName: sender && 'Chidi Eze',
     senderAccountNumber: sender,
     senderBankCode: sender && '058',
-    ownerKind: null,
-    ownerId: null,
-    status: 'received' as const,
-    receivedAt: now,
-    createdAt: now,
-    recall: null,
-    recalledFrom: null,
-    recalledTaken: null,
-  };
+  });
   const wallet = walletId === null ? null : requireUuid('wallet', walletId);
   const movement = creditToSuspense({ organisationId, environment: 'test' }, credit, reason, wallet);
   const { outcome } = await journal.post(movement);

@@ -1,5 +1,5 @@
 // One organisation's resources in a test of verification, and what the test breaks in them.
-import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Movement, RowTable } from '../../src/ledger/movement.ts';
 import type { Book } from '../../src/money.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
@@ -10,6 +10,7 @@ import { findPayout, type PayoutItem } from '../../src/resources/payouts/queries
 import type { Finding } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { TestApi, TestOrganisation } from '../support/api.ts';
+import { newCredit } from '../support/rows.ts';
 
 export const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
@@ -101,26 +102,8 @@ export class Stage {
 }
 
 /** A credit that was just received, to a payment or to no account of ours. */
-export const creditOf = (amount: number, paymentId: Uuid | null): InboundCredit => ({
-  id: newUuid(),
-  version: 0,
-  rail: 'sandbox',
-  sessionId: newUuid(),
-  accountNumber: '0000000000',
-  accountReference: null,
-  amount,
-  senderName: null,
-  senderAccountNumber: null,
-  senderBankCode: null,
-  ownerKind: paymentId === null ? null : 'payment',
-  ownerId: paymentId,
-  status: 'received',
-  receivedAt: new Date(),
-  createdAt: new Date(),
-  recall: null,
-  recalledFrom: null,
-  recalledTaken: null,
-});
+export const creditOf = (amount: number, paymentId: Uuid | null): InboundCredit =>
+  newCredit({ version: 0, amount, ownerKind: paymentId === null ? null : 'payment', ownerId: paymentId });
 
 const describeFinding = ({ kind, resource, account, transaction, expected, found }: Finding): string =>
   `${kind} ${resource ?? '-'} ${transaction ?? account}: ${expected}, found ${found}`;

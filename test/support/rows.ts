@@ -1,0 +1,28 @@
+// Complete rows of resources, as movements take them.
+import { newUuid } from '../../src/ids.ts';
+import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
+
+/** A credit of an unnamed sender that the rail has just reported, to a number that belongs to nothing. */
+export function newCredit(change: Partial<InboundCredit> & Pick<InboundCredit, 'amount'>): InboundCredit {
+  const id = newUuid();
+  return {
+    id,
+    version: 1,
+    rail: 'sandbox',
+    sessionId: `test-${id}`,
+    accountNumber: '0000000000',
+    accountReference: null,
+    senderName: null,
+    senderAccountNumber: null,
+    senderBankCode: null,
+    ownerKind: null,
+    ownerId: null,
+    status: 'received',
+    receivedAt: new Date(),
+    createdAt: new Date(),
+    recall: null,
+    recalledFrom: null,
+    recalledTaken: null,
+    ...change,
+  };
+}
