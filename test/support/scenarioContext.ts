@@ -74,6 +74,11 @@ export class ScenarioContext {
     return id;
   }
 
+  /** The number of the deposit account of a wallet. */
+  async depositAccount(walletId: string): Promise<string> {
+    return String((await this.organisation.test.get(`/wallets/${walletId}/deposit-account`)).data.accountNumber);
+  }
+
   /** A POST that moves money; throws when it is refused. */
   async money(path: string, body: object): Promise<Resource> {
     return accepted(await this.organisation.test.money(path, body));
@@ -105,26 +110,47 @@ export class ScenarioContext {
     return await this.untilRecallIs(sessionId, 'received');
   }
 
-  async #recallOf(sessionId: string): Promise<{ id: Uuid; recall: string | null } | undefined> {
-    const [row] = await this.flows.sql<{ id: Uuid; recall: string | null }[]>`
-      SELECT id, recall FROM inbound_credits WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
+  /** A credit that was reported, with its recall. */
+  async #creditOf(sessionId: string): Promise<{ id: Uuid; status: string; recall: string | null } | undefined> {
+    const [row] = await this.flows.sql<{ id: Uuid; status: string; recall: string | null }[]>`
+      SELECT id, status, recall FROM inbound_credits
+      WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
     return row;
   }
 
   async untilRecallIs(sessionId: string, expected: 'received' | 'posted'): Promise<string> {
     return await this.#until(`the recall to be ${expected}`, async () => {
-      const row = await this.#recallOf(sessionId);
+      const row = await this.#creditOf(sessionId);
       return row?.recall === expected && recallFlowId(row.id);
     });
   }
 
-  /** An operator sets the unconfirmed recall of this flow aside. Repeated until it takes effect, as in `setAside`. */
+  /** An operator sets the unconfirmed recall of this flow aside. */
   async setAsideRecall(workflowId: string, sessionId: string): Promise<void> {
-    const flow = await this.untilAttention(workflowId, 'credit_unconfirmed');
-    const args = await this.#message(workflowId, { action: 'set_aside', reason: 'the bank knows nothing of it' });
-    await this.#until('the recall to be set aside', async () => {
-      await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
-      return (await this.#recallOf(sessionId))?.recall === 'set_aside';
+    const decision = { action: 'set_aside', reason: 'the bank knows nothing of it' };
+    await this.#resolve(workflowId, 'credit_unconfirmed', decision, async () => {
+      return (await this.#creditOf(sessionId))?.recall === 'set_aside';
+    });
+  }
+
+  /**
+   * Operators decide about a parked flow. Repeated until it takes effect, because a terminated and restarted flow loses
+   * the updates.
+   */
+  async #resolve(
+    workflowId: string,
+    reason: string,
+    decision: { action: string; reason: string },
+    hasTakenEffect: (flow: WorkflowHandle) => Promise<boolean>,
+    operators: readonly OperatorName[] = ['ada'],
+  ): Promise<void> {
+    const flow = await this.untilAttention(workflowId, reason);
+    await this.#until(`${decision.action} of ${workflowId} to take effect`, async () => {
+      for (const operator of operators) {
+        const args = await this.#message(workflowId, decision, operator);
+        await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
+      }
+      return await hasTakenEffect(flow);
     });
   }
 
@@ -134,7 +160,7 @@ export class ScenarioContext {
    */
   async unconfirmedCredit(accountNumber: string, amount: Kobo): Promise<string> {
     const sessionId = await this.bank.announceCredit(accountNumber, amount);
-    await this.#until('the credit to be reported', async () => (await this.#creditStatus(sessionId)) !== undefined);
+    await this.#until('the credit to be reported', async () => (await this.#creditOf(sessionId)) !== undefined);
     return sessionId;
   }
 
@@ -157,28 +183,17 @@ export class ScenarioContext {
     return this.bank.bookAnnounced(sessionId, options);
   }
 
-  async #creditStatus(sessionId: string): Promise<string | undefined> {
-    const [row] = await this.flows.sql<{ status: string }[]>`
-      SELECT status FROM inbound_credits WHERE organisation_id = ${this.organisationId} AND session_id = ${sessionId}`;
-    return row?.status;
-  }
-
   async untilCreditIs(sessionId: string, ...expected: string[]): Promise<void> {
     await this.#until(`the credit to be ${expected.join(' or ')}`, async () =>
-      expected.includes((await this.#creditStatus(sessionId)) ?? ''),
+      expected.includes((await this.#creditOf(sessionId))?.status ?? ''),
     );
   }
 
-  /**
-   * An operator sets aside the unconfirmed credit of this flow. Repeated until it takes effect, because a terminated
-   * and restarted flow loses the update.
-   */
+  /** An operator sets aside the unconfirmed credit of this flow. */
   async setAside(workflowId: string, sessionId: string): Promise<void> {
-    const flow = await this.untilAttention(workflowId, 'credit_unconfirmed');
-    const args = await this.#message(workflowId, { action: 'set_aside', reason: 'the bank knows nothing of it' });
-    await this.#until('the credit to be set aside', async () => {
-      await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
-      return (await this.#creditStatus(sessionId)) === 'set_aside';
+    const decision = { action: 'set_aside', reason: 'the bank knows nothing of it' };
+    await this.#resolve(workflowId, 'credit_unconfirmed', decision, async () => {
+      return (await this.#creditOf(sessionId))?.status === 'set_aside';
     });
   }
 
@@ -191,14 +206,11 @@ export class ScenarioContext {
     return [{ ...message, code: await codeOf(this.flows.sql, operator, workflowId) }];
   }
 
-  /** An operator leaves the account of a payment open. Repeated until the flow ends. */
+  /** An operator leaves the account of a payment open. */
   async leaveAccountOpen(workflowId: string): Promise<void> {
-    const flow = await this.untilAttention(workflowId, 'rail_unreachable');
-    const args = await this.#message(workflowId, { action: 'dismiss', reason: 'the bank has closed for good' });
-    await this.#until('the flow to end', async () => {
-      await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
-      const { status } = await flow.describe();
-      return status.name === 'COMPLETED';
+    const decision = { action: 'dismiss', reason: 'the bank has closed for good' };
+    await this.#resolve(workflowId, 'rail_unreachable', decision, async (flow) => {
+      return (await flow.describe()).status.name === 'COMPLETED';
     });
   }
 
@@ -246,20 +258,15 @@ export class ScenarioContext {
     });
   }
 
-  /**
-   * Two operators decide the outcome of a parked bank transfer. Repeated until it takes effect, because a terminated
-   * and restarted flow loses the updates.
-   */
+  /** Two operators decide the outcome of a parked bank transfer. */
   async decideParked(workflowId: string, action: 'complete' | 'fail' | 'return'): Promise<void> {
-    const flow = await this.untilAttention(workflowId, action === 'return' ? 'rail_contradiction' : 'rail_unreachable');
+    const cause = action === 'return' ? 'rail_contradiction' : 'rail_unreachable';
     const before = action === 'return' ? ['completed', 'returned_to_sender'] : ['pending', 'processing', 'returning'];
-    await this.#until(`${workflowId} to be decided`, async () => {
-      for (const operator of ['ada', 'ngozi'] as const) {
-        const args = await this.#message(workflowId, { action, reason: 'confirmed by the bank in writing' }, operator);
-        await flow.executeUpdate(resolve, { args }).catch(() => null); // not parked any more, or not yet again
-      }
-      return !(await this.#isTransfer(workflowId, before));
-    });
+    const isDecided = async () => !(await this.#isTransfer(workflowId, before));
+    await this.#resolve(workflowId, cause, { action, reason: 'confirmed by the bank in writing' }, isDecided, [
+      'ada',
+      'ngozi',
+    ]);
   }
 
   /** Whether this bank transfer has one of these statuses in the database. */

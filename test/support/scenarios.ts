@@ -32,6 +32,13 @@ export interface Scenario {
   outcome: Pick<Outcome, 'status' | 'money' | 'events'> & Partial<Outcome>;
 }
 
+/** Scenarios of one flow, by their endings. */
+const endings = <S extends Omit<Scenario, 'outcome'>>(
+  flow: string,
+  of: Record<string, Omit<S, 'flow' | 'ending'>>,
+): (Omit<S, 'flow' | 'ending'> & Pick<Scenario, 'flow' | 'ending'>)[] =>
+  Object.entries(of).map(([ending, scenario]) => ({ ...scenario, flow, ending }));
+
 export const outcomeOf = ({ outcome }: Scenario): Outcome => ({ reviews: [], bank: [], ...outcome });
 
 /** The file name of the scenario's recorded history. */
@@ -52,6 +59,11 @@ const takenFrom = ({ bank }: ScenarioContext, walletId: string, amount: number) 
   credit: `clearing:${bank.rail}`,
   amount,
 });
+
+/** The money of outcomes: a payment of ₦2,000 that is settled, and a transfer of ₦1,000 that came back or was paid. */
+const SETTLED = { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 };
+const BACK_WITH_OWNER = { bank: -103_000, 'wallet:owner': 103_000 };
+const FEE_LEFT = { bank: -3_000, 'income:fees': 3_000 };
 
 /** Transfers at the bank, as an outcome lists them. */
 const PAID = 'completed, paid 1 times, returned 0 times';
@@ -253,8 +265,8 @@ async function settledWithOpenAccount(
 /** A deposit that an operator sets aside. */
 async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { sessionId: string }> {
   const wallet = await stage.wallet('owner');
-  const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-  const sessionId = await stage.unconfirmedCredit(String(data.accountNumber), 70_000);
+  const account = await stage.depositAccount(wallet);
+  const sessionId = await stage.unconfirmedCredit(account, 70_000);
   const [workflowId = ''] = await stage.creditIds();
   await stage.setAside(workflowId, sessionId);
   return { workflowId, path: null, sessionId };
@@ -274,8 +286,8 @@ export const WITHOUT_SCENARIO = [
 /** A recall that the bank reports and does not confirm, until an operator sets it aside. */
 async function recallSetAside(stage: ScenarioContext): Promise<ScenarioRun> {
   const wallet = await stage.wallet('owner');
-  const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-  const sessionId = await stage.credit(String(data.accountNumber), 70_000);
+  const account = await stage.depositAccount(wallet);
+  const sessionId = await stage.credit(account, 70_000);
   await stage.untilApplied(1);
   const workflowId = await stage.unconfirmedRecall(sessionId);
   await stage.setAsideRecall(workflowId, sessionId);
@@ -287,684 +299,544 @@ async function recallSetAside(stage: ScenarioContext): Promise<ScenarioRun> {
  * balances of every outcome add up to zero.
  */
 export const SCENARIOS: Scenario[] = [
-  {
-    flow: 'payment',
-    ending: 'settled',
-    run: (stage) => paidByBank(stage, [202_000]),
-    outcome: {
-      status: 'settled',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'partialThenSettled',
-    needs: 'any_amount',
-    run: (stage) => paidByBank(stage, [50_000, 100_000, 52_500]),
-    outcome: {
-      status: 'settled',
-      money: { bank: -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
-      // A partial payment is reported with the same event type and the status `partial`.
-      events: ['payment.settled', 'payment.settled', 'payment.settled'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'expired',
-    run: (stage) => expired(stage, [], []),
-    outcome: { status: 'expired', money: {}, events: ['payment.expired'] },
-  },
-  {
-    flow: 'payment',
-    ending: 'partialThenExpired',
-    needs: 'any_amount',
-    run: (stage) => expired(stage, [40_000], []),
-    outcome: {
-      status: 'expired',
-      money: { bank: -40_000, 'suspense:payment': 40_000 },
-      events: ['payment.settled', 'payment.expired', 'review_case.opened'],
-      reviews: ['partial_expired: 40000 of suspense:payment, open'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'lateCredit',
-    needs: 'late_money',
-    run: (stage) => expired(stage, [], [202_000]),
-    outcome: {
-      status: 'expired',
-      money: { bank: -202_000, 'suspense:unmatched': 202_000 },
-      events: ['payment.expired', 'review_case.opened'],
-      reviews: ['late_credit: 202000 of suspense:unmatched, open'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'unconfirmedThenSettledByAnother',
-    needs: 'any_amount',
-    run: settledByAnother,
-    outcome: {
-      status: 'settled',
-      money: { bank: -252_000, 'income:fees': 2_000, 'suspense:unmatched': 50_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled', 'review_case.opened'],
-      reviews: ['credit_after_settlement: 50000 of suspense:unmatched, open'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'unconfirmedSetAside',
-    run: setAside,
-    outcome: {
-      status: 'settled',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['review_case.opened', 'payment.settled'],
-      reviews: ['credit_unconfirmed: 50000 of nothing, open'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'accountClosedLater',
-    run: (stage) => settledWithOpenAccount(stage, 'closed later'),
-    outcome: {
-      status: 'settled',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'accountLeftOpen',
-    run: (stage) => settledWithOpenAccount(stage, 'left open'),
-    outcome: {
-      status: 'settled',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled'],
-    },
-  },
-  {
-    flow: 'payment',
-    ending: 'paidFromWallet',
-    run: async (stage) => {
-      const payment = await stage.payment(await stage.wallet('seller'), 'virtual_wallet');
-      const payer = await stage.wallet('payer', 200_000);
-      await stage.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
-      return { workflowId: payment.id, path: `/payments/${payment.id}` };
-    },
-    outcome: { status: 'settled', money: { bank: -200_000, 'wallet:seller': 200_000 }, events: ['payment.settled'] },
-  },
-  {
-    flow: 'inboundCredit',
-    ending: 'posted',
-    run: async (stage) => {
-      const wallet = await stage.wallet('owner');
-      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-      await stage.credit(String(data.accountNumber), 70_000);
-      const [workflowId = ''] = await stage.untilApplied(1);
-      return { workflowId, path: null };
-    },
-    outcome: { status: 'posted', money: { bank: -70_000, 'wallet:owner': 70_000 }, events: ['wallet.credited'] },
-  },
-  {
-    flow: 'inboundCredit',
-    ending: 'suspense',
-    run: async (stage) => {
-      await stage.credit(null, 5_000);
-      const [workflowId = ''] = await stage.untilApplied(1);
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'suspense',
-      money: { bank: -5_000, 'suspense:unmatched': 5_000 },
-      events: ['review_case.opened'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, open'],
-    },
-  },
-  {
-    flow: 'inboundCredit',
-    ending: 'unconfirmedSetAside',
-    run: depositSetAside,
-    outcome: {
-      status: 'set_aside',
-      money: {},
-      events: ['review_case.opened'],
-      reviews: ['credit_unconfirmed: 70000 of nothing, open'],
-    },
-  },
-  {
-    flow: 'inboundCredit',
-    ending: 'recalledBeforePosting',
-    needs: 'recalls',
-    run: async (stage) => {
-      const wallet = await stage.wallet('owner');
-      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-      const sessionId = await stage.unconfirmedCredit(String(data.accountNumber), 70_000);
-      await stage.bankHas(sessionId, { recalled: true });
-      await stage.recall(sessionId);
-      const [workflowId = ''] = await stage.untilApplied(1);
-      return { workflowId, path: null };
-    },
-    outcome: { status: 'recalled', money: {}, events: [] },
-  },
-  {
-    flow: 'recall',
-    ending: 'takenFromWallet',
-    needs: 'recalls',
-    run: async (stage) => {
-      const wallet = await stage.wallet('owner');
-      const { data } = await stage.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-      const sessionId = await stage.credit(String(data.accountNumber), 70_000);
-      await stage.untilApplied(1);
-      const transfer = { destinationWalletId: await stage.wallet('other'), amount: 50_000 };
-      await stage.money(`/wallets/${wallet}/transfer`, transfer);
-      return await stage.recall(sessionId);
-    },
-    outcome: {
-      status: 'posted',
-      money: { 'receivable:wallet': -50_000, 'wallet:other': 50_000 },
-      events: ['wallet.credited', 'transfer.completed', 'wallet.debited'],
-      reviews: ['credit_recalled: 50000 of nothing, open'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'recalled',
-    needs: 'recalls',
-    run: async (stage) => {
-      const sessionId = await stage.credit(null, 5_000);
-      await stage.untilApplied(1);
-      const [workflowId = ''] = await stage.caseIds();
-      await stage.untilAttention(workflowId, 'review');
-      await stage.recall(sessionId);
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'recalled',
-      money: {},
-      events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, recalled'],
-    },
-  },
-  {
-    flow: 'recall',
-    ending: 'takenFromPayment',
-    needs: 'recalls',
-    run: async (stage) => {
-      const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
-      const sessionId = await stage.credit(payment.virtualAccount.accountNumber, 50_000);
-      await stage.untilApplied(1);
-      const run = await stage.recall(sessionId);
-      await stage.credit(payment.virtualAccount.accountNumber, 202_000);
-      await stage.untilStatus(`/payments/${payment.id}`, 'settled');
-      return run;
-    },
-    outcome: {
-      status: 'posted',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled', 'payment.settled'],
-    },
-  },
-  {
-    flow: 'recall',
-    ending: 'unconfirmedSetAside',
-    needs: 'recalls',
-    run: (stage) => recallSetAside(stage),
-    outcome: {
-      status: 'set_aside',
-      money: { bank: -70_000, 'wallet:owner': 70_000 },
-      events: ['wallet.credited'],
-      reviews: ['credit_recalled: 70000 of nothing, open'],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'completed',
-    run: (stage) => withdrawn(stage, 'completes', 'completed'),
-    outcome: {
-      status: 'completed',
-      money: { bank: -3_000, 'income:fees': 3_000 },
-      events: ['withdrawal.completed'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'completedAfterLostAnswer',
-    run: (stage) => withdrawn(stage, 'losesResponse', 'completed'),
-    outcome: {
-      status: 'completed',
-      money: { bank: -3_000, 'income:fees': 3_000 },
-      events: ['withdrawal.completed'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'failed',
-    run: (stage) => withdrawn(stage, 'rejects', 'failed'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['withdrawal.failed'],
-      bank: [REFUSED],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'returned',
-    run: (stage) => withdrawn(stage, 'returns', 'returned'),
-    outcome: {
-      status: 'returned',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['withdrawal.returned'],
-      bank: [RETURNED],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'returnedLate',
-    run: (stage) => withdrawn(stage, 'completes', 'completed', 'return'),
-    outcome: {
-      status: 'returned',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['withdrawal.completed', 'withdrawal.returned'],
-      bank: [RETURNED],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'contradictionReturned',
-    run: async (stage) => {
-      const run = await reportedAsFailed(stage, await withdrawn(stage, 'completes', 'completed'));
-      await stage.decideParked(run.workflowId, 'return');
-      return run;
-    },
-    outcome: {
-      status: 'returned',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['withdrawal.completed', 'withdrawal.returned'],
-      bank: ['failed, paid 1 times, returned 1 times'],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'clawedBack',
-    run: (stage) => withdrawnAndPaidAfterFailure(stage),
-    outcome: {
-      status: 'completed',
-      money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
-      events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
-      reviews: ['paid_after_failure: 37000 of nothing, open'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'neverReceived',
-    run: (stage) => withdrawn(stage, 'losesTransfer', 'failed'),
-    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['withdrawal.failed'] },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'failedByOperators',
-    run: (stage) => withdrawn(stage, 'unavailable', 'failed', 'fail'),
-    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['withdrawal.failed'] },
-  },
-  {
-    flow: 'refund',
-    ending: 'completed',
-    run: (stage) => refunded(stage, 'completes', 'completed'),
-    outcome: {
-      status: 'completed',
-      money: { bank: -2_000, 'income:fees': 2_000 },
-      events: ['payment.settled', 'refund.completed'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'refund',
-    ending: 'failed',
-    run: (stage) => refunded(stage, 'rejects', 'failed'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled', 'refund.failed'],
-      bank: [REFUSED],
-    },
-  },
-  {
-    flow: 'refund',
-    ending: 'returnedLate',
-    run: (stage) => refunded(stage, 'completes', 'completed', 'return'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled', 'refund.completed', 'refund.failed'],
-      bank: [RETURNED],
-    },
-  },
-  {
-    flow: 'refund',
-    ending: 'neverReceived',
-    run: (stage) => refunded(stage, 'losesTransfer', 'failed'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled', 'refund.failed'],
-    },
-  },
-  {
-    flow: 'refund',
-    ending: 'completedByOperators', // with the bank's written confirmation of the payment
-    run: (stage) => refunded(stage, 'unavailable', 'completed', 'complete'),
-    outcome: {
-      status: 'completed',
-      money: { bank: -2_000, 'income:fees': 2_000 },
-      events: ['payment.settled', 'refund.completed'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'credited',
-    run: (stage) => reviewed(stage, 'completes', 'credit'),
-    outcome: {
-      status: 'credited',
-      money: { bank: -5_000, 'wallet:owner': 5_000 },
-      events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'unclaimed',
-    run: (stage) => reviewed(stage, 'completes', 'move_to_unclaimed'),
-    outcome: {
-      status: 'unclaimed',
-      money: { bank: -5_000, 'unclaimed:credits': 5_000 },
-      events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'returnedToSender',
-    run: (stage) => reviewed(stage, 'completes', 'return_to_sender'),
-    outcome: {
-      status: 'returned_to_sender',
-      money: {},
-      events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'returnedUnasked',
-    needs: 'late_money',
-    run: returnedUnasked,
-    outcome: {
-      status: 'returned_to_sender',
-      money: { bank: -202_000, 'income:fees': 2_000, 'wallet:seller': 200_000 },
-      events: ['payment.settled', 'review_case.opened', 'review_case.resolved'],
-      reviews: ['credit_after_settlement: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'claimed',
-    run: async (stage) => {
-      const { workflowId } = await reviewed(stage, 'completes', 'move_to_unclaimed');
-      await stage.claim(workflowId, { action: 'credit', walletId: await stage.wallet('claimant') });
-      await stage.untilCount('review_case.resolved', 2);
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'credited',
-      money: { bank: -5_000, 'wallet:claimant': 5_000 },
-      events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'claimedAndReturned',
-    run: async (stage) => {
-      const { workflowId } = await reviewed(stage, 'completes', 'move_to_unclaimed');
-      await stage.claim(workflowId, { action: 'return_to_sender' });
-      await stage.untilCount('review_case.resolved', 2);
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'returned_to_sender',
-      money: {},
-      events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'neverReceivedThenUnclaimed',
-    run: (stage) => reviewed(stage, 'losesTransfer', 'return_to_sender', 'move_to_unclaimed'),
-    outcome: {
-      status: 'unclaimed',
-      money: { bank: -5_000, 'unclaimed:credits': 5_000 },
-      events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'failedByOperatorsThenCredited',
-    run: (stage) => reviewed(stage, 'unavailable', 'return_to_sender', 'credit'),
-    outcome: {
-      status: 'credited',
-      money: { bank: -5_000, 'wallet:owner': 5_000 },
-      events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'refusedThenReturnedToSender', // with a second reference
-    run: returnedAfterRejection,
-    outcome: {
-      status: 'returned_to_sender',
-      money: {},
-      events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
-      reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
-      bank: [PAID, REFUSED],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'breakClosed',
-    run: async (stage) => {
-      await stage.findBreak('nobodys_reference', 5_000);
-      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank reversed the transfer' });
-      return { workflowId, path: null };
-    },
-    outcome: { status: 'closed', money: {}, events: [], reviews: ['reconciliation_break: 5000 of nothing, closed'] },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'unconfirmedClosed',
-    run: async (stage) => {
-      await depositSetAside(stage);
-      const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank never received the credit' });
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'closed',
-      money: {},
-      events: ['review_case.opened', 'review_case.resolved'],
-      reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'confirmedAfterAll',
-    run: async (stage) => {
-      const { sessionId } = await depositSetAside(stage);
-      await stage.bankHas(sessionId);
-      const workflowId = await stage.decideReview({ action: 'retry' });
-      await stage.untilCreditIs(sessionId, 'posted');
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'closed',
-      money: { bank: -70_000, 'wallet:owner': 70_000 },
-      events: ['review_case.opened', 'review_case.resolved', 'wallet.credited'],
-      reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
-    },
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'clawbackClosed',
-    run: async (stage) => {
-      await withdrawnAndPaidAfterFailure(stage);
-      const workflowId = await stage.decideReview({ action: 'close', evidence: 'an adjustment books the loss' });
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'closed',
-      money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
-      events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
-      reviews: ['paid_after_failure: 37000 of nothing, closed'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'adjustment',
-    ending: 'posted',
-    run: async (stage) => {
-      const owner = await stage.wallet('owner', 5_000);
-      const workflowId = await stage.requestAdjustment([takenFrom(stage, owner, 2_000)]);
-      await stage.decideAdjustment(workflowId, 'approve');
-      return { workflowId, path: null };
-    },
-    outcome: { status: 'posted', money: { bank: -3_000, 'wallet:owner': 3_000 }, events: ['wallet.adjusted'] },
-  },
-  {
-    flow: 'adjustment',
-    ending: 'refusedThenRejected', // by the ledger, then by an operator
-    run: async (stage) => {
-      const owner = await stage.wallet('owner', 5_000);
-      const workflowId = await stage.requestAdjustment([takenFrom(stage, owner, 6_000)]);
-      await stage.decideAdjustment(workflowId, 'approve');
-      await stage.decideAdjustment(workflowId, 'reject');
-      return { workflowId, path: null };
-    },
-    outcome: { status: 'rejected', money: { bank: -5_000, 'wallet:owner': 5_000 }, events: [] },
-  },
-  {
-    flow: 'adjustment',
-    ending: 'reversal',
-    run: async (stage) => {
-      const owner = await stage.wallet('owner', 5_000);
-      const reversed = await stage.requestAdjustment([takenFrom(stage, owner, 2_000)]);
-      await stage.decideAdjustment(reversed, 'approve');
-      const workflowId = await stage.requestAdjustment({ reverses: reversed });
-      await stage.decideAdjustment(workflowId, 'approve');
-      return { workflowId, path: null };
-    },
-    outcome: {
-      status: 'posted',
-      money: { bank: -5_000, 'wallet:owner': 5_000 },
-      events: ['wallet.adjusted', 'wallet.adjusted'],
-    },
-  },
-  {
-    flow: 'payout',
-    ending: 'completed',
-    run: (stage) => paidOut(stage, ['completes', 'completes'], 'completed'),
-    outcome: {
-      status: 'completed',
-      money: { bank: -6_000, 'income:fees': 6_000 },
-      events: ['payout.completed'],
-      bank: [PAID, PAID],
-    },
-  },
-  {
-    flow: 'payout',
-    ending: 'partiallyCompleted',
-    run: (stage) => paidOut(stage, ['completes', 'rejects', 'doesNotExist'], 'partially_completed'),
-    outcome: {
-      status: 'partially_completed',
-      money: { bank: -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
-      events: ['payout.partially_completed'],
-      bank: [PAID, REFUSED],
-    },
-  },
-  {
-    flow: 'payout',
-    ending: 'failed',
-    run: (stage) => paidOut(stage, ['rejects', 'returns'], 'failed'),
-    outcome: {
-      status: 'failed',
-      money: { bank: -206_000, 'wallet:owner': 206_000 },
-      events: ['payout.failed'],
-      bank: [REFUSED, RETURNED],
-    },
-  },
-  {
-    flow: 'payoutItem',
-    ending: 'completed',
-    run: (stage) => paidOut(stage, ['losesResponse'], 'completed', 'item'),
-    outcome: {
-      status: 'completed',
-      money: { bank: -3_000, 'income:fees': 3_000 },
-      events: ['payout.completed'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'payoutItem',
-    ending: 'neverReceived',
-    run: (stage) => paidOut(stage, ['losesTransfer'], 'failed', 'item'),
-    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['payout.failed'] },
-  },
-  {
-    flow: 'payoutItem',
-    ending: 'failedByOperators',
-    run: (stage) => paidOut(stage, ['unavailable'], 'failed', 'item', 'fail'),
-    outcome: { status: 'failed', money: { bank: -103_000, 'wallet:owner': 103_000 }, events: ['payout.failed'] },
-  },
-  {
-    flow: 'payoutItem',
-    ending: 'clawedBack',
-    run: async (stage) => {
-      const run = await paidOut(stage, ['rejects'], 'failed', 'item');
-      await stage.untilQuiet(run.workflowId);
-      await stage.bank.contradict(run.workflowId, 'complete');
-      await stage.untilEvent('payout.completed');
-      return run;
-    },
-    outcome: {
-      status: 'completed',
-      money: { bank: -3_000, 'income:fees': 3_000 },
-      events: ['payout.failed', 'wallet.debited', 'payout.completed'],
-      reviews: ['paid_after_failure: 0 of nothing, open'],
-      bank: [PAID],
-    },
-  },
-  {
-    flow: 'payoutItem',
-    ending: 'returnedLate',
-    run: async (stage) => {
-      const run = await paidOut(stage, ['completes'], 'completed', 'item');
-      await stage.endTransfer(run.workflowId, 'return');
-      await stage.untilEvent('payout.failed');
-      return run;
-    },
-    outcome: {
-      status: 'failed',
-      money: { bank: -103_000, 'wallet:owner': 103_000 },
-      events: ['payout.completed', 'payout.failed'],
-      bank: [RETURNED],
-    },
-  },
+  ...endings<Scenario>('payment', {
+    settled: {
+      run: (stage) => paidByBank(stage, [202_000]),
+      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled'] },
+    },
+    partialThenSettled: {
+      needs: 'any_amount',
+      run: (stage) => paidByBank(stage, [50_000, 100_000, 52_500]),
+      outcome: {
+        status: 'settled',
+        money: { bank: -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
+        // A partial payment is reported with the same event type and the status `partial`.
+        events: ['payment.settled', 'payment.settled', 'payment.settled'],
+      },
+    },
+    expired: {
+      run: (stage) => expired(stage, [], []),
+      outcome: { status: 'expired', money: {}, events: ['payment.expired'] },
+    },
+    partialThenExpired: {
+      needs: 'any_amount',
+      run: (stage) => expired(stage, [40_000], []),
+      outcome: {
+        status: 'expired',
+        money: { bank: -40_000, 'suspense:payment': 40_000 },
+        events: ['payment.settled', 'payment.expired', 'review_case.opened'],
+        reviews: ['partial_expired: 40000 of suspense:payment, open'],
+      },
+    },
+    lateCredit: {
+      needs: 'late_money',
+      run: (stage) => expired(stage, [], [202_000]),
+      outcome: {
+        status: 'expired',
+        money: { bank: -202_000, 'suspense:unmatched': 202_000 },
+        events: ['payment.expired', 'review_case.opened'],
+        reviews: ['late_credit: 202000 of suspense:unmatched, open'],
+      },
+    },
+    unconfirmedThenSettledByAnother: {
+      needs: 'any_amount',
+      run: settledByAnother,
+      outcome: {
+        status: 'settled',
+        money: { bank: -252_000, 'income:fees': 2_000, 'suspense:unmatched': 50_000, 'wallet:seller': 200_000 },
+        events: ['payment.settled', 'review_case.opened'],
+        reviews: ['credit_after_settlement: 50000 of suspense:unmatched, open'],
+      },
+    },
+    unconfirmedSetAside: {
+      run: setAside,
+      outcome: {
+        status: 'settled',
+        money: SETTLED,
+        events: ['review_case.opened', 'payment.settled'],
+        reviews: ['credit_unconfirmed: 50000 of nothing, open'],
+      },
+    },
+    accountClosedLater: {
+      run: (stage) => settledWithOpenAccount(stage, 'closed later'),
+      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled'] },
+    },
+    accountLeftOpen: {
+      run: (stage) => settledWithOpenAccount(stage, 'left open'),
+      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled'] },
+    },
+    paidFromWallet: {
+      run: async (stage) => {
+        const payment = await stage.payment(await stage.wallet('seller'), 'virtual_wallet');
+        const payer = await stage.wallet('payer', 200_000);
+        await stage.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
+        return { workflowId: payment.id, path: `/payments/${payment.id}` };
+      },
+      outcome: { status: 'settled', money: { bank: -200_000, 'wallet:seller': 200_000 }, events: ['payment.settled'] },
+    },
+  }),
+  ...endings<Scenario>('inboundCredit', {
+    posted: {
+      run: async (stage) => {
+        const account = await stage.depositAccount(await stage.wallet('owner'));
+        await stage.credit(account, 70_000);
+        const [workflowId = ''] = await stage.untilApplied(1);
+        return { workflowId, path: null };
+      },
+      outcome: { status: 'posted', money: { bank: -70_000, 'wallet:owner': 70_000 }, events: ['wallet.credited'] },
+    },
+    suspense: {
+      run: async (stage) => {
+        await stage.credit(null, 5_000);
+        const [workflowId = ''] = await stage.untilApplied(1);
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'suspense',
+        money: { bank: -5_000, 'suspense:unmatched': 5_000 },
+        events: ['review_case.opened'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, open'],
+      },
+    },
+    unconfirmedSetAside: {
+      run: depositSetAside,
+      outcome: {
+        status: 'set_aside',
+        money: {},
+        events: ['review_case.opened'],
+        reviews: ['credit_unconfirmed: 70000 of nothing, open'],
+      },
+    },
+    recalledBeforePosting: {
+      needs: 'recalls',
+      run: async (stage) => {
+        const account = await stage.depositAccount(await stage.wallet('owner'));
+        const sessionId = await stage.unconfirmedCredit(account, 70_000);
+        await stage.bankHas(sessionId, { recalled: true });
+        await stage.recall(sessionId);
+        const [workflowId = ''] = await stage.untilApplied(1);
+        return { workflowId, path: null };
+      },
+      outcome: { status: 'recalled', money: {}, events: [] },
+    },
+  }),
+  ...endings<Scenario>('recall', {
+    takenFromWallet: {
+      needs: 'recalls',
+      run: async (stage) => {
+        const wallet = await stage.wallet('owner');
+        const account = await stage.depositAccount(wallet);
+        const sessionId = await stage.credit(account, 70_000);
+        await stage.untilApplied(1);
+        const transfer = { destinationWalletId: await stage.wallet('other'), amount: 50_000 };
+        await stage.money(`/wallets/${wallet}/transfer`, transfer);
+        return await stage.recall(sessionId);
+      },
+      outcome: {
+        status: 'posted',
+        money: { 'receivable:wallet': -50_000, 'wallet:other': 50_000 },
+        events: ['wallet.credited', 'transfer.completed', 'wallet.debited'],
+        reviews: ['credit_recalled: 50000 of nothing, open'],
+      },
+    },
+    takenFromPayment: {
+      needs: 'recalls',
+      run: async (stage) => {
+        const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+        const sessionId = await stage.credit(payment.virtualAccount.accountNumber, 50_000);
+        await stage.untilApplied(1);
+        const run = await stage.recall(sessionId);
+        await stage.credit(payment.virtualAccount.accountNumber, 202_000);
+        await stage.untilStatus(`/payments/${payment.id}`, 'settled');
+        return run;
+      },
+      outcome: { status: 'posted', money: SETTLED, events: ['payment.settled', 'payment.settled'] },
+    },
+    unconfirmedSetAside: {
+      needs: 'recalls',
+      run: (stage) => recallSetAside(stage),
+      outcome: {
+        status: 'set_aside',
+        money: { bank: -70_000, 'wallet:owner': 70_000 },
+        events: ['wallet.credited'],
+        reviews: ['credit_recalled: 70000 of nothing, open'],
+      },
+    },
+  }),
+  ...endings<Scenario>('reviewCase', {
+    recalled: {
+      needs: 'recalls',
+      run: async (stage) => {
+        const sessionId = await stage.credit(null, 5_000);
+        await stage.untilApplied(1);
+        const [workflowId = ''] = await stage.caseIds();
+        await stage.untilAttention(workflowId, 'review');
+        await stage.recall(sessionId);
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'recalled',
+        money: {},
+        events: ['review_case.opened', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, recalled'],
+      },
+    },
+    credited: {
+      run: (stage) => reviewed(stage, 'completes', 'credit'),
+      outcome: {
+        status: 'credited',
+        money: { bank: -5_000, 'wallet:owner': 5_000 },
+        events: ['review_case.opened', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      },
+    },
+    unclaimed: {
+      run: (stage) => reviewed(stage, 'completes', 'move_to_unclaimed'),
+      outcome: {
+        status: 'unclaimed',
+        money: { bank: -5_000, 'unclaimed:credits': 5_000 },
+        events: ['review_case.opened', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
+      },
+    },
+    returnedToSender: {
+      run: (stage) => reviewed(stage, 'completes', 'return_to_sender'),
+      outcome: {
+        status: 'returned_to_sender',
+        money: {},
+        events: ['review_case.opened', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
+        bank: [PAID],
+      },
+    },
+    returnedUnasked: {
+      needs: 'late_money',
+      run: returnedUnasked,
+      outcome: {
+        status: 'returned_to_sender',
+        money: SETTLED,
+        events: ['payment.settled', 'review_case.opened', 'review_case.resolved'],
+        reviews: ['credit_after_settlement: 5000 of suspense:unmatched, returned_to_sender'],
+        bank: [PAID],
+      },
+    },
+    claimed: {
+      run: async (stage) => {
+        const { workflowId } = await reviewed(stage, 'completes', 'move_to_unclaimed');
+        await stage.claim(workflowId, { action: 'credit', walletId: await stage.wallet('claimant') });
+        await stage.untilCount('review_case.resolved', 2);
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'credited',
+        money: { bank: -5_000, 'wallet:claimant': 5_000 },
+        events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      },
+    },
+    claimedAndReturned: {
+      run: async (stage) => {
+        const { workflowId } = await reviewed(stage, 'completes', 'move_to_unclaimed');
+        await stage.claim(workflowId, { action: 'return_to_sender' });
+        await stage.untilCount('review_case.resolved', 2);
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'returned_to_sender',
+        money: {},
+        events: ['review_case.opened', 'review_case.resolved', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
+        bank: [PAID],
+      },
+    },
+    neverReceivedThenUnclaimed: {
+      run: (stage) => reviewed(stage, 'losesTransfer', 'return_to_sender', 'move_to_unclaimed'),
+      outcome: {
+        status: 'unclaimed',
+        money: { bank: -5_000, 'unclaimed:credits': 5_000 },
+        events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, unclaimed'],
+      },
+    },
+    failedByOperatorsThenCredited: {
+      run: (stage) => reviewed(stage, 'unavailable', 'return_to_sender', 'credit'),
+      outcome: {
+        status: 'credited',
+        money: { bank: -5_000, 'wallet:owner': 5_000 },
+        events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, credited'],
+      },
+    },
+    // with a second reference
+    refusedThenReturnedToSender: {
+      run: returnedAfterRejection,
+      outcome: {
+        status: 'returned_to_sender',
+        money: {},
+        events: ['review_case.opened', 'review_case.opened', 'review_case.resolved'],
+        reviews: ['unknown_account: 5000 of suspense:unmatched, returned_to_sender'],
+        bank: [PAID, REFUSED],
+      },
+    },
+    breakClosed: {
+      run: async (stage) => {
+        await stage.findBreak('nobodys_reference', 5_000);
+        const workflowId = await stage.decideReview({ action: 'close', evidence: 'the bank reversed the transfer' });
+        return { workflowId, path: null };
+      },
+      outcome: { status: 'closed', money: {}, events: [], reviews: ['reconciliation_break: 5000 of nothing, closed'] },
+    },
+    unconfirmedClosed: {
+      run: async (stage) => {
+        await depositSetAside(stage);
+        const workflowId = await stage.decideReview({
+          action: 'close',
+          evidence: 'the bank never received the credit',
+        });
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'closed',
+        money: {},
+        events: ['review_case.opened', 'review_case.resolved'],
+        reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
+      },
+    },
+    confirmedAfterAll: {
+      run: async (stage) => {
+        const { sessionId } = await depositSetAside(stage);
+        await stage.bankHas(sessionId);
+        const workflowId = await stage.decideReview({ action: 'retry' });
+        await stage.untilCreditIs(sessionId, 'posted');
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'closed',
+        money: { bank: -70_000, 'wallet:owner': 70_000 },
+        events: ['review_case.opened', 'review_case.resolved', 'wallet.credited'],
+        reviews: ['credit_unconfirmed: 70000 of nothing, closed'],
+      },
+    },
+    clawbackClosed: {
+      run: async (stage) => {
+        await withdrawnAndPaidAfterFailure(stage);
+        const workflowId = await stage.decideReview({ action: 'close', evidence: 'an adjustment books the loss' });
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'closed',
+        money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
+        events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
+        reviews: ['paid_after_failure: 37000 of nothing, closed'],
+        bank: [PAID],
+      },
+    },
+  }),
+  ...endings<Scenario>('withdrawal', {
+    completed: {
+      run: (stage) => withdrawn(stage, 'completes', 'completed'),
+      outcome: { status: 'completed', money: FEE_LEFT, events: ['withdrawal.completed'], bank: [PAID] },
+    },
+    completedAfterLostAnswer: {
+      run: (stage) => withdrawn(stage, 'losesResponse', 'completed'),
+      outcome: { status: 'completed', money: FEE_LEFT, events: ['withdrawal.completed'], bank: [PAID] },
+    },
+    failed: {
+      run: (stage) => withdrawn(stage, 'rejects', 'failed'),
+      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['withdrawal.failed'], bank: [REFUSED] },
+    },
+    returned: {
+      run: (stage) => withdrawn(stage, 'returns', 'returned'),
+      outcome: { status: 'returned', money: BACK_WITH_OWNER, events: ['withdrawal.returned'], bank: [RETURNED] },
+    },
+    returnedLate: {
+      run: (stage) => withdrawn(stage, 'completes', 'completed', 'return'),
+      outcome: {
+        status: 'returned',
+        money: BACK_WITH_OWNER,
+        events: ['withdrawal.completed', 'withdrawal.returned'],
+        bank: [RETURNED],
+      },
+    },
+    contradictionReturned: {
+      run: async (stage) => {
+        const run = await reportedAsFailed(stage, await withdrawn(stage, 'completes', 'completed'));
+        await stage.decideParked(run.workflowId, 'return');
+        return run;
+      },
+      outcome: {
+        status: 'returned',
+        money: BACK_WITH_OWNER,
+        events: ['withdrawal.completed', 'withdrawal.returned'],
+        bank: ['failed, paid 1 times, returned 1 times'],
+      },
+    },
+    clawedBack: {
+      run: (stage) => withdrawnAndPaidAfterFailure(stage),
+      outcome: {
+        status: 'completed',
+        money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
+        events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
+        reviews: ['paid_after_failure: 37000 of nothing, open'],
+        bank: [PAID],
+      },
+    },
+    neverReceived: {
+      run: (stage) => withdrawn(stage, 'losesTransfer', 'failed'),
+      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['withdrawal.failed'] },
+    },
+    failedByOperators: {
+      run: (stage) => withdrawn(stage, 'unavailable', 'failed', 'fail'),
+      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['withdrawal.failed'] },
+    },
+  }),
+  ...endings<Scenario>('refund', {
+    completed: {
+      run: (stage) => refunded(stage, 'completes', 'completed'),
+      outcome: {
+        status: 'completed',
+        money: { bank: -2_000, 'income:fees': 2_000 },
+        events: ['payment.settled', 'refund.completed'],
+        bank: [PAID],
+      },
+    },
+    failed: {
+      run: (stage) => refunded(stage, 'rejects', 'failed'),
+      outcome: { status: 'failed', money: SETTLED, events: ['payment.settled', 'refund.failed'], bank: [REFUSED] },
+    },
+    returnedLate: {
+      run: (stage) => refunded(stage, 'completes', 'completed', 'return'),
+      outcome: {
+        status: 'failed',
+        money: SETTLED,
+        events: ['payment.settled', 'refund.completed', 'refund.failed'],
+        bank: [RETURNED],
+      },
+    },
+    neverReceived: {
+      run: (stage) => refunded(stage, 'losesTransfer', 'failed'),
+      outcome: { status: 'failed', money: SETTLED, events: ['payment.settled', 'refund.failed'] },
+    },
+    // with the bank's written confirmation of the payment
+    completedByOperators: {
+      run: (stage) => refunded(stage, 'unavailable', 'completed', 'complete'),
+      outcome: {
+        status: 'completed',
+        money: { bank: -2_000, 'income:fees': 2_000 },
+        events: ['payment.settled', 'refund.completed'],
+      },
+    },
+  }),
+  ...endings<Scenario>('adjustment', {
+    posted: {
+      run: async (stage) => {
+        const owner = await stage.wallet('owner', 5_000);
+        const workflowId = await stage.requestAdjustment([takenFrom(stage, owner, 2_000)]);
+        await stage.decideAdjustment(workflowId, 'approve');
+        return { workflowId, path: null };
+      },
+      outcome: { status: 'posted', money: { bank: -3_000, 'wallet:owner': 3_000 }, events: ['wallet.adjusted'] },
+    },
+    // by the ledger, then by an operator
+    refusedThenRejected: {
+      run: async (stage) => {
+        const owner = await stage.wallet('owner', 5_000);
+        const workflowId = await stage.requestAdjustment([takenFrom(stage, owner, 6_000)]);
+        await stage.decideAdjustment(workflowId, 'approve');
+        await stage.decideAdjustment(workflowId, 'reject');
+        return { workflowId, path: null };
+      },
+      outcome: { status: 'rejected', money: { bank: -5_000, 'wallet:owner': 5_000 }, events: [] },
+    },
+    reversal: {
+      run: async (stage) => {
+        const owner = await stage.wallet('owner', 5_000);
+        const reversed = await stage.requestAdjustment([takenFrom(stage, owner, 2_000)]);
+        await stage.decideAdjustment(reversed, 'approve');
+        const workflowId = await stage.requestAdjustment({ reverses: reversed });
+        await stage.decideAdjustment(workflowId, 'approve');
+        return { workflowId, path: null };
+      },
+      outcome: {
+        status: 'posted',
+        money: { bank: -5_000, 'wallet:owner': 5_000 },
+        events: ['wallet.adjusted', 'wallet.adjusted'],
+      },
+    },
+  }),
+  ...endings<Scenario>('payout', {
+    completed: {
+      run: (stage) => paidOut(stage, ['completes', 'completes'], 'completed'),
+      outcome: {
+        status: 'completed',
+        money: { bank: -6_000, 'income:fees': 6_000 },
+        events: ['payout.completed'],
+        bank: [PAID, PAID],
+      },
+    },
+    partiallyCompleted: {
+      run: (stage) => paidOut(stage, ['completes', 'rejects', 'doesNotExist'], 'partially_completed'),
+      outcome: {
+        status: 'partially_completed',
+        money: { bank: -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
+        events: ['payout.partially_completed'],
+        bank: [PAID, REFUSED],
+      },
+    },
+    failed: {
+      run: (stage) => paidOut(stage, ['rejects', 'returns'], 'failed'),
+      outcome: {
+        status: 'failed',
+        money: { bank: -206_000, 'wallet:owner': 206_000 },
+        events: ['payout.failed'],
+        bank: [REFUSED, RETURNED],
+      },
+    },
+  }),
+  ...endings<Scenario>('payoutItem', {
+    completed: {
+      run: (stage) => paidOut(stage, ['losesResponse'], 'completed', 'item'),
+      outcome: { status: 'completed', money: FEE_LEFT, events: ['payout.completed'], bank: [PAID] },
+    },
+    neverReceived: {
+      run: (stage) => paidOut(stage, ['losesTransfer'], 'failed', 'item'),
+      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['payout.failed'] },
+    },
+    failedByOperators: {
+      run: (stage) => paidOut(stage, ['unavailable'], 'failed', 'item', 'fail'),
+      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['payout.failed'] },
+    },
+    clawedBack: {
+      run: async (stage) => {
+        const run = await paidOut(stage, ['rejects'], 'failed', 'item');
+        await stage.untilQuiet(run.workflowId);
+        await stage.bank.contradict(run.workflowId, 'complete');
+        await stage.untilEvent('payout.completed');
+        return run;
+      },
+      outcome: {
+        status: 'completed',
+        money: FEE_LEFT,
+        events: ['payout.failed', 'wallet.debited', 'payout.completed'],
+        reviews: ['paid_after_failure: 0 of nothing, open'],
+        bank: [PAID],
+      },
+    },
+    returnedLate: {
+      run: async (stage) => {
+        const run = await paidOut(stage, ['completes'], 'completed', 'item');
+        await stage.endTransfer(run.workflowId, 'return');
+        await stage.untilEvent('payout.failed');
+        return run;
+      },
+      outcome: {
+        status: 'failed',
+        money: BACK_WITH_OWNER,
+        events: ['payout.completed', 'payout.failed'],
+        bank: [RETURNED],
+      },
+    },
+  }),
 ];
 
 /** Delivers an event to an endpoint that fails the first attempts. */
@@ -1193,102 +1065,84 @@ const wokenBetweenAttempts = (stage: ScenarioContext): Promise<ScenarioRun> =>
 
 /** Only recorded, each in a database of its own. */
 export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
-  {
-    flow: 'payment',
-    ending: 'creditAfterRefund',
-    run: (stage) => paidAfterRefund(stage, 200_000, 'refunded'),
-  },
-  {
-    flow: 'payment',
-    ending: 'creditAfterPartialRefund',
-    run: (stage) => paidAfterRefund(stage, 50_000, 'partially_refunded'),
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'bouncedThenCredited',
-    run: (stage) => reviewed(stage, 'returns', 'return_to_sender', 'credit'),
-  },
-  { flow: 'withdrawal', ending: 'paused', run: paused },
-  {
-    flow: 'railResume',
-    ending: 'completed',
-    run: async (stage) => {
-      await paused(stage);
-      return { workflowId: await stage.lastResume(), path: null };
+  ...endings<IsolatedScenario>('payment', {
+    creditAfterRefund: { run: (stage) => paidAfterRefund(stage, 200_000, 'refunded') },
+    creditAfterPartialRefund: { run: (stage) => paidAfterRefund(stage, 50_000, 'partially_refunded') },
+    continuedAsNew: {
+      run: (stage) => longPayment(stage, 'first run'),
+      eventsMax: PAYMENT_EVENTS_MAX,
     },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'contradictionDismissed',
-    run: async (stage) => {
-      const run = await reportedAsFailed(stage, await withdrawn(stage, 'completes', 'completed'));
-      await stage.decideAttention(run.workflowId, 'rail_contradiction', 'dismiss');
-      return run;
+    continued: {
+      run: (stage) => longPayment(stage, 'last run'),
+      eventsMax: PAYMENT_EVENTS_MAX,
     },
-  },
-  {
-    flow: 'withdrawal',
-    ending: 'outcomeUnknown',
-    run: endedLate,
-    settings: { ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1' },
-  },
-  { flow: 'withdrawal', ending: 'referenceForgotten', run: forgotten },
-  {
-    flow: 'withdrawal',
-    ending: 'notReady',
-    run: acceptedLate,
-    settings: { railNotReadyMs: 1_000 },
-  },
-  { flow: 'withdrawal', ending: 'postingRefused', run: refused },
-  {
-    flow: 'withdrawal',
-    ending: 'continuedAsNew',
-    run: (stage) => longWithdrawal(stage, 'first run'),
-    eventsMax: EVENTS_MAX,
-  },
-  { flow: 'withdrawal', ending: 'continued', run: (stage) => longWithdrawal(stage, 'last run'), eventsMax: EVENTS_MAX },
-  {
-    flow: 'payment',
-    ending: 'continuedAsNew',
-    run: (stage) => longPayment(stage, 'first run'),
-    eventsMax: PAYMENT_EVENTS_MAX,
-  },
-  {
-    flow: 'payment',
-    ending: 'continued',
-    run: (stage) => longPayment(stage, 'last run'),
-    eventsMax: PAYMENT_EVENTS_MAX,
-  },
-  {
-    flow: 'inboundCredit',
-    ending: 'continuedAsNew',
-    run: (stage) => firstRun(stage, depositSetAside(stage)),
-    eventsMax: EVENTS_MAX,
-  },
-  {
-    flow: 'recall',
-    ending: 'continuedAsNew',
-    run: (stage) => firstRun(stage, recallSetAside(stage)),
-    eventsMax: EVENTS_MAX,
-  },
-  {
-    flow: 'reviewCase',
-    ending: 'continuedAsNew',
-    run: (stage) => firstRun(stage, reviewed(stage, 'completes', 'return_to_sender')),
-    eventsMax: EVENTS_MAX,
-  },
-  { flow: 'payout', ending: 'postingRefused', run: rollUpRefused },
-  { flow: 'payout', ending: 'twoRounds', run: inTwoRounds },
-  { flow: 'payout', ending: 'continuedAsNew', run: inTwoRounds, eventsMax: EVENTS_MAX },
-  { flow: 'payout', ending: 'windowTurned', run: windowTurned },
-  // The run that starts the window. The next one starts the last item.
-  { flow: 'payout', ending: 'handedOver', run: windowTurned, eventsMax: EVENTS_MAX },
-  { flow: 'webhookDelivery', ending: 'redelivered', run: wokenBetweenAttempts, settings: LONG_RETRY_GAPS },
-  {
-    flow: 'webhookDelivery',
-    ending: 'continuedAsNew',
-    run: wokenBetweenAttempts,
-    settings: LONG_RETRY_GAPS,
-    eventsMax: EVENTS_MAX,
-  },
+  }),
+  ...endings<IsolatedScenario>('reviewCase', {
+    bouncedThenCredited: { run: (stage) => reviewed(stage, 'returns', 'return_to_sender', 'credit') },
+    continuedAsNew: {
+      run: (stage) => firstRun(stage, reviewed(stage, 'completes', 'return_to_sender')),
+      eventsMax: EVENTS_MAX,
+    },
+  }),
+  ...endings<IsolatedScenario>('withdrawal', {
+    paused: { run: paused },
+    contradictionDismissed: {
+      run: async (stage) => {
+        const run = await reportedAsFailed(stage, await withdrawn(stage, 'completes', 'completed'));
+        await stage.decideAttention(run.workflowId, 'rail_contradiction', 'dismiss');
+        return run;
+      },
+    },
+    outcomeUnknown: {
+      run: endedLate,
+      settings: { ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1' },
+    },
+    referenceForgotten: { run: forgotten },
+    notReady: {
+      run: acceptedLate,
+      settings: { railNotReadyMs: 1_000 },
+    },
+    postingRefused: { run: refused },
+    continuedAsNew: {
+      run: (stage) => longWithdrawal(stage, 'first run'),
+      eventsMax: EVENTS_MAX,
+    },
+    continued: { run: (stage) => longWithdrawal(stage, 'last run'), eventsMax: EVENTS_MAX },
+  }),
+  ...endings<IsolatedScenario>('railResume', {
+    completed: {
+      run: async (stage) => {
+        await paused(stage);
+        return { workflowId: await stage.lastResume(), path: null };
+      },
+    },
+  }),
+  ...endings<IsolatedScenario>('inboundCredit', {
+    continuedAsNew: {
+      run: (stage) => firstRun(stage, depositSetAside(stage)),
+      eventsMax: EVENTS_MAX,
+    },
+  }),
+  ...endings<IsolatedScenario>('recall', {
+    continuedAsNew: {
+      run: (stage) => firstRun(stage, recallSetAside(stage)),
+      eventsMax: EVENTS_MAX,
+    },
+  }),
+  ...endings<IsolatedScenario>('payout', {
+    postingRefused: { run: rollUpRefused },
+    twoRounds: { run: inTwoRounds },
+    continuedAsNew: { run: inTwoRounds, eventsMax: EVENTS_MAX },
+    windowTurned: { run: windowTurned },
+    // The run that starts the window. The next one starts the last item.
+    handedOver: { run: windowTurned, eventsMax: EVENTS_MAX },
+  }),
+  ...endings<IsolatedScenario>('webhookDelivery', {
+    redelivered: { run: wokenBetweenAttempts, settings: LONG_RETRY_GAPS },
+    continuedAsNew: {
+      run: wokenBetweenAttempts,
+      settings: LONG_RETRY_GAPS,
+      eventsMax: EVENTS_MAX,
+    },
+  }),
 ];
