@@ -25,7 +25,6 @@ const LONGEST = [
   'e2e/sweep',
   'e2e/refunds',
   'statements/oneOrganisation',
-  'workflows/payoutEndings',
   'webhooks/webhookDelivery',
   'e2e/unconfirmedCredits',
   'worker/shutdown',

@@ -1,27 +1,17 @@
-// A scripted bank behind the rail port, whose transfers end immediately unless a test holds them; and payout flows
-// that run against it, with activities that can be repeated or lose their results. Temporal, Postgres, the API and the
-// activities are real.
-import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { createAttentionActivities } from '../../src/activities/attention.ts';
-import { createPayoutActivities } from '../../src/activities/payouts.ts';
+// A scripted bank behind the rail port, whose transfers end immediately unless a test holds them, and the service with
+// payout flows that run against it.
 import { requireUuid } from '../../src/ids.ts';
-import type { Book } from '../../src/money.ts';
 import { startFlow } from '../../src/outbox/startFlow.ts';
-import { RailRefusedError } from '../../src/rail/errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from '../../src/rail/port.ts';
-import { Rails } from '../../src/rail/rails.ts';
-import { wakePayoutItem } from '../../src/resources/flows.ts';
-import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
-import { capacityOf } from '../../src/worker/capacity.ts';
-import { type FlowMessage, taskQueueOf } from '../../src/workflows/flows.ts';
-import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { startPayout, wakePayoutItem } from '../../src/resources/flows.ts';
+import { findPayout, findPayoutItem } from '../../src/resources/payouts/queries.ts';
+import type { TestSettings } from '../support/api.ts';
+import { changedRail } from '../support/changedRail.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { reportOf } from '../support/scriptedRail.ts';
-import { testStack } from '../support/stack.ts';
-import { waitFor } from '../support/waitFor.ts';
 
-/** How the bank handles transfers to an account. `deny`: it refuses them permanently. */
-export type Manner = 'complete' | 'reject' | 'hold' | 'deny';
+/** How the bank handles transfers to an account. */
+type Manner = 'complete' | 'reject' | 'hold';
 
 export class ObedientBank {
   /** The transfers that it accepted, by reference. */
@@ -29,8 +19,6 @@ export class ObedientBank {
   /** How often each reference was sent. */
   readonly sends = new Map<string, number>();
   readonly manners = new Map<string, Manner>();
-  /** Account holders by account number; null: the account does not exist. All others are ADA OBI. */
-  readonly names = new Map<string, string | null>();
   /** Awaited before every response to a send. */
   gate: Promise<void> = Promise.resolve();
   /** Awaited before every response to a status query. */
@@ -43,25 +31,19 @@ export class ObedientBank {
   readonly enquiryFaults = new Map<string, Error>();
 
   /** The rails with this bank in place of the sandbox bank. */
-  behind(rails: Rails): Rails {
-    const sandbox = rails.shared('test');
-    if (sandbox === null) throw new Error('the sandbox bank is not configured');
-    const rail: BankRail = {
-      ...sandbox,
+  readonly rails = changedRail(
+    (): Partial<BankRail> => ({
       resolveAccount: ({ accountNumber }) => {
         const fault = this.enquiryFaults.get(accountNumber);
-        if (fault !== undefined) return Promise.reject(fault);
-        const accountName = this.names.get(accountNumber);
-        return Promise.resolve(accountName === null ? null : { accountName: accountName ?? 'ADA OBI' });
+        return fault === undefined ? Promise.resolve({ accountName: 'ADA OBI' }) : Promise.reject(fault);
       },
       sendTransfer: (instruction) => this.#take(instruction),
       transferStatus: async ({ reference }) => {
         await this.statusGate;
         return this.#report(this.taken.get(reference) ?? null);
       },
-    };
-    return new Rails({ test: rail });
-  }
+    }),
+  );
 
   /** Sets the final status of a transfer. */
   end(reference: string, status: TransferReport['status']): void {
@@ -84,7 +66,6 @@ export class ObedientBank {
     const known = this.taken.get(reference);
     if (known !== undefined) return this.#report(known);
     const manner = this.manners.get(accountNumber) ?? 'complete';
-    if (manner === 'deny') throw new RailRefusedError('Transfers to this bank are suspended');
     const report: TransferReport = {
       ...reportOf(reference, manner === 'hold' ? 'processing' : manner === 'complete' ? 'completed' : 'failed'),
       reason: manner === 'reject' ? 'Account closed' : null,
@@ -94,120 +75,37 @@ export class ObedientBank {
   }
 }
 
-/** How each activity runs: once, twice per call, or with its first result lost, so that Temporal retries it. */
-export type Repetition = 'run once' | 'run twice' | 'losing its first answer';
-
-type Step = (...input: never[]) => Promise<unknown>;
-
-function withRepetition(step: Step, repetition: Repetition): Step {
-  const completed = new Set<string>();
-  return async (...input) => {
-    const result = await step(...input);
-    if (repetition === 'run once') return result;
-    if (repetition === 'run twice') return await step(...input);
-    const call = JSON.stringify(input);
-    if (!completed.has(call)) {
-      completed.add(call);
-      throw new Error('the worker crashed before it returned');
-    }
-    return result;
-  };
-}
-
-export interface PayoutFlows {
-  api: TestApi;
+export interface PayoutFlows extends TestFlows {
   bank: ObedientBank;
-  temporal: Client;
-  /** Starts or signals the flow from its outbox message, as the relay does. */
-  start: (payoutId: string) => Promise<void>;
   /** Starts the flow of a payout again after a run of the same id has ended. */
   startAgain: (payoutId: string) => Promise<void>;
-  /**
-   * Signals the item's flow, as the API does on the bank's callback. `owner`, here and below: the default organisation
-   * if omitted.
-   */
-  tell: (itemId: string, owner?: TestOrganisation) => Promise<void>;
-  untilStatus: (payoutId: string, status: string, owner?: TestOrganisation) => Promise<Resource>;
-  events: (payoutId: string) => Promise<{ type: string; data: Record<string, unknown> }[]>;
-  /**
-   * The total balance of the accounts with this prefix, from their postings; without an owner, of all organisations.
-   */
-  balances: (codePrefix: string, owner?: TestOrganisation) => Promise<number>;
-  close: () => Promise<void>;
+  /** Signals the flow of an item, as the API does on the bank's callback. */
+  wakeItem: (itemId: string, organisation?: Pick<TestFlows['organisation'], 'organisationId'>) => Promise<void>;
 }
 
-export async function startPayoutFlows(
-  repetition: Repetition = 'run once',
-  settings: Record<string, string> = {},
-): Promise<PayoutFlows> {
-  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
+export async function startPayoutFlows(settings: TestSettings): Promise<PayoutFlows> {
   const bank = new ObedientBank();
-  const api = await startTestApi({ rails: (rails) => bank.behind(rails), settings });
-  const { temporalAddress: address, workflowBundlePath: codePath } = testStack();
-  const { config } = api.dependencies;
-  const { taskQueue } = config.temporal;
-  const [connection, nativeConnection] = await Promise.all([
-    Connection.connect({ address }),
-    NativeConnection.connect({ address }),
-  ]);
-  const temporal = new Client({ connection });
-  const steps = Object.entries({
-    ...createPayoutActivities(api.dependencies),
-    ...createAttentionActivities(api.dependencies),
+  const flows = await startTestFlows({
+    rails: bank.rails,
+    settings: { WORKER_ROLES: 'flows,payouts,relay', ...settings },
   });
-  const common = {
-    connection: nativeConnection,
-    activities: Object.fromEntries(steps.map(([name, step]) => [name, withRepetition(step as Step, repetition)])),
-    ...capacityOf(config.worker.payouts),
-  };
-  const workers = await Promise.all([
-    Worker.create({ ...common, taskQueue: taskQueueOf(taskQueue, 'payouts'), workflowBundle: { codePath } }),
-    Worker.create({ ...common, taskQueue: taskQueueOf(taskQueue, 'rail') }),
-  ]);
-  const running = Promise.all(workers.map((worker) => worker.run()));
-
-  const messageOf = async (payoutId: string): Promise<FlowMessage> => {
-    const [row] = await api.sql<{ message: FlowMessage }[]>`
-      SELECT message FROM outbox WHERE topic = 'flow' AND message ->> 'id' = ${payoutId}`;
-    if (row === undefined) throw new Error(`the outbox has nothing for ${payoutId}`);
-    return row.message;
-  };
-
+  const { temporal, sql } = flows;
+  const { taskQueue } = flows.dependencies.config.temporal;
+  const bookOf = ({ organisationId }: { organisationId: string }) => ({ organisationId, environment: 'test' as const });
   return {
-    api,
+    ...flows,
     bank,
-    temporal,
-    start: async (payoutId) => await startFlow(temporal, taskQueue, await messageOf(payoutId)),
-    startAgain: async (payoutId) =>
-      await startFlow(temporal, taskQueue, { ...(await messageOf(payoutId)), allowRestart: true }),
-    tell: async (itemId, owner = api.organisation) => {
-      const book: Book = { organisationId: owner.organisationId, environment: 'test' };
-      const itemRow = await findPayoutItem(api.sql, book, requireUuid('payoutItem', itemId));
-      if (itemRow === null) throw new Error(`no payout item ${itemId}`);
-      await startFlow(temporal, taskQueue, wakePayoutItem(book, itemRow).message);
+    startAgain: async (payoutId) => {
+      const book = bookOf(flows.organisation);
+      const row = await findPayout(sql, book, requireUuid('payout', payoutId));
+      if (row === null) throw new Error(`no payout ${payoutId}`);
+      await startFlow(temporal, taskQueue, { ...startPayout(book, row).message, allowRestart: true });
     },
-    untilStatus: (payoutId, status, owner = api.organisation) =>
-      waitFor(`${payoutId} to be ${status}`, async () => {
-        const { data } = await owner.test.get(`/payouts/${payoutId}`);
-        return data.status === status && data;
-      }),
-    events: async (payoutId) => [
-      ...(await api.sql<{ type: string; data: Record<string, unknown> }[]>`
-        SELECT type, data FROM events WHERE resource = ${payoutId} ORDER BY created_at, id`),
-    ],
-    balances: async (codePrefix, owner) => {
-      const [row] = await api.sql<{ balance: number }[]>`
-        SELECT coalesce(sum(CASE WHEN p.credit_account_id = a.id THEN p.amount ELSE -p.amount END), 0)::bigint AS balance
-        FROM ledger.accounts a JOIN ledger.postings p
-          ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
-        WHERE starts_with(a.code, ${codePrefix}) ${owner === undefined ? api.sql`` : api.sql`AND a.organisation_id = ${owner.organisationId}`}`;
-      return row?.balance ?? 0;
-    },
-    close: async () => {
-      for (const worker of workers) worker.shutdown();
-      await running;
-      await Promise.all([nativeConnection.close(), connection.close()]);
-      await api.close();
+    wakeItem: async (itemId, organisation = flows.organisation) => {
+      const book = bookOf(organisation);
+      const row = await findPayoutItem(sql, book, requireUuid('payoutItem', itemId));
+      if (row === null) throw new Error(`no payout item ${itemId}`);
+      await startFlow(temporal, taskQueue, wakePayoutItem(book, row).message);
     },
   };
 }

@@ -35,7 +35,7 @@ let flows: TestFlows;
 beforeAll(async () => {
   stopTemporal = await suggestContinueAsNew(SUGGESTED_AT);
   flows = await startTestFlows({
-    rails: (rails) => bank.behind(rails),
+    rails: bank.rails,
     settings: { WORKER_ROLES: 'flows,payouts,relay' },
   });
 });

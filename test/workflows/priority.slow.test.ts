@@ -19,7 +19,7 @@ let flows: PayoutFlows;
 let openBank = () => {};
 
 beforeAll(async () => {
-  flows = await startPayoutFlows();
+  flows = await startPayoutFlows({ WORKER_FLOWS_ACTIVITIES_MAX: '20' });
   flows.bank.manners.set(HELD, 'hold');
 });
 
@@ -30,11 +30,10 @@ afterAll(async () => {
 
 /** Starts a payout. Returns its id and those of its items. */
 async function pay(owner: TestOrganisation, count: number): Promise<[string, string[]]> {
-  const sourceWalletId = await flows.api.createWallet(owner.test, { balance: 10_000_000 });
+  const sourceWalletId = await flows.createWallet(owner.test, { balance: 10_000_000 });
   const bankAccount = { accountNumber: HELD, bankCode: '058' };
   const items = Array.from({ length: count }, () => ({ amount: 1_000, bankAccount }));
   const { data: payout } = await owner.test.money('/payouts', { sourceWalletId, items });
-  await flows.start(payout.id);
   return [payout.id, (payout.items as Resource[]).map(({ id }) => id)];
 }
 
@@ -75,8 +74,8 @@ test('every workflow has a class: urgent ones before batches, batches before the
 });
 
 test('a one-item payout ends while most items of the large payouts of another organisation wait', async () => {
-  const small = await flows.api.createOrganisation();
-  const batches = await Promise.all(Array.from({ length: PAYOUTS }, () => pay(flows.api.organisation, ITEMS)));
+  const small = await flows.createOrganisation();
+  const batches = await Promise.all(Array.from({ length: PAYOUTS }, () => pay(flows.organisation, ITEMS)));
   const waiting = batches.flatMap(([, itemIds]) => itemIds);
   const [payoutId, [itemId = '']] = await pay(small, 1);
   const all = [...waiting, itemId];
@@ -87,9 +86,9 @@ test('a one-item payout ends while most items of the large payouts of another or
     openBank = resolve;
   });
   for (const id of all) flows.bank.end(id, 'completed');
-  await Promise.all(waiting.map((id) => flows.tell(id)));
+  await Promise.all(waiting.map((id) => flows.wakeItem(id)));
   await Promise.all(waiting.map(untilBusy));
-  await flows.tell(itemId, small);
+  await flows.wakeItem(itemId, small);
   await untilBusy(itemId);
 
   openBank();
