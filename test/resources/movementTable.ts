@@ -16,6 +16,7 @@ import type { StatementEntry } from '../../src/resources/statementEntries/moveme
 import type { Transfer } from '../../src/resources/transfers/queries.ts';
 import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';
 import type { FlowMessage } from '../../src/workflows/flows.ts';
+import { newCredit } from '../support/rows.ts';
 import { reportOf } from '../support/scriptedRail.ts';
 
 /** The tables that movements write. A transfer and a fee sweep have no version, because they never change. */
@@ -52,15 +53,15 @@ export const call = <Args extends unknown[]>(of: (...args: Args) => Movement | T
 interface Committed {
   /** The net change of each account whose balance changes. */
   net: Record<string, Kobo>;
-  /** Null: nothing is posted. */
-  transaction: Pick<Transaction, 'key' | 'kind' | 'rules' | 'resolves' | 'reverses'> | null;
+  /** Its kind, key and rules, and what it resolves or reverses. Null: nothing is posted. */
+  transaction: string | null;
   rows: string[];
   events?: string[];
   /** The workflow of each message, and whether it starts or signals it. */
   outbox?: string[];
 }
 
-interface TableRow extends Committed {
+interface TableRow extends Omit<Committed, 'net' | 'transaction'>, Partial<Pick<Committed, 'net' | 'transaction'>> {
   /** A whole sentence, the title of the row's test. */
   title: string;
   call: Call;
@@ -71,14 +72,14 @@ interface TableRow extends Committed {
   alsoWritten?: Rows;
 }
 
-export interface Step extends TableRow {
+export interface Step extends Omit<TableRow, keyof Committed>, Committed {
   movement: Movement;
 }
 
 export function step(row: TableRow): Step {
   const { made } = row.call;
   const movement = 'postings' in made ? { book: BOOK, transaction: made, rows: row.alsoWritten ?? {} } : made;
-  return { ...row, movement };
+  return { net: {}, transaction: null, ...row, movement };
 }
 
 /** The movements from the first of a path to this one. */
@@ -162,14 +163,13 @@ export function committedBy(made: Step): Required<Committed> {
 
 const auditRows = ({ movement }: Step) => (movement.rows?.audit_log ?? []) as readonly AuditRow[];
 
-function describeTransaction({ key, kind, rules, resolves, reverses }: Transaction): Committed['transaction'] {
-  return {
-    key: readable(key),
-    kind,
+function describeTransaction({ key, kind, rules, resolves, reverses }: Transaction): string {
+  return [
+    `${kind} ${readable(key)}`,
     rules,
-    ...(resolves !== undefined && { resolves: readable(resolves) }),
-    ...(reverses !== undefined && { reverses: readable(reverses) }),
-  };
+    ...(resolves === undefined ? [] : [`resolves ${readable(resolves)}`]),
+    ...(reverses === undefined ? [] : [`reverses ${readable(reverses)}`]),
+  ].join(', ');
 }
 
 function describeRow(table: Table, row: RowTypes[Table]): string {
@@ -223,28 +223,36 @@ export const RETURNED: TransferReport = { ...PAID, status: 'returned', reason: '
 export const OPEN = false;
 export const CLOSED = true;
 
+/** Where money goes back to, with what is committed beside it: to its wallet, or to suspense if that was closed. */
+export const goesBack = (walletIsClosed: boolean, amount: Kobo): Required<Omit<Committed, 'transaction'>> =>
+  walletIsClosed
+    ? {
+        net: { 'suspense:unmatched': amount },
+        rows: [`review_cases: open, version 1, wallet_closed of ${amount} in suspense:unmatched`],
+        events: ['review_case.opened'],
+        outbox: ['reviewCase: start'],
+      }
+    : { net: { 'wallet:owner': amount }, rows: [], events: [], outbox: [] };
+
+export const CREDIT_KEY = 'credit/sandbox/session of inboundCredit';
+
+/** What a credit commits that is placed in suspense, with its review case. */
+export const inSuspense = (reason: string, amount: Kobo, version = 2) => ({
+  net: { 'clearing:sandbox': -amount, 'suspense:unmatched': amount },
+  transaction: `credit_to_suspense ${CREDIT_KEY}, enforced`,
+  rows: [
+    `inbound_credits: suspense, version ${version}`,
+    `review_cases: open, version 1, ${reason} of ${amount} in suspense:unmatched`,
+  ],
+  events: ['review_case.opened'],
+  outbox: ['reviewCase: start'],
+});
+
 /** A credit that the rail has reported. */
 export function receivedCredit(amount: Kobo, owner: Pick<InboundCredit, 'ownerKind' | 'ownerId'>): InboundCredit {
   const id = newUuid();
-  return {
-    id,
-    version: 1,
-    rail: 'sandbox',
-    sessionId: `session of ${publicId('inboundCredit', id)}`,
-    accountNumber: '9000000001',
-    accountReference: null,
-    amount,
-    senderName: 'Chidi Eze',
-    senderAccountNumber: '0123456789',
-    senderBankCode: '058',
-    ...owner,
-    status: 'received',
-    receivedAt: new Date(),
-    createdAt: new Date(),
-    recall: null,
-    recalledFrom: null,
-    recalledTaken: null,
-  };
+  const sender = { senderName: 'Chidi Eze', senderAccountNumber: '0123456789', senderBankCode: '058' };
+  return newCredit({ id, sessionId: `session of ${publicId('inboundCredit', id)}`, amount, ...sender, ...owner });
 }
 
 export const NO_OWNER = { ownerKind: null, ownerId: null } as const;

@@ -35,8 +35,6 @@ function requested(name: string, change: Partial<Adjustment>): Adjustment {
 const REQUESTED = step({
   title: 'an adjustment is requested without a posting',
   call: call(openAdjustment, BOOK, requested('adjustment', {})),
-  net: {},
-  transaction: null,
   rows: ['adjustments: requested, version 1', 'audit_log: adjustment.request of adjustment'],
   outbox: ['adjustment: start'],
 });
@@ -46,7 +44,7 @@ const POSTED = step({
   after: REQUESTED,
   call: call(postAdjustment, BOOK, rowAfter(REQUESTED, 'adjustments'), NGOZI),
   net: { 'clearing:sandbox': -49_000, 'wallet:owner': 50_000, 'expense:rail': -1_000 },
-  transaction: { key: 'adjustment/adjustment', kind: 'adjustment', rules: 'credit_exempt' },
+  transaction: 'adjustment adjustment/adjustment, credit_exempt',
   rows: ['adjustments: posted, version 2', 'audit_log: adjustment.approve of adjustment'],
   events: ['wallet.adjusted'],
 });
@@ -59,8 +57,6 @@ const REVERSAL_REQUESTED = step({
     BOOK,
     requested('reversal', { postings: reversedPostings(POSTINGS), reverses: rowAfter(REQUESTED, 'adjustments').id }),
   ),
-  net: {},
-  transaction: null,
   rows: ['adjustments: requested, version 1', 'audit_log: adjustment.request of reversal'],
   outbox: ['adjustment: start'],
 });
@@ -72,8 +68,6 @@ export const ADJUSTMENTS = [
     title: 'a rejected adjustment posts nothing',
     after: REQUESTED,
     call: call(rejectAdjustment, BOOK, rowAfter(REQUESTED, 'adjustments'), NGOZI),
-    net: {},
-    transaction: null,
     rows: ['adjustments: rejected, version 2', 'audit_log: adjustment.reject of adjustment'],
   }),
   REVERSAL_REQUESTED,
@@ -82,12 +76,7 @@ export const ADJUSTMENTS = [
     after: REVERSAL_REQUESTED,
     call: call(postAdjustment, BOOK, rowAfter(REVERSAL_REQUESTED, 'adjustments'), NGOZI),
     net: { 'clearing:sandbox': 49_000, 'wallet:owner': -50_000, 'expense:rail': 1_000 },
-    transaction: {
-      key: 'reversal/adjustment',
-      kind: 'adjustment_reversal',
-      rules: 'credit_exempt',
-      reverses: 'adjustment/adjustment',
-    },
+    transaction: 'adjustment_reversal reversal/adjustment, credit_exempt, reverses adjustment/adjustment',
     rows: ['adjustments: posted, version 2', 'audit_log: adjustment.approve of reversal'],
     events: ['wallet.adjusted'],
   }),

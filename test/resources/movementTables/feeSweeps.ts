@@ -12,7 +12,7 @@ export const FEE_SWEEPS = [
       newId('operator', 'operator'),
     ),
     net: { 'income:fees': -50_000, 'wallet:owner': 50_000 },
-    transaction: { key: 'sweep/sweep', kind: 'fee_sweep', rules: 'enforced' },
+    transaction: 'fee_sweep sweep/sweep, enforced',
     rows: ['fee_sweeps: ', 'audit_log: fees.sweep of sweep'],
     events: ['wallet.credited'],
   }),

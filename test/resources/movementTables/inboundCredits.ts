@@ -8,13 +8,11 @@ import {
   reviewReasonOf,
   setAsideMovement,
 } from '../../../src/resources/inboundCredits/movements.ts';
-import { BOOK, call, NO_OWNER, OWNER, receivedCredit, step } from '../movementTable.ts';
+import { BOOK, CREDIT_KEY, call, inSuspense, NO_OWNER, OWNER, receivedCredit, step } from '../movementTable.ts';
 
 const toWallet = { ownerKind: 'wallet', ownerId: OWNER } as const;
 const deposit = receivedCredit(70_000, toWallet);
 const stray = receivedCredit(70_000, NO_OWNER);
-const CREDIT_KEY = 'credit/sandbox/session of inboundCredit';
-const SUSPENSE = { key: CREDIT_KEY, kind: 'credit_to_suspense', rules: 'enforced' } as const;
 
 /** The refusals of a deposit by its wallet, each with the reason of its review case. */
 const REFUSALS: [RefusalCode, string][] = [
@@ -31,14 +29,7 @@ const refused = REFUSALS.map(([code, reason]) => {
     title: `a deposit that its wallet refuses with ${code} is placed in suspense as ${reason}`,
     given: { inbound_credits: [deposit] },
     call: call(creditToSuspense, BOOK, deposit, decided, OWNER),
-    net: { 'clearing:sandbox': -70_000, 'suspense:unmatched': 70_000 },
-    transaction: SUSPENSE,
-    rows: [
-      'inbound_credits: suspense, version 2',
-      `review_cases: open, version 1, ${reason} of 70000 in suspense:unmatched`,
-    ],
-    events: ['review_case.opened'],
-    outbox: ['reviewCase: start'],
+    ...inSuspense(reason, 70_000),
   });
 });
 
@@ -47,14 +38,7 @@ export const STRAY_IN_SUSPENSE = step({
   title: 'a credit to an unknown account number is placed in suspense',
   given: { inbound_credits: [stray] },
   call: call(creditToSuspense, BOOK, stray, 'unknown_account', null),
-  net: { 'clearing:sandbox': -70_000, 'suspense:unmatched': 70_000 },
-  transaction: SUSPENSE,
-  rows: [
-    'inbound_credits: suspense, version 2',
-    'review_cases: open, version 1, unknown_account of 70000 in suspense:unmatched',
-  ],
-  events: ['review_case.opened'],
-  outbox: ['reviewCase: start'],
+  ...inSuspense('unknown_account', 70_000),
 });
 
 /** Unconfirmed credits by owner; their review cases are closed by the table of the review cases. */
@@ -70,8 +54,6 @@ export const [DEPOSIT_SET_ASIDE, STRAY_SET_ASIDE, PAYMENT_SET_ASIDE] = (
     title: `an unconfirmed credit ${what} is set aside without a posting, with a review case that holds no money`,
     given: { inbound_credits: [credit] },
     call: call(setAsideMovement, BOOK, credit, walletId),
-    net: {},
-    transaction: null,
     rows: [
       'inbound_credits: set_aside, version 2',
       'review_cases: open, version 1, credit_unconfirmed of 70000 in no account',
@@ -87,7 +69,7 @@ export const DEPOSITED = step({
   given: { inbound_credits: [deposit] },
   call: call(depositMovement, BOOK, deposit, OWNER),
   net: { 'clearing:sandbox': -70_000, 'wallet:owner': 70_000 },
-  transaction: { key: CREDIT_KEY, kind: 'deposit', rules: 'enforced' },
+  transaction: `deposit ${CREDIT_KEY}, enforced`,
   rows: ['inbound_credits: posted, version 2'],
   events: ['wallet.credited'],
 });

@@ -13,7 +13,19 @@ import {
 } from '../../../src/resources/payments/movements.ts';
 import type { Payment, PaymentWithAccount } from '../../../src/resources/payments/queries.ts';
 import { decideCredit, decideExpiry, decidePay, type WalletCapacity } from '../../../src/workflows/payment/decide.ts';
-import { BOOK, call, newId, OTHER, OWNER, receivedCredit, rowAfter, type Step, step } from '../movementTable.ts';
+import {
+  BOOK,
+  CREDIT_KEY,
+  call,
+  inSuspense,
+  newId,
+  OTHER,
+  OWNER,
+  receivedCredit,
+  rowAfter,
+  type Step,
+  step,
+} from '../movementTable.ts';
 
 const id = newId('payment', 'payment');
 const request: NewPayment = {
@@ -35,8 +47,6 @@ const withAccount = (payment: Payment): PaymentWithAccount => ({ ...payment, acc
 const accepted = step({
   title: 'an accepted payment posts nothing: it is stored, and its flow starts',
   call: call(acceptPayment, BOOK, pending, null),
-  net: {},
-  transaction: null,
   rows: ['payments: pending, version 1'],
   outbox: ['payment: start'],
 });
@@ -62,10 +72,8 @@ function expired(payment: Payment) {
 
 const paymentOf = (made: Step) => rowAfter(made, 'payments');
 const POSTED = 'inbound_credits: posted, version 2';
-const SUSPENDED = 'inbound_credits: suspense, version 2';
-const CREDIT_KEY = 'credit/sandbox/session of inboundCredit';
-const PARTIAL = { key: CREDIT_KEY, kind: 'payment_partial', rules: 'enforced' } as const;
-const SETTLEMENT = { key: CREDIT_KEY, kind: 'payment_settlement', rules: 'enforced' } as const;
+const PARTIAL = `payment_partial ${CREDIT_KEY}, enforced`;
+const SETTLEMENT = `payment_settlement ${CREDIT_KEY}, enforced`;
 
 export const FIRST_PART = step({
   title: 'a first part of a payment is held in the suspense account of the payment',
@@ -99,8 +107,6 @@ const expiredUnpaid = step({
   title: 'a payment without money expires without a posting',
   given: { payments: [pending] },
   call: expired(pending),
-  net: {},
-  transaction: null,
   rows: ['payments: expired, version 2'],
   events: ['payment.expired'],
 });
@@ -117,11 +123,7 @@ function suspended(
     ...before,
     given: { ...('given' in before && before.given), inbound_credits: [credit] },
     call: call(creditToSuspense, BOOK, credit, reason, OWNER),
-    net: { 'clearing:sandbox': -202_000, 'suspense:unmatched': 202_000 },
-    transaction: { key: CREDIT_KEY, kind: 'credit_to_suspense', rules: 'enforced' },
-    rows: [SUSPENDED, `review_cases: open, version 1, ${reason} of 202000 in suspense:unmatched`],
-    events: ['review_case.opened'],
-    outbox: ['reviewCase: start'],
+    ...inSuspense(reason, 202_000),
   });
 }
 
@@ -133,8 +135,6 @@ export const EXPIRED_WITH_PART = step({
   title: 'a payment that expires with a part keeps it in the suspense account of the payment, with a review case',
   after: FIRST_PART,
   call: expired(paymentOf(FIRST_PART)),
-  net: {},
-  transaction: null,
   rows: [
     'payments: expired, version 3, received 50000',
     'review_cases: open, version 1, partial_expired of 50000 in suspense:payment:payment',
@@ -254,7 +254,7 @@ export const PAYMENTS = [
     given: { payments: [bill] },
     call: call(walletPaymentMovement, BOOK, { ...paidBill(), account: null }),
     net: { 'wallet:other': -200_000, 'wallet:owner': 200_000 },
-    transaction: { key: 'bill/payment', kind: 'payment_from_wallet', rules: 'enforced' },
+    transaction: 'payment_from_wallet bill/payment, enforced',
     rows: ['payments: settled, version 2, received 200000, credited 200000'],
     events: ['payment.settled'],
   }),

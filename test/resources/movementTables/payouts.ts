@@ -13,7 +13,20 @@ import {
 } from '../../../src/resources/payouts/movements.ts';
 import type { Payout, PayoutItem } from '../../../src/resources/payouts/queries.ts';
 import type { ItemCounts } from '../../../src/workflows/payout/decide.ts';
-import { BOOK, CLOSED, call, newId, OPEN, OTHER, OWNER, PAID, rowAfter, type Step, step } from '../movementTable.ts';
+import {
+  BOOK,
+  CLOSED,
+  call,
+  goesBack,
+  newId,
+  OPEN,
+  OTHER,
+  OWNER,
+  PAID,
+  rowAfter,
+  type Step,
+  step,
+} from '../movementTable.ts';
 
 const payoutId = newId('payout', 'payout');
 
@@ -72,7 +85,7 @@ const reserved = step({
   call: call(reservePayout, payout, items),
   alsoWritten: { payouts: [payout], payout_items: items },
   net: { 'wallet:owner': -155_500, 'reserve:payout:payout': 155_500 },
-  transaction: { key: 'payout/reserve', kind: 'payout_reserve', rules: 'enforced' },
+  transaction: 'payout_reserve payout/reserve, enforced',
   rows: [
     'payouts: processing, version 1, 0 failures reported',
     'payout_items: pending, version 1',
@@ -105,7 +118,7 @@ const reservedInside = step({
   call: call(reservePayout, insidePayout, [insideItem]),
   alsoWritten: { payouts: [insidePayout], payout_items: [insideItem] },
   net: { 'wallet:owner': -103_000, 'reserve:payout:inside payout': 103_000 },
-  transaction: { key: 'inside payout/reserve', kind: 'payout_reserve', rules: 'enforced' },
+  transaction: 'payout_reserve inside payout/reserve, enforced',
   rows: ['payouts: processing, version 1, 0 failures reported', 'payout_items: pending, version 1'],
 });
 
@@ -114,7 +127,7 @@ const completedInside = step({
   after: reservedInside,
   call: call(completeInside, BOOK, rowAfter(reservedInside, 'payout_items', 0), OTHER),
   net: { 'reserve:payout:inside payout': -103_000, 'wallet:other': 100_000, 'income:fees': 3_000 },
-  transaction: { key: 'inside item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  transaction: 'payout_item_completion inside item/completion, enforced',
   rows: ['payout_items: completed, version 2'],
   events: ['wallet.credited'],
 });
@@ -124,7 +137,7 @@ const held = step({
   after: reserved,
   call: call(holdItem, BOOK, pending, 'ADA OBI'),
   net: { 'reserve:payout:payout': -103_000, 'in_transit:payouts': 103_000 },
-  transaction: { key: 'first item/hold', kind: 'payout_item_hold', rules: 'enforced' },
+  transaction: 'payout_item_hold first item/hold, enforced',
   rows: ['payout_items: processing, version 2'],
 });
 
@@ -133,12 +146,7 @@ const completed = step({
   after: held,
   call: call(completeItem, BOOK, itemAfter(held), PAID),
   net: { 'in_transit:payouts': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
-  transaction: {
-    key: 'first item/completion',
-    kind: 'payout_item_completion',
-    rules: 'enforced',
-    resolves: 'first item/hold',
-  },
+  transaction: 'payout_item_completion first item/completion, enforced, resolves first item/hold',
   rows: ['payout_items: completed, version 3'],
 });
 
@@ -175,58 +183,33 @@ const RETURNS: {
 
 const returns = RETURNS.flatMap(({ state, after, item, leaves, failures }) =>
   failures.flatMap((failure) => {
-    const transaction = {
-      key: 'first item/return',
-      kind: failure.kind,
-      rules: 'credit_exempt' as const,
-      // An item that was never sent has no hold to reverse.
-      ...(after === held && { reverses: 'first item/hold' }),
-      ...(after === completed && { reverses: 'first item/completion' }),
-    };
-    const row = `payout_items: failed, version ${item.version + 1}`;
-    return [
-      step({
-        title: `an item that ${state} returns amount and fee to the wallet on ${failure.kind}`,
+    // An item that was never sent has no hold to reverse.
+    const reverses = after === reserved ? '' : `, reverses first item/${after === held ? 'hold' : 'completion'}`;
+    return [OPEN, CLOSED].map((walletIsClosed) => {
+      const back = goesBack(walletIsClosed, 103_000);
+      return step({
+        title: `an item that ${state} goes back ${walletIsClosed ? 'to suspense' : 'to the wallet'} on ${failure.kind}`,
         after,
-        call: call(returnItemFunds, BOOK, withWallet(item), failure, OPEN),
-        net: { ...leaves, 'wallet:owner': 103_000 },
-        transaction,
-        rows: [row],
-      }),
-      step({
-        title: `an item that ${state} is placed in suspense on ${failure.kind} if the wallet was closed`,
-        after,
-        call: call(returnItemFunds, BOOK, withWallet(item), failure, CLOSED),
-        net: { ...leaves, 'suspense:unmatched': 103_000 },
-        transaction,
-        rows: [row, 'review_cases: open, version 1, wallet_closed of 103000 in suspense:unmatched'],
-        events: ['review_case.opened'],
-        outbox: ['reviewCase: start'],
-      }),
-    ];
+        call: call(returnItemFunds, BOOK, withWallet(item), failure, walletIsClosed),
+        net: { ...leaves, ...back.net },
+        transaction: `${failure.kind} first item/return, credit_exempt${reverses}`,
+        rows: [`payout_items: failed, version ${item.version + 1}`, ...back.rows],
+        events: back.events,
+        outbox: back.outbox,
+      });
+    });
   }),
 );
-
-const failed = step({
-  title: 'an item that the bank refuses is back in its wallet',
-  after: held,
-  call: call(returnItemFunds, BOOK, withWallet(itemAfter(held)), FAILURE, OPEN),
-  net: { 'in_transit:payouts': -103_000, 'wallet:owner': 103_000 },
-  transaction: {
-    key: 'first item/return',
-    kind: 'payout_item_failure',
-    rules: 'credit_exempt',
-    reverses: 'first item/hold',
-  },
-  rows: ['payout_items: failed, version 3'],
-});
+const failed = returns.find(
+  ({ after, transaction }) => after === held && transaction?.startsWith('payout_item_failure') === true,
+) as Step;
 
 const clawedBack = step({
   title: 'a failed item that the bank has paid is taken from a wallet with less than its amount',
   after: failed,
   call: call(clawBackItem, BOOK, withWallet(itemAfter(failed)), PAID, 70_000),
   net: { 'wallet:owner': -70_000, 'receivable:bank': -30_000, 'clearing:sandbox': 100_000 },
-  transaction: { key: 'first item/clawback', kind: 'payout_item_clawback', rules: 'exempt' },
+  transaction: 'payout_item_clawback first item/clawback, exempt',
   rows: [
     'payout_items: completed, version 4',
     'review_cases: open, version 1, paid_after_failure of 30000 in no account',
@@ -235,36 +218,26 @@ const clawedBack = step({
   outbox: ['reviewCase: start'],
 });
 
-const clawbackReturned = (walletIsClosed: boolean) =>
-  step({
+const clawbackReturned = [OPEN, CLOSED].map((walletIsClosed) => {
+  const back = goesBack(walletIsClosed, 70_000);
+  return step({
     title: `a clawed back item that the bank returns goes ${walletIsClosed ? 'to suspense' : 'to the wallet'}`,
     after: clawedBack,
     call: call(returnItemFunds, BOOK, withWallet(itemAfter(clawedBack)), RETURN, walletIsClosed),
-    net: {
-      'clearing:sandbox': -100_000,
-      'receivable:bank': 30_000,
-      [walletIsClosed ? 'suspense:unmatched' : 'wallet:owner']: 70_000,
-    },
-    transaction: {
-      key: 'first item/clawback_return',
-      kind: 'payout_item_return',
-      rules: 'credit_exempt',
-      reverses: 'first item/clawback',
-    },
-    rows: [
-      'payout_items: failed, version 5',
-      ...(walletIsClosed ? ['review_cases: open, version 1, wallet_closed of 70000 in suspense:unmatched'] : []),
-    ],
-    events: walletIsClosed ? ['review_case.opened'] : [],
-    outbox: walletIsClosed ? ['reviewCase: start'] : [],
+    net: { 'clearing:sandbox': -100_000, 'receivable:bank': 30_000, ...back.net },
+    transaction: 'payout_item_return first item/clawback_return, credit_exempt, reverses first item/clawback',
+    rows: ['payout_items: failed, version 5', ...back.rows],
+    events: back.events,
+    outbox: back.outbox,
   });
+});
 
 const secondHeld = step({
   title: 'a second item is sent after the first was completed',
   after: completed,
   call: call(holdItem, BOOK, secondPending, null),
   net: { 'reserve:payout:payout': -52_500, 'in_transit:payouts': 52_500 },
-  transaction: { key: 'second item/hold', kind: 'payout_item_hold', rules: 'enforced' },
+  transaction: 'payout_item_hold second item/hold, enforced',
   rows: ['payout_items: processing, version 2'],
 });
 
@@ -273,12 +246,7 @@ const bothCompleted = step({
   after: secondHeld,
   call: call(completeItem, BOOK, itemAfter(secondHeld), PAID),
   net: { 'in_transit:payouts': -52_500, 'clearing:sandbox': 50_000, 'income:fees': 2_500 },
-  transaction: {
-    key: 'second item/completion',
-    kind: 'payout_item_completion',
-    rules: 'enforced',
-    resolves: 'second item/hold',
-  },
+  transaction: 'payout_item_completion second item/completion, enforced, resolves second item/hold',
   rows: ['payout_items: completed, version 3'],
 });
 
@@ -287,8 +255,6 @@ const rolledUp = (title: string, after: Step, from: Payout, counts: ItemCounts, 
     title,
     after,
     call: call(rollUpMovement, BOOK, from, counts),
-    net: {},
-    transaction: null,
     rows: [`payouts: ${row}`],
     events: [event],
   });
@@ -307,12 +273,7 @@ const secondReturned = step({
   after: allPaid,
   call: call(returnItemFunds, BOOK, withWallet(itemAfter(bothCompleted)), RETURN, OPEN),
   net: { 'clearing:sandbox': -50_000, 'income:fees': -2_500, 'wallet:owner': 52_500 },
-  transaction: {
-    key: 'second item/return',
-    kind: 'payout_item_return',
-    rules: 'credit_exempt',
-    reverses: 'second item/completion',
-  },
+  transaction: 'payout_item_return second item/return, credit_exempt, reverses second item/completion',
   rows: ['payout_items: failed, version 4'],
 });
 
@@ -330,12 +291,7 @@ const firstReturned = step({
   after: onePaid,
   call: call(returnItemFunds, BOOK, withWallet(itemAfter(completed)), RETURN, OPEN),
   net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
-  transaction: {
-    key: 'first item/return',
-    kind: 'payout_item_return',
-    rules: 'credit_exempt',
-    reverses: 'first item/completion',
-  },
+  transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
   rows: ['payout_items: failed, version 4'],
 });
 
@@ -344,7 +300,7 @@ const completedUnsent = step({
   after: reserved,
   call: call(completeItem, BOOK, pending, { ...PAID, sessionId: null }),
   net: { 'reserve:payout:payout': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
-  transaction: { key: 'first item/completion', kind: 'payout_item_completion', rules: 'enforced' },
+  transaction: 'payout_item_completion first item/completion, enforced',
   rows: ['payout_items: completed, version 2'],
 });
 
@@ -358,19 +314,12 @@ export const PAYOUTS = [
     after: completedUnsent,
     call: call(returnItemFunds, BOOK, withWallet(itemAfter(completedUnsent)), RETURN, OPEN),
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
-    transaction: {
-      key: 'first item/return',
-      kind: 'payout_item_return',
-      rules: 'credit_exempt',
-      reverses: 'first item/completion',
-    },
+    transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
     rows: ['payout_items: failed, version 3'],
   }),
   ...returns,
-  failed,
   clawedBack,
-  clawbackReturned(OPEN),
-  clawbackReturned(CLOSED),
+  ...clawbackReturned,
   secondHeld,
   bothCompleted,
   allPaid,

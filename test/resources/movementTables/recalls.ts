@@ -26,7 +26,7 @@ import {
 import { DEPOSITED, STRAY_IN_SUSPENSE } from './inboundCredits.ts';
 import { EXPIRED_WITH_PART, FIRST_PART } from './payments.ts';
 
-const RECALL = { key: 'recall/sandbox/session of inboundCredit', kind: 'credit_recall', rules: 'exempt' } as const;
+const RECALL = 'credit_recall recall/sandbox/session of inboundCredit, exempt';
 
 function creditOf(after: Step) {
   const [credit] = latestRows(pathOf(after), 'inbound_credits').slice(-1);
@@ -45,8 +45,6 @@ const received = (what: string, after: Step, version: number, status: string) =>
     title: `the bank reports that it has taken back ${what}, and nothing is posted`,
     after,
     call: call(receiveRecall, BOOK, creditOf(after)),
-    net: {},
-    transaction: null,
     rows: [`inbound_credits: ${status}, version ${version}`],
     outbox: ['recall: start'],
   });
@@ -60,7 +58,7 @@ const unclaimed = step({
   after: stray,
   call: call(moveCaseToUnclaimed, BOOK, caseOf(stray)),
   net: { 'suspense:unmatched': -70_000, 'unclaimed:credits': 70_000 },
-  transaction: { key: 'reviewCase/unclaimed/1', kind: 'review_unclaimed', rules: 'enforced' },
+  transaction: 'review_unclaimed reviewCase/unclaimed/1, enforced',
   rows: ['review_cases: unclaimed, version 2, unknown_account of 70000 in suspense:unmatched'],
   events: ['review_case.resolved'],
 });
@@ -111,8 +109,6 @@ export const RECALLS = [
     title: 'the recall of a credit that was not posted posts nothing',
     given: { inbound_credits: [unposted] },
     call: call(recallUnposted, BOOK, unposted),
-    net: {},
-    transaction: null,
     rows: ['inbound_credits: recalled, version 2'],
   }),
   step({
@@ -160,8 +156,6 @@ export const RECALLS = [
     title: 'a recall that the bank does not confirm is set aside with a review case',
     after: deposit,
     call: call(setAsideRecallMovement, BOOK, creditOf(deposit)),
-    net: {},
-    transaction: null,
     rows: [
       'inbound_credits: posted, version 4',
       'review_cases: open, version 1, credit_recalled of 70000 in no account',

@@ -16,8 +16,6 @@ const found = {
 export const BREAK_OPENED = step({
   title: 'a break with two amounts opens a review case of the larger one, which holds no money',
   call: call(openBreak, BOOK, 'sandbox', found),
-  net: {},
-  transaction: null,
   rows: [
     'review_cases: open, version 1, reconciliation_break of 7000 in no account',
     'reconciliation_breaks: version 1, found',
@@ -30,8 +28,6 @@ const cleared = step({
   title: 'a break that a later run no longer finds is cleared, and its open case is signalled',
   after: BREAK_OPENED,
   call: call(updateBreak, BOOK, { ...stored, status: 'open' }, new Date()),
-  net: {},
-  transaction: null,
   rows: ['reconciliation_breaks: version 2, cleared'],
   outbox: ['reviewCase: start or signal transferUpdated'],
 });
@@ -45,8 +41,6 @@ const oneSided = (
   step({
     title: `a break that is only on ${side} opens a review case of that amount`,
     call: call(openBreak, BOOK, 'sandbox', one),
-    net: {},
-    transaction: null,
     rows: [
       `review_cases: open, version 1, reconciliation_break of ${amount} in no account`,
       'reconciliation_breaks: version 1, found',
@@ -63,8 +57,6 @@ export const RECONCILIATION = [
     title: 'a cleared break that is found again is recorded, and its open case is signalled',
     after: cleared,
     call: call(updateBreak, BOOK, { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'open' }, null),
-    net: {},
-    transaction: null,
     rows: ['reconciliation_breaks: version 3, found'],
     outbox: ['reviewCase: start or signal transferUpdated'],
   }),
@@ -72,16 +64,12 @@ export const RECONCILIATION = [
     title: 'a cleared break that is found again after its case was closed is recorded without a message',
     after: cleared,
     call: call(updateBreak, BOOK, { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'closed' }, null),
-    net: {},
-    transaction: null,
     rows: ['reconciliation_breaks: version 3, found'],
   }),
   step({
     title: 'a break whose case is closed is cleared without a message',
     after: BREAK_OPENED,
     call: call(updateBreak, BOOK, { ...stored, status: 'closed' }, new Date()),
-    net: {},
-    transaction: null,
     rows: ['reconciliation_breaks: version 2, cleared'],
   }),
 ];

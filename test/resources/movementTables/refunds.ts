@@ -13,6 +13,7 @@ import {
   BOOK,
   CLOSED,
   call,
+  goesBack,
   newId,
   OPEN,
   OTHER,
@@ -100,7 +101,7 @@ const partToWallet = step({
   given: { payments: [fromWallet] },
   call: call(refundToWallet, BOOK, fromWallet, toWallet('wallet refund', 50_000), OTHER),
   net: { 'wallet:owner': -50_000, 'wallet:other': 50_000 },
-  transaction: { key: 'wallet refund/completion', kind: 'refund_completion', rules: 'credit_exempt' },
+  transaction: 'refund_completion wallet refund/completion, credit_exempt',
   rows: [
     'payments: partially_refunded, version 3, received 200000, credited 200000, refunded 50000',
     'refunds: completed, version 1',
@@ -113,7 +114,7 @@ const held = step({
   given: { payments: [payment] },
   call: call(holdRefund, BOOK, payment, toBank('refund', 50_000)),
   net: { 'wallet:owner': -50_000, 'in_transit:refunds': 50_000 },
-  transaction: { key: 'refund/hold', kind: 'refund_hold', rules: 'enforced' },
+  transaction: 'refund_hold refund/hold, enforced',
   rows: [
     'payments: settled, version 3, received 202000, credited 200000, refunding 50000',
     'refunds: processing, version 1',
@@ -125,12 +126,7 @@ const completed = step({
   after: held,
   call: call(completeRefund, BOOK, paymentAfter(held), refundAfter(held), PAID),
   net: { 'in_transit:refunds': -50_000, 'clearing:sandbox': 50_000 },
-  transaction: {
-    key: 'refund/completion',
-    kind: 'refund_completion',
-    rules: 'enforced',
-    resolves: 'refund/hold',
-  },
+  transaction: 'refund_completion refund/completion, enforced, resolves refund/hold',
   rows: [
     'payments: partially_refunded, version 4, received 202000, credited 200000, refunded 50000',
     'refunds: completed, version 2',
@@ -143,7 +139,7 @@ const secondHeld = step({
   after: held,
   call: call(holdRefund, BOOK, paymentAfter(held), toBank('second refund', 150_000)),
   net: { 'wallet:owner': -150_000, 'in_transit:refunds': 150_000 },
-  transaction: { key: 'second refund/hold', kind: 'refund_hold', rules: 'enforced' },
+  transaction: 'refund_hold second refund/hold, enforced',
   rows: [
     'payments: settled, version 4, received 202000, credited 200000, refunding 200000',
     'refunds: processing, version 1',
@@ -155,12 +151,7 @@ const firstOfTwo = step({
   after: secondHeld,
   call: call(completeRefund, BOOK, paymentAfter(secondHeld), refundAfter(held), PAID),
   net: { 'in_transit:refunds': -50_000, 'clearing:sandbox': 50_000 },
-  transaction: {
-    key: 'refund/completion',
-    kind: 'refund_completion',
-    rules: 'enforced',
-    resolves: 'refund/hold',
-  },
+  transaction: 'refund_completion refund/completion, enforced, resolves refund/hold',
   rows: [
     'payments: partially_refunded, version 5, received 202000, credited 200000, refunding 150000, refunded 50000',
     'refunds: completed, version 2',
@@ -173,12 +164,7 @@ const lastOfTwo = step({
   after: firstOfTwo,
   call: call(completeRefund, BOOK, paymentAfter(firstOfTwo), refundAfter(secondHeld), PAID),
   net: { 'in_transit:refunds': -150_000, 'clearing:sandbox': 150_000 },
-  transaction: {
-    key: 'second refund/completion',
-    kind: 'refund_completion',
-    rules: 'enforced',
-    resolves: 'second refund/hold',
-  },
+  transaction: 'refund_completion second refund/completion, enforced, resolves second refund/hold',
   rows: [
     'payments: refunded, version 6, received 202000, credited 200000, refunded 200000',
     'refunds: completed, version 2',
@@ -186,15 +172,7 @@ const lastOfTwo = step({
   events: ['refund.completed'],
 });
 
-const RETURN = {
-  key: 'refund/return',
-  kind: 'refund_return',
-  rules: 'credit_exempt',
-  reverses: 'refund/hold',
-} as const;
-const LATE_RETURN = { ...RETURN, reverses: 'refund/completion' } as const;
-const CASE = 'review_cases: open, version 1, wallet_closed of 50000 in suspense:unmatched';
-const SETTLED_AGAIN = 'payments: settled, version 4, received 202000, credited 200000';
+const returnOf = (reversed: string) => `refund_return refund/return, credit_exempt, reverses refund/${reversed}`;
 
 const callReturn = (after: Step, report: TransferReport, walletIsClosed: boolean) =>
   call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), report, {
@@ -203,20 +181,31 @@ const callReturn = (after: Step, report: TransferReport, walletIsClosed: boolean
     decidedBy: 'rail',
   });
 
-const backInWallet = (title: string, report: TransferReport) =>
-  step({
-    title,
-    after: held,
-    call: callReturn(held, report, OPEN),
-    net: { 'in_transit:refunds': -50_000, 'wallet:owner': 50_000 },
-    transaction: RETURN,
-    rows: [SETTLED_AGAIN, 'refunds: failed, version 2'],
-    events: ['refund.failed'],
+/** The money of a refund goes back from transit, or from clearing after its completion. */
+const returned = (after: Step, report: TransferReport) =>
+  [OPEN, CLOSED].map((walletIsClosed) => {
+    const back = goesBack(walletIsClosed, 50_000);
+    const { version } = paymentAfter(after);
+    return step({
+      title: `a refund that is ${report.status} ${after === held ? 'in transit' : 'after its completion'} goes back ${walletIsClosed ? 'to suspense if the wallet was closed' : 'to the wallet'}`,
+      after,
+      call: callReturn(after, report, walletIsClosed),
+      net: { [after === held ? 'in_transit:refunds' : 'clearing:sandbox']: -50_000, ...back.net },
+      transaction: returnOf(after === held ? 'hold' : 'completion'),
+      rows: [
+        `payments: settled, version ${version + 1}, received 202000, credited 200000`,
+        `refunds: failed, version ${version - 1}`,
+        ...back.rows,
+      ],
+      events: ['refund.failed', ...back.events],
+      outbox: back.outbox,
+    });
   });
 
-const failed = backInWallet('a refund that the bank refuses is back in its wallet', REFUSED);
+const refused = returned(held, REFUSED);
+const [failed] = refused as [Step, Step];
 
-const CLAWBACK = { key: 'refund/clawback', kind: 'refund_clawback', rules: 'exempt' } as const;
+const CLAWBACK = 'refund_clawback refund/clawback, exempt';
 
 const clawedBack = step({
   title: 'a failed refund that the bank has paid is taken from a wallet with less than its amount',
@@ -240,7 +229,7 @@ export const REFUNDS = [
     after: partToWallet,
     call: call(refundToWallet, BOOK, paymentAfter(partToWallet), toWallet('rest to wallet', 150_000), OTHER),
     net: { 'wallet:owner': -150_000, 'wallet:other': 150_000 },
-    transaction: { key: 'rest to wallet/completion', kind: 'refund_completion', rules: 'credit_exempt' },
+    transaction: 'refund_completion rest to wallet/completion, credit_exempt',
     rows: [
       'payments: refunded, version 4, received 200000, credited 200000, refunded 200000',
       'refunds: completed, version 1',
@@ -252,38 +241,9 @@ export const REFUNDS = [
   secondHeld,
   firstOfTwo,
   lastOfTwo,
-  ...[REFUSED, RETURNED].flatMap((report) => [
-    backInWallet(`a refund in transit that the bank reports as ${report.status} returns to the wallet`, report),
-    step({
-      title: `a refund in transit that the bank reports as ${report.status} is in suspense if the wallet was closed`,
-      after: held,
-      call: callReturn(held, report, CLOSED),
-      net: { 'in_transit:refunds': -50_000, 'suspense:unmatched': 50_000 },
-      transaction: RETURN,
-      rows: [SETTLED_AGAIN, 'refunds: failed, version 2', CASE],
-      events: ['refund.failed', 'review_case.opened'],
-      outbox: ['reviewCase: start'],
-    }),
-  ]),
-  step({
-    title: 'a refund that is returned after its completion returns from clearing, and the payment is settled again',
-    after: completed,
-    call: callReturn(completed, RETURNED, OPEN),
-    net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
-    transaction: LATE_RETURN,
-    rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3'],
-    events: ['refund.failed'],
-  }),
-  step({
-    title: 'a refund that is returned after its completion is placed in suspense if the wallet was closed',
-    after: completed,
-    call: callReturn(completed, RETURNED, CLOSED),
-    net: { 'clearing:sandbox': -50_000, 'suspense:unmatched': 50_000 },
-    transaction: LATE_RETURN,
-    rows: ['payments: settled, version 5, received 202000, credited 200000', 'refunds: failed, version 3', CASE],
-    events: ['refund.failed', 'review_case.opened'],
-    outbox: ['reviewCase: start'],
-  }),
+  ...refused,
+  ...returned(held, RETURNED),
+  ...returned(completed, RETURNED),
   step({
     title: 'one of two completed refunds that is returned leaves the payment partially refunded',
     after: lastOfTwo,
@@ -293,26 +253,20 @@ export const REFUNDS = [
       others: 0,
     }),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
-    transaction: LATE_RETURN,
+    transaction: returnOf('completion'),
     rows: [
       'payments: partially_refunded, version 7, received 202000, credited 200000, refunded 150000',
       'refunds: failed, version 3',
     ],
     events: ['refund.failed'],
   }),
-  failed,
   clawedBack,
   step({
     title: 'a clawed back refund that the bank returns gives back what was taken, and the payment is settled again',
     after: clawedBack,
     call: callReturn(clawedBack, RETURNED, OPEN),
     net: { 'clearing:sandbox': -50_000, 'receivable:bank': 20_000, 'wallet:owner': 30_000 },
-    transaction: {
-      key: 'refund/clawback_return',
-      kind: 'refund_clawback_return',
-      rules: 'credit_exempt',
-      reverses: 'refund/clawback',
-    },
+    transaction: 'refund_clawback_return refund/clawback_return, credit_exempt, reverses refund/clawback',
     rows: ['payments: settled, version 6, received 202000, credited 200000', 'refunds: failed, version 4'],
     events: ['refund.failed'],
   }),

@@ -11,7 +11,7 @@ const entry = (
     title,
     call: call(postEntry, BOOK, { rail: 'sandbox', kind, reference: 'line-1', amount: 500, at: new Date() }),
     net,
-    transaction: { key: `${kind}/sandbox/line-1`, kind: `rail_${kind}`, rules: 'enforced' },
+    transaction: `rail_${kind} ${kind}/sandbox/line-1, enforced`,
     rows: ['statement_entries: '],
   });
 

@@ -19,7 +19,7 @@ export const TRANSFERS = [
       createdAt: new Date(),
     }),
     net: { 'wallet:owner': -50_000, 'wallet:other': 50_000 },
-    transaction: { key: 'transfer/transfer', kind: 'transfer', rules: 'enforced' },
+    transaction: 'transfer transfer/transfer, enforced',
     rows: ['transfers: completed'],
     events: ['transfer.completed'],
   }),

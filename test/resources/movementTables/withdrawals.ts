@@ -11,6 +11,7 @@ import {
   BOOK,
   CLOSED,
   call,
+  goesBack,
   newId,
   OPEN,
   OWNER,
@@ -52,56 +53,62 @@ const held = step({
   call: call(holdWithdrawal, accepted),
   alsoWritten: { withdrawals: [accepted] },
   net: { 'wallet:owner': -103_000, 'in_transit:withdrawals': 103_000 },
-  transaction: { key: 'withdrawal/hold', kind: 'withdrawal_hold', rules: 'enforced' },
+  transaction: 'withdrawal_hold withdrawal/hold, enforced',
   rows: ['withdrawals: processing, version 1'],
 });
-const inTransit = rowAfter(held, 'withdrawals');
 
 const completed = step({
   title: 'a withdrawal that the bank has paid leaves through clearing, and its fee is income',
   after: held,
-  call: call(completeWithdrawal, BOOK, inTransit, PAID),
+  call: call(completeWithdrawal, BOOK, rowAfter(held, 'withdrawals'), PAID),
   net: { 'in_transit:withdrawals': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
-  transaction: {
-    key: 'withdrawal/completion',
-    kind: 'withdrawal_completion',
-    rules: 'enforced',
-    resolves: 'withdrawal/hold',
-  },
+  transaction: 'withdrawal_completion withdrawal/completion, enforced, resolves withdrawal/hold',
   rows: ['withdrawals: completed, version 2'],
   events: ['withdrawal.completed'],
 });
-const paid = rowAfter(completed, 'withdrawals');
+/** Amount and fee of a withdrawal go back, from `leaves`. */
+const returned = (
+  title: string,
+  after: Step,
+  kind: 'fail' | 'return',
+  leaves: Record<string, number>,
+  [status, reverses]: [status: string, reverses: string],
+) =>
+  [OPEN, CLOSED].map((walletIsClosed) => {
+    const back = goesBack(walletIsClosed, 103_000);
+    return step({
+      title: `a withdrawal that is ${title} goes back ${walletIsClosed ? 'to suspense if the wallet was closed' : 'to the wallet'}`,
+      after,
+      call: call(
+        returnWithdrawalFunds,
+        BOOK,
+        rowAfter(after, 'withdrawals'),
+        kind,
+        kind === 'fail' ? REFUSED : RETURNED,
+        byRail(walletIsClosed),
+      ),
+      net: { ...leaves, ...back.net },
+      transaction: `withdrawal_${kind === 'fail' ? 'failure' : 'return'} withdrawal/return, credit_exempt, reverses withdrawal/${reverses}`,
+      rows: [`withdrawals: ${status}, version ${after === held ? 2 : 3}`, ...back.rows],
+      events: [`withdrawal.${status}`, ...back.events],
+      outbox: back.outbox,
+    });
+  });
 
-const FAILURE = {
-  key: 'withdrawal/return',
-  kind: 'withdrawal_failure',
-  rules: 'credit_exempt',
-  reverses: 'withdrawal/hold',
-} as const;
-const RETURN = { ...FAILURE, kind: 'withdrawal_return' } as const;
-const LATE_RETURN = { ...RETURN, reverses: 'withdrawal/completion' } as const;
-const CASE = 'review_cases: open, version 1, wallet_closed of 103000 in suspense:unmatched';
-
-const failed = step({
-  title: 'a withdrawal that the bank refuses returns amount and fee from transit to the wallet',
-  after: held,
-  call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, byRail(OPEN)),
-  net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
-  transaction: FAILURE,
-  rows: ['withdrawals: failed, version 2'],
-  events: ['withdrawal.failed'],
-});
+const IN_TRANSIT = { 'in_transit:withdrawals': -103_000 };
+const PAID_OUT = { 'clearing:sandbox': -100_000, 'income:fees': -3_000 };
+const refused = returned('refused by the bank', held, 'fail', IN_TRANSIT, ['failed', 'hold']);
+const [failed] = refused as [Step, Step];
 
 /** What a clawback takes from a wallet with this balance, and what a later return gives back. */
-function clawbacks(balance: number, taken: Record<string, number>, missing: number): Step[] {
-  const net: Record<string, number> = { ...taken, 'clearing:sandbox': 100_000 };
+function clawbacks(balance: number, from: Record<string, number>, missing: number): Step[] {
+  const net: Record<string, number> = { ...from, 'clearing:sandbox': 100_000 };
   const clawedBack = step({
     title: `a failed withdrawal that the bank has paid is taken from a wallet with ${balance} kobo`,
     after: failed,
     call: call(clawBackWithdrawal, BOOK, rowAfter(failed, 'withdrawals'), PAID, balance),
     net,
-    transaction: { key: 'withdrawal/clawback', kind: 'withdrawal_clawback', rules: 'exempt' },
+    transaction: 'withdrawal_clawback withdrawal/clawback, exempt',
     rows: [
       'withdrawals: completed, version 3',
       `review_cases: open, version 1, paid_after_failure of ${missing} in no account`,
@@ -109,10 +116,13 @@ function clawbacks(balance: number, taken: Record<string, number>, missing: numb
     events: ['wallet.debited', 'withdrawal.completed'],
     outbox: ['reviewCase: start'],
   });
+  const { 'wallet:owner': taken = 0, ...others } = net;
   const back = (walletIsClosed: boolean) => {
-    const { 'wallet:owner': fromWallet = 0, ...others } = net;
-    const destination = walletIsClosed ? 'suspense:unmatched' : 'wallet:owner';
-    const opensCase = walletIsClosed && fromWallet !== 0;
+    const destination = taken === 0 ? goesBack(OPEN, 0) : goesBack(walletIsClosed, -taken);
+    const amounts = {
+      ...Object.fromEntries(Object.entries(others).map(([code, amount]) => [code, -amount])),
+      ...destination.net,
+    };
     return step({
       title: `what a clawback took of ${balance} kobo goes back ${walletIsClosed ? 'to suspense' : 'to the wallet'} when the bank returns the withdrawal`,
       after: clawedBack,
@@ -124,23 +134,11 @@ function clawbacks(balance: number, taken: Record<string, number>, missing: numb
         RETURNED,
         byRail(walletIsClosed),
       ),
-      net: Object.fromEntries(
-        [...Object.entries(others), [destination, fromWallet] as const]
-          .filter(([, amount]) => amount !== 0)
-          .map(([account, amount]) => [account, -amount]),
-      ),
-      transaction: {
-        key: 'withdrawal/clawback_return',
-        kind: 'withdrawal_return',
-        rules: 'credit_exempt',
-        reverses: 'withdrawal/clawback',
-      },
-      rows: [
-        'withdrawals: returned, version 4',
-        ...(opensCase ? [`review_cases: open, version 1, wallet_closed of ${-fromWallet} in suspense:unmatched`] : []),
-      ],
-      events: ['withdrawal.returned', ...(opensCase ? ['review_case.opened'] : [])],
-      outbox: opensCase ? ['reviewCase: start'] : [],
+      net: Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0)),
+      transaction: 'withdrawal_return withdrawal/clawback_return, credit_exempt, reverses withdrawal/clawback',
+      rows: ['withdrawals: returned, version 4', ...destination.rows],
+      events: ['withdrawal.returned', ...destination.events],
+      outbox: destination.outbox,
     });
   };
   return [clawedBack, back(OPEN), back(CLOSED)];
@@ -149,58 +147,11 @@ function clawbacks(balance: number, taken: Record<string, number>, missing: numb
 export const WITHDRAWALS = [
   held,
   completed,
-  failed,
+  ...refused,
   ...clawbacks(500_000, { 'wallet:owner': -103_000, 'income:fees': 3_000 }, 0),
   ...clawbacks(101_000, { 'wallet:owner': -101_000, 'income:fees': 1_000 }, 0),
   ...clawbacks(40_000, { 'wallet:owner': -40_000, 'receivable:bank': -60_000 }, 60_000),
   ...clawbacks(0, { 'receivable:bank': -100_000 }, 100_000),
-  step({
-    title: 'a withdrawal that the bank refuses is placed in suspense if the wallet was closed',
-    after: held,
-    call: call(returnWithdrawalFunds, BOOK, inTransit, 'fail', REFUSED, byRail(CLOSED)),
-    net: { 'in_transit:withdrawals': -103_000, 'suspense:unmatched': 103_000 },
-    transaction: FAILURE,
-    rows: ['withdrawals: failed, version 2', CASE],
-    events: ['withdrawal.failed', 'review_case.opened'],
-    outbox: ['reviewCase: start'],
-  }),
-  step({
-    title: 'a withdrawal that is returned before its completion returns amount and fee from transit to the wallet',
-    after: held,
-    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, byRail(OPEN)),
-    net: { 'in_transit:withdrawals': -103_000, 'wallet:owner': 103_000 },
-    transaction: RETURN,
-    rows: ['withdrawals: returned, version 2'],
-    events: ['withdrawal.returned'],
-  }),
-  step({
-    title: 'a withdrawal that is returned before its completion is placed in suspense if the wallet was closed',
-    after: held,
-    call: call(returnWithdrawalFunds, BOOK, inTransit, 'return', RETURNED, byRail(CLOSED)),
-    net: { 'in_transit:withdrawals': -103_000, 'suspense:unmatched': 103_000 },
-    transaction: RETURN,
-    rows: ['withdrawals: returned, version 2', CASE],
-    events: ['withdrawal.returned', 'review_case.opened'],
-    outbox: ['reviewCase: start'],
-  }),
-  step({
-    title:
-      'a withdrawal that is returned after its completion returns the amount from clearing and the fee from income',
-    after: completed,
-    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, byRail(OPEN)),
-    net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
-    transaction: LATE_RETURN,
-    rows: ['withdrawals: returned, version 3'],
-    events: ['withdrawal.returned'],
-  }),
-  step({
-    title: 'a withdrawal that is returned after its completion is placed in suspense if the wallet was closed',
-    after: completed,
-    call: call(returnWithdrawalFunds, BOOK, paid, 'return', RETURNED, byRail(CLOSED)),
-    net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'suspense:unmatched': 103_000 },
-    transaction: LATE_RETURN,
-    rows: ['withdrawals: returned, version 3', CASE],
-    events: ['withdrawal.returned', 'review_case.opened'],
-    outbox: ['reviewCase: start'],
-  }),
+  ...returned('returned before its completion', held, 'return', IN_TRANSIT, ['returned', 'hold']),
+  ...returned('returned after its completion', completed, 'return', PAID_OUT, ['returned', 'completion']),
 ];
