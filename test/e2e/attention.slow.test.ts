@@ -2,8 +2,6 @@
 // the operators' decision, which is audited.
 
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { WorkflowHandle } from '@temporalio/client';
-import type { ResolveAnswer } from '../../src/workflows/attention/messages.ts';
 import { operate } from '../cli/run.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -30,21 +28,10 @@ let accounts = 1_111_111_110;
 async function withdraw(behaviour = 'unavailable') {
   accounts += 1;
   const accountNumber = String(accounts);
-  const setBehaviour = (how: string) =>
-    flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour: how } });
-  await setBehaviour(behaviour);
-  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
-  const { data } = await flows.test.money(`/wallets/${walletId}/withdraw`, {
-    amount: 100_000,
-    accountNumber,
-    bankCode: '058',
-  });
+  await flows.setBehaviour(accountNumber, behaviour);
   return {
-    walletId,
-    id: data.id,
-    path: `/withdrawals/${data.id}`,
-    flow: flows.temporal.workflow.getHandle(data.id),
-    setBehaviour,
+    ...(await flows.withdraw(accountNumber, FUNDS)),
+    recover: () => flows.setBehaviour(accountNumber, 'complete'),
   };
 }
 
@@ -58,63 +45,51 @@ const untilParked = (id: string, cause: string) =>
     return undefined;
   });
 
-const audited = async (id: string) =>
-  (
-    await flows.sql<{ action: string; operator: string }[]>`
-    SELECT action, operator FROM audit_log WHERE subject = ${id} ORDER BY id`
-  ).map(({ action, operator }) => `${operator} ${action}`);
-
-/** Each call makes a code of its own. */
-const send = async (flow: WorkflowHandle, { operator, ...message }: { action: string; operator: string }) =>
-  await flow.executeUpdate<ResolveAnswer, [object]>('resolve', {
-    args: [await withCode(flows.sql, flow.workflowId, { operator, ...message })],
-  });
-
-const retryRequest = { action: 'retry', reason: 'the bank is back', operator: 'ngozi' };
+const RETRY = { action: 'retry', reason: 'the bank is back' };
 
 describe('unreachable rails', () => {
   test.concurrent('an unreachable rail parks the flow with the money unchanged, and the update retry resumes it', async () => {
-    const { walletId, id, path, flow, setBehaviour } = await withdraw();
+    const { walletId, id, path, flow, recover } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
-    await setBehaviour('complete');
-    expect(await send(flow, retryRequest)).toMatchObject({ outcome: 'accepted' });
+    await recover();
+    expect(await flows.decide('resolve', id, RETRY)).toMatchObject({ outcome: 'accepted' });
     await flows.untilStatus(path, 'completed');
     await flow.result();
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);
-    expect(await audited(id)).toEqual(['ngozi resolve:retry']);
+    expect(await flows.auditOf(id)).toEqual(['ngozi resolve:retry']);
   });
 
   test.concurrent('a parked flow rejects an invalid resolution with the allowed ones', async () => {
-    const { id, flow, setBehaviour, path } = await withdraw();
+    const { id, flow, recover, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
-    const refusalOf = async (args: typeof retryRequest) =>
-      await send(flow, args).then(
-        () => 'accepted',
-        (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
-      );
-    expect(await refusalOf({ ...retryRequest, action: 'dismiss' })).toMatch(/one of retry, complete, fail/);
-    expect(await refusalOf({ ...retryRequest, reason: '' })).toMatch(/reason/);
-    await setBehaviour('complete');
+    const refusalOf = async (change: object) => (await flows.decide('resolve', id, { ...RETRY, ...change })).message;
+    expect(await refusalOf({ action: 'dismiss' })).toMatch(/one of retry, complete, fail/);
+    expect(await refusalOf({ reason: '' })).toMatch(/reason/);
+    await recover();
     await flow.signal('retry', await withCode(flows.sql, id, { reason: 'all at once', operator: 'ngozi' }));
     await flows.untilStatus(path, 'completed');
   });
 
   test.concurrent('failing a transfer without confirmation by the rail requires two operators', async () => {
-    const { walletId, id, path, flow } = await withdraw();
+    const { walletId, id, path } = await withdraw();
     await untilParked(id, 'rail_unreachable');
-    const fail = { action: 'fail', reason: 'the bank confirmed by letter', operator: 'ngozi', evidence: 'TICKET-1' };
-    expect(await send(flow, fail)).toMatchObject({ outcome: 'proposed' });
-    expect(await send(flow, fail)).toMatchObject({ outcome: 'proposed' });
+    const fail = (operator: OperatorName) =>
+      flows.decide(
+        'resolve',
+        id,
+        { action: 'fail', reason: 'the bank confirmed by letter', evidence: 'T-1' },
+        operator,
+      );
+    expect(await fail('ngozi')).toMatchObject({ outcome: 'proposed' });
+    expect(await fail('ngozi')).toMatchObject({ outcome: 'proposed' });
     expect((await flows.test.get(path)).data.status).toBe('processing');
-    expect(await send(flow, { ...fail, operator: 'tunde' })).toMatchObject({
-      outcome: 'accepted',
-    });
+    expect(await fail('tunde')).toMatchObject({ outcome: 'accepted' });
     const failed = await flows.untilStatus(path, 'failed');
     expect(failed.failureCode).toBe('operator_decision');
     expect(failed.failureReason).toMatch(/Decided by operators/);
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-    expect(await audited(id)).toEqual(['ngozi resolve:fail:proposed', 'tunde resolve:fail']);
+    expect(await flows.auditOf(id)).toEqual(['ngozi resolve:fail:proposed', 'tunde resolve:fail']);
   });
 });
 
@@ -125,7 +100,7 @@ describe('attention commands', () => {
     operate(flows, name, 'attention', ...words);
 
   test('attention list and show find a parked flow, and retry with a query resumes it', async () => {
-    const { walletId, id, path, setBehaviour } = await withdraw();
+    const { walletId, id, path, recover } = await withdraw();
     await untilParked(id, 'rail_unreachable');
     const byWallet = ['--query', `WalletId = '${walletId}'`];
     expect(await cli('list', ...byWallet)).toEqual([
@@ -135,14 +110,14 @@ describe('attention commands', () => {
       attention: 'rail_unreachable',
       details: expect.stringContaining('held in transit'),
     });
-    await setBehaviour('complete');
+    await recover();
     expect(await cli('retry', ...byWallet, '--reason', 'the bank is back')).toEqual({
       batch: expect.stringMatching(/^[0-9a-f-]{36}$/),
       flows: 1,
       failed: 0,
     });
     await flows.untilStatus(path, 'completed');
-    expect(await audited(id)).toEqual(['ada resolve:retry']);
+    expect(await flows.auditOf(id)).toEqual(['ada resolve:retry']);
     const batches = await flows.sql<{ operator: string; reason: string }[]>`
       SELECT operator, reason FROM audit_log WHERE action = 'attention.retry'`;
     expect(batches).toEqual([{ operator: 'ada', reason: `the bank is back (WalletId = '${walletId}')` }]);
@@ -162,15 +137,8 @@ describe('attention commands', () => {
 
 test.concurrent('a flow that is not parked rejects a resolution', async () => {
   const { id, flow } = await withdraw('hold');
-  await waitFor('the flow to start', () => flow.describe().catch(() => null));
-  const refusal = await send(flow, retryRequest).then(
-    () => 'accepted',
-    (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
-  );
-  expect(refusal).toMatch(/not parked/);
-  await waitFor('the bank to have the transfer', async () => {
-    const { status } = await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
-    return status === 200;
-  });
+  await flows.untilStarted(id);
+  expect((await flows.decide('resolve', id, RETRY)).message).toMatch(/not parked/);
+  await flows.endTransfer(id, 'complete');
   await flow.result();
 });

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
@@ -30,9 +29,6 @@ const caseOf = async (reason: string, walletId: string): Promise<string> => {
     SELECT id FROM review_cases WHERE reason = ${reason} AND wallet_id = ${requireUuid('wallet', walletId)}`;
   return publicId('reviewCase', row?.id ?? '');
 };
-
-const setStatus = (walletId: string, status: string) => flows.sql`
-  UPDATE ledger.accounts SET status = ${status} WHERE code = ${`wallet:${walletId}`}`;
 
 test.concurrent('a payment lists each credit with its sender, newest first', async () => {
   const payment = await flows.createPayment(await flows.createWallet(), BASE);
@@ -98,27 +94,17 @@ test.concurrent('a credit after settlement is in review, with its case and reaso
 
 test.concurrent('a decided review case determines the status of its credit', async () => {
   const walletId = await flows.createWallet();
-  const { data: account } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
-  await setStatus(walletId, 'frozen');
-  await flows.credit(String(account.accountNumber), 700);
+  const account = await flows.depositAccount(walletId);
+  await flows.setWalletStatus(walletId, 'frozen');
+  await flows.credit(account, 700);
   const path = `/wallets/${walletId}/deposits`;
   const [inReview] = await untilApplied(path, 1);
   const reviewCaseId = await caseOf('wallet_frozen', walletId);
   expect(inReview).toMatchObject({ status: 'in_review', reviewCaseId, reviewReason: 'wallet_frozen' });
-  await setStatus(walletId, 'active');
-  const decision = await withCode(flows.sql, reviewCaseId, {
-    action: 'credit',
-    reason: 'the freeze is over',
-    operator: 'ngozi',
-  });
-  await waitFor('the case to be decided', () =>
-    flows.temporal.workflow
-      .getHandle(reviewCaseId)
-      .executeUpdate('resolveCase', { args: [decision] })
-      .then(
-        () => true,
-        () => false,
-      ),
+  await flows.setWalletStatus(walletId, 'active');
+  await waitFor(
+    'the case to be decided',
+    async () => (await flows.decide('resolveCase', reviewCaseId, { action: 'credit' })).outcome === 'done',
   );
   expect((await flows.test.get(path)).items).toEqual([
     expect.objectContaining({ status: 'credited', reviewCaseId, reviewReason: 'wallet_frozen' }),
@@ -155,9 +141,9 @@ test.concurrent('a surplus over a limit leaves the credit posted with the review
 test.concurrent('the deposits of a wallet are the credits of its deposit account, without those of its payments', async () => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, BASE);
-  const { data: account } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
+  const account = await flows.depositAccount(walletId);
   await flows.credit(payment.virtualAccount.accountNumber, PAYABLE);
-  await flows.credit(String(account.accountNumber), 300, SENDER);
+  await flows.credit(account, 300, SENDER);
   const [deposit] = await untilApplied(`/wallets/${walletId}/deposits`, 1);
   expect(deposit).toMatchObject({
     amount: 300,

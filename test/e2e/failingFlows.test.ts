@@ -46,11 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => flows.close());
 
-async function withdraw(accountNumber: string): Promise<string> {
-  const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
-  const body = { amount: 100_000, accountNumber, bankCode: '058' };
-  return (await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data.id;
-}
+const withdraw = async (accountNumber: string) => (await flows.withdraw(accountNumber)).id;
 
 async function list(...words: string[]): Promise<{ id: string; attention: string; error: string }[]> {
   const { stdout } = await run(process.execPath, [CLI, 'attention', 'list', '--json', ...words], {

@@ -11,7 +11,6 @@ import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.t
 import { railResumed, transferUpdated } from '../../src/workflows/bankTransfer/messages.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../../src/workflows/searchAttributes.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
-import type { Resource } from '../support/api.ts';
 import { callBack } from '../support/callbacks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { codeOf } from '../support/operators.ts';
@@ -95,14 +94,6 @@ async function sweep(): Promise<void> {
   }
 }
 
-async function withdraw(accountNumber: string): Promise<Resource> {
-  const walletId = await flows.createWallet(undefined, { balance: 103_000 });
-  const body = { amount: 100_000, accountNumber, bankCode: '058' };
-  const { status, data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
-  expect(status).toBe(201);
-  return data;
-}
-
 test(
   'a payment that is paid by many small credits is settled, and each credit is placed once',
   async () => {
@@ -138,15 +129,12 @@ test.each([
 ] as const)(
   'a transfer with many %s ends once, and its flow stays short',
   async (kind, count, shortest) => {
-    const { id } = await withdraw(HOLDS);
+    const { id, path: withdrawal } = await flows.withdraw(HOLDS);
     const flow = client().workflow.getHandle(id);
     await waitFor('the flow to start', () => flow.describe().catch(() => null));
     await times(count, () => (kind === 'callbacks' ? callBack(flows, id) : flow.signal(transferUpdated)));
-    await waitFor('the bank to have the transfer', async () => {
-      const { status } = await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
-      return status === 200;
-    });
-    await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+    await flows.endTransfer(id, 'complete');
+    await flows.untilStatus(withdrawal, 'completed');
     expectShort(await runsOf(id), shortest);
     expect(await flows.sql`SELECT times FROM sandbox_bank.requests WHERE reference = ${id}`).toEqual([{ times: 1 }]);
   },
@@ -154,7 +142,7 @@ test.each([
 );
 
 test('a parked flow that continues as new stays parked since the same time, and keeps the proposal of an operator', async () => {
-  const { id } = await withdraw(HOLDS);
+  const { id, path: withdrawal } = await flows.withdraw(HOLDS);
   const flow = client().workflow.getHandle(id);
   const attention = async () => {
     const described = await flow.describe().catch(() => null); // not started yet
@@ -176,5 +164,5 @@ test('a parked flow that continues as new stays parked since the same time, and 
     parked.typedSearchAttributes.get(ATTENTION_SINCE),
   );
   await waitFor('the second operator to be accepted', async () => (await decide('ngozi')).outcome === 'accepted');
-  await flows.untilStatus(`/withdrawals/${id}`, 'completed');
+  await flows.untilStatus(withdrawal, 'completed');
 });

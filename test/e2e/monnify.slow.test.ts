@@ -7,14 +7,12 @@ import { guardedRail } from '../../src/rail/guarded.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const SEND = 'POST /api/v2/disbursements/single';
 const FUNDS = 1_000_000;
-const AMOUNT = 100_000;
 const HELD = 103_000;
 
 let fake: MonnifyFake;
@@ -51,13 +49,7 @@ const newAccount = (): string => {
   return String(lastAccount);
 };
 
-async function withdraw(accountNumber = newAccount()) {
-  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
-  const body = { amount: AMOUNT, accountNumber, bankCode: '058' };
-  const { status, data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
-  expect(status).toBe(201);
-  return { walletId, id: data.id, path: `/withdrawals/${data.id}` };
-}
+const withdraw = (accountNumber = newAccount()) => flows.withdraw(accountNumber, FUNDS);
 
 test('a payment is opened as an invoice, paid exactly, and settled after its callback', async () => {
   const walletId = await flows.createWallet();
@@ -134,14 +126,8 @@ describe('a withdrawal', () => {
     const { walletId, id, path } = await withdraw();
     await waitFor('the first send', () => fake.book.transfers.has(id));
     fake.hiddenFor = 0;
-    await waitFor('the flow to be parked', async () => {
-      const flow = await flows.temporal.workflow
-        .getHandle(id)
-        .describe()
-        .catch(() => null); // not started yet
-      return flow?.typedSearchAttributes.get(ATTENTION) === 'outcome_unknown';
-    });
-    // The first send was lost, and the second one was told that the reference exists (D05).
+    await flows.untilAttention(id, 'outcome_unknown');
+    // The first send was lost, and the second one was refused because the reference exists (D05).
     expect(fake.transfer(id)).toMatchObject({ timesSent: 2, timesPaid: 1 });
     expect((await flows.test.get(path)).data.status).toBe('processing');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - HELD);

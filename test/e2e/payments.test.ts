@@ -4,16 +4,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { createPaymentActivities } from '../../src/activities/payments.ts';
-import { connect, type Sql } from '../../src/database/pool.ts';
+import type { Sql } from '../../src/database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { Journal } from '../../src/ledger/journal.ts';
 import { paymentInput } from '../../src/resources/flows.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { PaymentActivities } from '../../src/workflows/payment/messages.ts';
+import { endFlows } from '../support/endFlows.ts';
 import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
-import { replayEverything } from '../support/histories.ts';
-import { ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 
@@ -22,19 +20,11 @@ let walletId: string;
 
 beforeAll(async () => {
   flows = await startTestFlows();
+  walletId = await flows.createWallet();
 });
 
 afterAll(async () => {
-  await replayEverything(flows);
-  const sql = connect(ownerOf(flows.databaseUrl), { connectionsMax: 1, role: 'owner' });
-  const { findings } = await verifyBooks(sql);
-  await sql.end();
-  await flows.close();
-  expect(findings).toEqual([]);
-});
-
-beforeAll(async () => {
-  walletId = await flows.createWallet();
+  expect(await endFlows(flows)).toEqual([]);
 });
 
 const pay = (payment: PaymentResource, amount: number, more: object = {}) =>
@@ -76,8 +66,7 @@ describe('bank-transfer payments', () => {
         },
       },
     ]);
-    const handle = flows.temporal.workflow.getHandle(payment.id);
-    expect(await handle.result()).toEqual({ status: 'settled' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
   });
 
   test('a session id is processed once, however often the bank repeats its callback', async () => {
@@ -88,18 +77,14 @@ describe('bank-transfer payments', () => {
       const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
       return row?.waiting === 0;
     });
-    const [{ credits }] = (await flows.sql`
-      SELECT count(*)::int AS credits FROM inbound_credits WHERE session_id = 'repeated-session'`) as unknown as [
-      { credits: number },
-    ];
-    expect(credits).toBe(1);
+    expect(await flows.sql`SELECT FROM inbound_credits WHERE session_id = 'repeated-session'`).toHaveLength(1);
     expect((await flows.test.get(`/payments/${payment.id}`)).data.amountReceived).toBe(101_000);
   });
 
   test('a credit for a wallet frozen meanwhile is placed in suspense, and the payment stays pending', async () => {
     const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 100_000);
-    await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${wallet}`}`;
+    await flows.setWalletStatus(wallet, 'frozen');
     await pay(payment, 101_000, { sessionId: 'for-frozen' });
     expect(await untilApplied('for-frozen')).toBe('suspense');
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('wallet_frozen');
@@ -117,9 +102,9 @@ describe('bank-transfer payments', () => {
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');
   });
 
-  test("a payment's flow has no task until its first credit, and then one that has heard of it", async () => {
+  test("a payment's flow has no task until its first credit, and then one with the credit", async () => {
     const payment = await flows.createPayment(await flows.createWallet(), 150_000);
-    const flow = flows.temporal.workflow.getHandle(payment.id);
+    const flow = flows.flow(payment.id);
     const { historyLength, staticDetails } = await waitFor('the flow to be there', async () => {
       const described = await flow.describe().catch(() => null);
       return described && { ...described, staticDetails: await described.staticDetails() };
@@ -139,14 +124,14 @@ describe('bank-transfer payments', () => {
     const payments = await Promise.all(Array.from({ length: 6 }, () => flows.createPayment(wallet, 10_000)));
     await Promise.all(
       payments.map(async (payment, number) => {
-        const { paymentId, ...rest } = await inputOf(payment.id);
+        const input = await inputOf(payment.id);
         const sent = pay(payment, payment.payableAmount, { sessionId: `race-${number}` });
-        const signalled = flows.temporal.workflow.getHandle(payment.id).terminate('a second expiry decides instead');
+        const signalled = flows.flow(payment.id).terminate('a second expiry decides instead');
         await Promise.allSettled([sent, signalled]);
         await flows.temporal.workflow.start('payment', {
           workflowId: payment.id,
           taskQueue: flows.dependencies.config.temporal.taskQueue,
-          args: [{ ...rest, paymentId, expiresAt: new Date().toISOString() }],
+          args: [{ ...input, expiresAt: new Date().toISOString() }],
           workflowIdConflictPolicy: 'USE_EXISTING',
         });
       }),
@@ -172,11 +157,8 @@ describe('bank-transfer payments', () => {
     });
     await clock.stop();
 
-    const book = { organisationId: flows.organisation.organisationId, environment: 'test' as const };
-    const row = await findPayment(flows.sql, book, requireUuid('payment', payment.id));
-    if (row === null) throw new Error('the payment is gone');
     const step: Parameters<PaymentActivities['applyCredit']> = [
-      paymentInput(book, row),
+      await inputOf(payment.id),
       { inboundCreditId: publicId('inboundCredit', credit.id) },
     ];
     const { dependencies } = flows;
@@ -207,22 +189,18 @@ describe('bank-transfer payments', () => {
   });
 });
 
-async function inputOf(paymentId: string): Promise<Record<string, unknown> & { paymentId: string }> {
-  const { data } = await flows.test.get(`/payments/${paymentId}`);
-  return {
-    organisationId: flows.organisation.organisationId,
-    environment: 'test',
-    paymentId,
-    walletId: data.targetWalletId,
-    amount: data.baseAmount,
-  };
+/** The input of the flow of a payment. */
+async function inputOf(paymentId: string) {
+  const book = { organisationId: flows.organisation.organisationId, environment: 'test' as const };
+  const row = await findPayment(flows.sql, book, requireUuid('payment', paymentId));
+  if (row === null) throw new Error('the payment is gone');
+  return paymentInput(book, row);
 }
 
 describe('inbound credits to an account number', () => {
   test("a credit to the settlement wallet's account is posted without a limit", async () => {
     const { settlementWalletId } = flows.organisation;
-    const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
-    await flows.credit(String(data.accountNumber), 90_000_000, { sessionId: 'to-settlement' });
+    await flows.credit(await flows.depositAccount(settlementWalletId), 90_000_000, { sessionId: 'to-settlement' });
     expect(await untilApplied('to-settlement')).toBe('posted');
     expect(await flows.balanceOf(settlementWalletId)).toBe(90_000_000);
   });
@@ -232,8 +210,7 @@ describe('inbound credits to an account number', () => {
     const nearlyFull = Number.MAX_SAFE_INTEGER - 1_000;
     const held = await flows.balanceOf(settlementWalletId);
     await flows.fund(organisationId, settlementWalletId, nearlyFull - held);
-    const { data } = await flows.test.get(`/wallets/${settlementWalletId}/deposit-account`);
-    await flows.credit(String(data.accountNumber), 70_001, { sessionId: 'deposit-past-it' });
+    await flows.credit(await flows.depositAccount(settlementWalletId), 70_001, { sessionId: 'deposit-past-it' });
     expect(await untilApplied('deposit-past-it')).toBe('suspense');
     const payment = await flows.createPayment(settlementWalletId, 100_000);
     await pay(payment, payment.payableAmount, { sessionId: 'payment-past-it' });

@@ -1,8 +1,6 @@
 // Payouts to each outcome, through the API, the worker and the sandbox bank: each item is paid once or not at all,
 // independently of the others. Most tests run concurrently, each with its own wallet.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { requireUuid } from '../../src/ids.ts';
-import { walletAccount } from '../../src/ledger/chart.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -149,8 +147,7 @@ test('an item to a wallet frozen meanwhile is completed, and the money is placed
   const destination = await flows.createWallet();
   await flows.stopWorker();
   const { path } = await payOut([toWallet(destination)]);
-  await flows.sql`
-    UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${walletAccount(requireUuid('wallet', destination))}`;
+  await flows.setWalletStatus(destination, 'frozen');
   await flows.startWorkerAgain();
   await flows.untilStatus(path, 'completed');
   await waitFor('the review case', async () =>

@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
 import { findMissingFlows } from '../../src/recovery/missingFlows.ts';
-import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Resource, TestOrganisation } from '../support/api.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
@@ -54,9 +53,9 @@ const credit = async ({ test: client }: TestOrganisation, accountNumber: string,
 const untilParked = (id: string) => flows.untilAttention(id, 'posting_refused');
 
 const retry = async (id: string) =>
-  await flows.temporal.workflow
-    .getHandle(id)
-    .signal('retry', await withCode(flows.sql, id, { reason: 'the account is open again', operator: 'ngozi' }));
+  await flows
+    .flow(id)
+    .signal('retry', await withCode(flows.sql, id, { reason: 'it is open again', operator: 'ngozi' }));
 
 /** The kinds of the transactions posted for a resource, without the hold at acceptance. */
 const kindsPosted = async (resource: string) =>
@@ -89,10 +88,7 @@ const CASES: Case[] = [
       const hold = { accountNumber: '9999999003', bankCode: '058' };
       const { id } = await accepted(organisation, `/wallets/${wallet}/withdraw`, { amount: 100_000, ...hold });
       await freeze();
-      await waitFor('the bank to have the transfer', async () => {
-        const path = `/simulations/bank-transfers/${id}/resolve`;
-        return (await organisation.test.post(path, { outcome: 'complete' })).status === 200;
-      });
+      await flows.endTransfer(id, 'complete', organisation.test);
       return { id, path: `/withdrawals/${id}`, ends: 'completed', posts: 'withdrawal_completion' };
     },
     moneyDetails: /₦1,000\.00 in in_transit:withdrawals, to be posted to clearing:sandbox/,
@@ -111,10 +107,7 @@ const CASES: Case[] = [
       const body = { destination: 'bank', bankAccount: { accountNumber: '9999999003', bankCode: '058' } };
       const { id } = await accepted(organisation, `/payments/${payment.id}/refund`, body);
       await freeze();
-      await waitFor('the bank to have the transfer', async () => {
-        const path = `/simulations/bank-transfers/${id}/resolve`;
-        return (await organisation.test.post(path, { outcome: 'reject' })).status === 200;
-      });
+      await flows.endTransfer(id, 'reject', organisation.test);
       return { id, path: `/refunds/${id}`, ends: 'failed', posts: 'refund_return' };
     },
     moneyDetails: /₦500\.00 in in_transit:refunds, to be posted to wallet:svc_/,
@@ -162,8 +155,7 @@ describe('refused postings', () => {
       await retry(id);
       await waitFor(`${path} to be ${ends}`, async () => (await organisation.test.get(path)).data.status === ends);
       expect(await kindsPosted(id)).toEqual([posts]);
-      const acts = await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id}`;
-      expect([...acts]).toEqual([{ operator: 'ngozi', action: 'resolve:retry' }]);
+      expect(await flows.auditOf(id)).toEqual(['ngozi resolve:retry']);
     },
   );
 
@@ -179,7 +171,7 @@ describe('refused postings', () => {
     expect(await untilParked(id)).toMatch(/₦50\.00 in clearing:sandbox, to be posted to suspense:unmatched/);
     await setStatus('suspense:unmatched', 'active');
     await retry(id);
-    expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'suspense' });
+    expect(await flows.flow(id).result()).toEqual({ status: 'suspense' });
   });
 
   test('a review case parks when its return cannot be posted, and a retry completes it', async () => {
@@ -192,32 +184,14 @@ describe('refused postings', () => {
         SELECT id FROM review_cases WHERE organisation_id = ${organisation.organisationId}`;
       return row && publicId('reviewCase', row.id);
     });
-    const flow = flows.temporal.workflow.getHandle(id);
-    await waitFor('the case to be open', async () => {
-      const described = await flow.describe().catch(() => null);
-      return described?.typedSearchAttributes.get(ATTENTION) === 'review';
-    });
-    const decision = await withCode(flows.sql, id, {
-      action: 'return_to_sender',
-      reason: 'sent by mistake',
-      operator: 'ada',
-    });
-    expect(await flow.executeUpdate('resolveCase', { args: [decision] })).toMatchObject({ outcome: 'done' });
+    await flows.untilAttention(id, 'review');
+    expect(await flows.decide('resolveCase', id, { action: 'return_to_sender' })).toMatchObject({ outcome: 'done' });
     await setStatus('in_transit:returns', 'frozen');
-    await waitFor('the bank to have the transfer', async () => {
-      const { items } = {
-        items: await flows.sql<{ reference: string }[]>`
-        SELECT reference FROM sandbox_bank.transfers WHERE organisation_id = ${organisation.organisationId}`,
-      };
-      const reference = items[0]?.reference;
-      if (reference === undefined) return false;
-      const path = `/simulations/bank-transfers/${reference}/resolve`;
-      return (await organisation.test.post(path, { outcome: 'complete' })).status === 200;
-    });
+    await flows.endTransfer(id, 'complete', organisation.test);
     expect(await untilParked(id)).toMatch(/₦50\.00 in in_transit:returns, to be posted to clearing:sandbox/);
     await setStatus('in_transit:returns', 'active');
     await retry(id);
-    expect(await flow.result()).toMatchObject({ status: 'returned_to_sender' });
+    expect(await flows.flow(id).result()).toMatchObject({ status: 'returned_to_sender' });
   });
 });
 
@@ -230,7 +204,7 @@ test('a transaction that its row does not reflect parks the flow instead of bein
     'the withdrawal to fail',
     async () => (await organisation.test.get(`/withdrawals/${id}`)).data.status === 'failed',
   );
-  await flows.temporal.workflow.getHandle(id).result();
+  await flows.flow(id).result();
   // A row that was reset by hand, for example from an old copy.
   const setRow = (status: string, completedAt: Date | null) => flows.sql`
     UPDATE withdrawals SET status = ${status}, completed_at = ${completedAt}, version = version + 1
@@ -246,7 +220,7 @@ test('a transaction that its row does not reflect parks the flow instead of bein
   expect(await untilParked(id)).toContain('DUPLICATE');
   await setRow('failed', new Date());
   await retry(id);
-  expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'failed' });
+  expect(await flows.flow(id).result()).toEqual({ status: 'failed' });
   expect(await kindsPosted(id)).toEqual(['withdrawal_failure']);
 });
 

@@ -9,7 +9,6 @@ import { sendCallback } from '../support/callbacks.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const FUNDS = 1_000_000;
@@ -32,15 +31,10 @@ afterAll(async () => {
 });
 
 async function withdraw(accountNumber: string) {
-  const setBehaviour = (behaviour: string) =>
-    flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour } });
-  await setBehaviour('underfunded');
-  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
-  const body = { amount: 100_000, accountNumber, bankCode: '058' };
-  const { data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
-  const flow = flows.temporal.workflow.getHandle(data.id);
-  const details = await flows.untilAttention(data.id, 'rail_not_ready');
-  return { walletId, id: data.id, path: `/withdrawals/${data.id}`, flow, details, setBehaviour };
+  await flows.setBehaviour(accountNumber, 'underfunded');
+  const withdrawal = await flows.withdraw(accountNumber, FUNDS);
+  const details = await flows.untilAttention(withdrawal.id, 'rail_not_ready');
+  return { ...withdrawal, details, fundBank: () => flows.setBehaviour(accountNumber, 'complete') };
 }
 
 /** How often the bank was sent this transfer, accepted or not. */
@@ -51,12 +45,12 @@ async function sendsOf(reference: string): Promise<number> {
 }
 
 test.concurrent('a transfer waits for the balance of the rail however often it is sent, and is paid once', async () => {
-  const { walletId, id, path, details, setBehaviour } = await withdraw('3333333301');
+  const { walletId, id, path, details, fundBank } = await withdraw('3333333301');
   expect(details).toMatch(/balance that the rail pays from is too low/);
   expect(details).toMatch(/Nothing was paid out/);
   await waitFor('more sends than a transfer has', async () => (await sendsOf(id)) > SENDS_MAX);
   expect((await flows.test.get(path)).data.status).toBe('processing');
-  await setBehaviour('complete');
+  await fundBank();
   await flows.untilStatus(path, 'completed');
   const { data } = await flows.test.get(`/simulations/bank-transfers/${id}`);
   expect(data).toMatchObject({ timesPaid: 1 });
@@ -64,13 +58,10 @@ test.concurrent('a transfer waits for the balance of the rail however often it i
 });
 
 test.concurrent('two operators can give up a transfer that the rail did not accept, and the money is back', async () => {
-  const { walletId, id, path, flow } = await withdraw('3333333302');
-  const resolve = async (operator: OperatorName) => {
-    const message = { action: 'fail', reason: 'the customer is paid otherwise', operator };
-    await flow.executeUpdate('resolve', { args: [await withCode(flows.sql, id, message)] });
-  };
-  await resolve('ngozi');
-  await resolve('tunde');
+  const { walletId, id, path } = await withdraw('3333333302');
+  for (const operator of ['ngozi', 'tunde'] as const) {
+    await flows.decide('resolve', id, { action: 'fail', reason: 'the customer is paid otherwise' }, operator);
+  }
   await flows.untilStatus(path, 'failed');
   expect(await flows.balanceOf(walletId)).toBe(FUNDS);
   const { status } = await flows.test.get(`/simulations/bank-transfers/${id}`);
@@ -78,35 +69,30 @@ test.concurrent('two operators can give up a transfer that the rail did not acce
 });
 
 test('operators read the message of the provider', async () => {
-  const { id, path, setBehaviour } = await withdraw('3333333303');
+  const { id, path, fundBank } = await withdraw('3333333303');
   const { output, errors } = await runAs(flows, 'ada', 'attention', 'show', id);
   expect(errors).toBe('');
   expect(output).toMatch(
     /Nothing was paid out.*\nLast message of the provider, at [-0-9: ]+ UTC: Insufficient balance\.\n$/s,
   );
-  await setBehaviour('complete');
+  await fundBank();
   await flows.untilStatus(path, 'completed');
 });
 
-test('news of the balance wakes the transfers that wait for it, once for several notices', async () => {
-  /** The sandbox bank, which tells of its balance as providers do. */
-  const telling = changedRail(() => ({
+test('a notice about the balance wakes the transfers that wait for it, once for several notices', async () => {
+  /** The sandbox bank, which reports its balance as providers do. */
+  const reporting = changedRail(() => ({
     parseCallback: ({ body }) => {
       const { notice } = JSON.parse(body.toString()) as { notice: RailNotice };
       return Array.from({ length: 3 }, () => ({ kind: 'notice', notice, reference: null }));
     },
   }));
-  const other = await startTestFlows({ rails: telling });
+  const other = await startTestFlows({ rails: reporting });
   const accountNumber = '3333333304';
-  const setBehaviour = (behaviour: string) =>
-    other.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour } });
-  await setBehaviour('underfunded');
-  const walletId = await other.createWallet(undefined, { balance: FUNDS });
-  const body = { amount: 100_000, accountNumber, bankCode: '058' };
-  const { data } = await other.test.money(`/wallets/${walletId}/withdraw`, body);
+  await other.setBehaviour(accountNumber, 'underfunded');
+  const { path, flow } = await other.withdraw(accountNumber, FUNDS);
   /** Activities that have ended and signals, in order. */
   const happened = async (): Promise<string[]> => {
-    const flow = other.temporal.workflow.getHandle(data.id);
     const { events } = await flow.fetchHistory().catch(() => ({ events: [] })); // not started yet
     return (events ?? []).flatMap(
       (event) =>
@@ -117,14 +103,14 @@ test('news of the balance wakes the transfers that wait for it, once for several
   };
   // From the fourth step on it would send again after five minutes.
   await waitFor('four steps', async () => (await happened()).length >= 4);
-  await setBehaviour('complete');
+  await other.setBehaviour(accountNumber, 'complete');
   const resumes = async () => {
     const query = `WorkflowType = 'railResume' AND TaskQueue = '${other.dependencies.config.temporal.taskQueue}'`;
     return (await other.temporal.workflow.count(query)).count;
   };
   await sendCallback(other, { notice: 'payment_rejected' });
   await sendCallback(other, { notice: 'settled' });
-  await other.untilStatus(`/withdrawals/${data.id}`, 'completed');
+  await other.untilStatus(path, 'completed');
   expect((await happened()).slice(0, 6)).toEqual(['step', 'step', 'step', 'step', 'railResumed', 'step']);
   await waitFor('the flow to be listed', async () => (await resumes()) > 0);
   expect(await resumes()).toBe(1);

@@ -46,14 +46,6 @@ const act = { operator: OPERATORS.ngozi, reason: 'maintenance at the bank' };
 const pause = () => pauseRail(flows.sql, 'test', act);
 const resume = () => resumeRail(flows.sql, 'test', act);
 
-async function withdraw(accountNumber: string): Promise<Resource & { walletId: string }> {
-  const walletId = await flows.createWallet(undefined, { balance: 103_000 });
-  const body = { amount: 100_000, accountNumber, bankCode: '058' };
-  const { status, data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
-  expect(status).toBe(201);
-  return { ...data, walletId };
-}
-
 /** Whether the list of flows, which the resume reads and which lags, has this flow with the cause. */
 async function isListed(id: string, cause: string): Promise<boolean> {
   const query = `WorkflowId = '${id}' AND Attention = '${cause}'`;
@@ -75,7 +67,7 @@ async function sendsOf(...references: string[]): Promise<number> {
 
 /** What the flow has done so far: the activities that it scheduled and the signals that it received, in order. */
 async function deedsOf(id: string): Promise<string[]> {
-  const { events } = await flows.temporal.workflow.getHandle(id).fetchHistory();
+  const { events } = await flows.flow(id).fetchHistory();
   return (events ?? []).flatMap((event) => {
     const activity = event.activityTaskScheduledEventAttributes?.activityType?.name;
     const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
@@ -94,7 +86,8 @@ describe('flows while the rail is paused', () => {
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
 
     await pause();
-    const withdrawal = await withdraw(TAKES);
+    const withdrawal = await flows.withdraw(TAKES);
+    const acceptedAt = Date.now();
     const { data: refund } = await flows.test.money(`/payments/${payment.id}/refund`, { amount: 50_000 });
     const sourceWalletId = await flows.createWallet(undefined, { balance: 206_000 });
     const bankAccount = { accountNumber: TAKES, bankCode: '058' };
@@ -111,7 +104,7 @@ describe('flows while the rail is paused', () => {
     }
     // The money of an item stays in the reserve, and every flow is older than the limit after which it would park.
     expect(await flows.accountBalance(`reserve:payout:${payout.id}`)).toBe(206_000);
-    await waitFor('the limit to pass', () => Date.now() - Date.parse(withdrawal.createdAt as string) > LIMIT_MS);
+    await waitFor('the limit to pass', () => Date.now() - acceptedAt > LIMIT_MS);
     for (const id of references) await untilAttention(id, 'rail_paused');
     expect(await sendsOf(...references)).toBe(0);
     expect(await deedsOf(withdrawal.id)).toEqual(['sendWithdrawal']);
@@ -127,7 +120,7 @@ describe('flows while the rail is paused', () => {
     expect(await sendsOf(...references)).toBe(references.length);
     for (const id of references) expect((await deedsOf(id))[1]).toBe('railResumed');
     await waitFor('the attention to be cleared', async () => {
-      const flow = await flows.temporal.workflow.getHandle(withdrawal.id).describe();
+      const flow = await flows.flow(withdrawal.id).describe();
       return flow.typedSearchAttributes.get(ATTENTION) === undefined;
     });
   }, 600_000);
@@ -168,17 +161,17 @@ describe('flows while the rail is paused', () => {
 
   test('a transfer sent before the pause is still polled and ends during the pause', async () => {
     const accountNumber = '9999999003'; // the bank holds transfers to it
-    const { id } = await withdraw(accountNumber);
+    const { id } = await flows.withdraw(accountNumber);
     await waitFor('the bank to have the transfer', async () => (await sendsOf(id)) > 0);
     await pause();
-    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });
+    await flows.endTransfer(id, 'complete');
     await flows.untilStatus(`/withdrawals/${id}`, 'completed');
     expect(await sendsOf(id)).toBe(1);
   });
 
   test('resolving a flow that waits for the resume is refused with the reason', async () => {
     await pause();
-    const { id } = await withdraw(TAKES);
+    const { id } = await flows.withdraw(TAKES);
     await untilAttention(id, 'rail_paused');
     const resolution = ['--action', 'fail', '--reason', 'x'];
     await expect(cli('attention', 'resolve', id, ...resolution)).rejects.toThrow(/after `rail resume`/);
@@ -188,10 +181,10 @@ describe('flows while the rail is paused', () => {
 });
 
 test('a flow that parked before the pause waits for the resume after a batch retry, and then completes', async () => {
-  const { id } = await withdraw(UNAVAILABLE);
+  const { id } = await flows.withdraw(UNAVAILABLE);
   await untilAttention(id, 'rail_unreachable');
   await pause();
-  await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'complete' } });
+  await flows.setBehaviour(UNAVAILABLE, 'complete');
   const organisation = publicId('organisation', flows.organisation.organisationId);
   const query = `Attention = 'rail_unreachable' AND OrganisationId = '${organisation}'`;
   const retry = ['attention', 'retry', '--query', query, '--reason', 'the bank is back'];
@@ -200,15 +193,15 @@ test('a flow that parked before the pause waits for the resume after a batch ret
   await resume();
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');
   expect(await sendsOf(id)).toBeGreaterThanOrEqual(1);
-  await flows.test.call('PUT', `/simulations/bank-accounts/${UNAVAILABLE}`, { body: { behaviour: 'unavailable' } });
+  await flows.setBehaviour(UNAVAILABLE, 'unavailable');
 });
 
 test('an unreachable rail parks nothing during a pause, and its limit counts from the resume', async () => {
   await pause();
-  const { id } = await withdraw(UNAVAILABLE);
+  const { id } = await flows.withdraw(UNAVAILABLE);
   await untilAttention(id, 'rail_paused');
   await waitFor('the limit to pass', async () => {
-    const { startTime } = await flows.temporal.workflow.getHandle(id).describe();
+    const { startTime } = await flows.flow(id).describe();
     return Date.now() - startTime.getTime() > LIMIT_MS;
   });
   await untilAttention(id, 'rail_paused');
@@ -264,7 +257,7 @@ test('all of many waiting flows are signalled once by a resume, and complete', a
 
 /** When the flow began its first step after the signal of the resume, in milliseconds since 1970. */
 async function timeOfStepAfterResume(id: string): Promise<number> {
-  const { events } = await flows.temporal.workflow.getHandle(id).fetchHistory();
+  const { events } = await flows.flow(id).fetchHistory();
   const all = events ?? [];
   const signalled = all.findIndex((event) => event.workflowExecutionSignaledEventAttributes != null);
   const step = all.slice(signalled).find((event) => event.activityTaskScheduledEventAttributes != null);
@@ -274,16 +267,13 @@ async function timeOfStepAfterResume(id: string): Promise<number> {
 test('a waiting flow that no signal reaches looks by itself whether the rail is resumed', async () => {
   const looking = await startTestFlows({ settings: { ...SETTINGS, pausedLookMs: 1_000 } });
   await pauseRail(looking.sql, 'test', act);
-  const walletId = await looking.createWallet(undefined, { balance: 103_000 });
-  const body = { amount: 100_000, accountNumber: TAKES, bankCode: '058' };
-  const { data } = await looking.test.money(`/wallets/${walletId}/withdraw`, body);
-  const flow = looking.temporal.workflow.getHandle(data.id);
+  const { path, flow } = await looking.withdraw(TAKES);
   await waitFor('three looks', async () => {
     const { events } = await flow.fetchHistory().catch(() => ({ events: [] })); // not started yet
     return (events ?? []).filter((event) => event.activityTaskCompletedEventAttributes).length >= 3;
   });
   await looking.sql`DELETE FROM rail_pauses`;
-  await looking.untilStatus(`/withdrawals/${data.id}`, 'completed');
+  await looking.untilStatus(path, 'completed');
   expect(await endFlows(looking)).toEqual([]);
 });
 

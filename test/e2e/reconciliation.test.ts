@@ -8,7 +8,6 @@ import { newUuid, publicId } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { operate, runAs } from '../cli/run.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { withCode } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -29,11 +28,11 @@ afterAll(async () => {
   expect(findings).toEqual([]);
 });
 
-const reconcile = () =>
-  flows.runMaintenance('reconciliation', {
-    from: new Date(Date.now() - HOUR_MS).toISOString(),
-    to: new Date(Date.now() + HOUR_MS).toISOString(),
-  });
+const hourAround = () => ({
+  from: new Date(Date.now() - HOUR_MS).toISOString(),
+  to: new Date(Date.now() + HOUR_MS).toISOString(),
+});
+const reconcile = () => flows.runMaintenance('reconciliation', hourAround());
 
 interface CaseRow {
   id: string;
@@ -58,17 +57,10 @@ const caseOf = async (kind: string): Promise<CaseRow> => {
   return found;
 };
 
-const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
-
-const decideOn = async (id: string, decision: object): Promise<string> =>
-  await flowOf(id)
-    .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', {
-      args: [await withCode(flows.sql, id, { operator: 'ngozi', reason: 'the bank answered', ...decision })],
-    })
-    .then(
-      ({ outcome, message }) => `${outcome}: ${message}`,
-      (error: Error & { cause?: Error }) => `refused: ${error.cause?.message ?? error.message}`,
-    );
+const decideOn = async (id: string, decision: object): Promise<string> => {
+  const { outcome, message } = await flows.decide('resolveCase', id, decision);
+  return `${outcome}: ${message}`;
+};
 
 const postings = () => flows.sql`SELECT count(*)::int AS number FROM ledger.postings`;
 const eventCount = () => flows.sql`SELECT count(*)::int AS number FROM events`;
@@ -202,11 +194,11 @@ test('closing a break requires evidence, posts nothing, is audited, and no later
   const [before, eventsBefore] = [await postings(), await eventCount()];
   expect(await decideOn(id, { action: 'close' })).toMatch(/evidence must say/);
   expect(await decideOn(id, { action: 'close', evidence: 'ticket 7' })).toBe('done: The case is closed.');
-  expect(await flowOf(id).result()).toEqual({ status: 'closed' });
+  expect(await flows.flow(id).result()).toEqual({ status: 'closed' });
   expect([await postings(), await eventCount()]).toEqual([before, eventsBefore]);
   expect([
     ...(await flows.sql`SELECT operator, action, reason FROM audit_log WHERE subject = ${id} ORDER BY id`),
-  ]).toEqual([{ operator: 'ngozi', action: 'review:close', reason: 'the bank answered (ticket 7)' }]);
+  ]).toEqual([{ operator: 'ngozi', action: 'review:close', reason: 'the bank was asked (ticket 7)' }]);
   // The report still lists the break.
   expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
   expect((await caseOf('duplicate')).status).toBe('closed');
@@ -239,13 +231,8 @@ test('a credit whose callback is lost arrives by itself, and a charge of the ban
 test('reconciliation run and show report breaks, and a run with breaks is found by Attention', async () => {
   const cli = (...words: string[]) => runAs(flows, 'ada', 'reconciliation', ...words);
   const reviews = (...words: string[]) => operate(flows, 'ada', 'reviews', ...words);
-  const period = [
-    '--from',
-    new Date(Date.now() - HOUR_MS).toISOString(),
-    '--to',
-    new Date(Date.now() + HOUR_MS).toISOString(),
-  ];
-  expect(await cli('run', '--json', ...period)).toMatchObject({
+  const { from, to } = hourAround();
+  expect(await cli('run', '--json', '--from', from, '--to', to)).toMatchObject({
     exitCode: 1,
     output: expect.stringContaining('"breaks": 5'),
   });

@@ -6,7 +6,7 @@ import { publicId, requireUuid } from '../../src/ids.ts';
 import { operate } from '../cli/run.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { OPERATORS, type OperatorName, withCode } from '../support/operators.ts';
+import { OPERATORS, type OperatorName } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 let flows: TestFlows;
@@ -45,27 +45,18 @@ async function untilCaseOf(sessionId: string): Promise<string> {
       SELECT r.id FROM review_cases r JOIN inbound_credits c ON c.id = r.inbound_credit_id WHERE c.session_id = ${sessionId}`;
     return row !== undefined && publicId('reviewCase', row.id);
   });
-  await waitFor('its flow', () =>
-    flows.temporal.workflow
-      .getHandle(id)
-      .describe()
-      .catch(() => null),
-  );
+  await flows.untilStarted(id);
   return id;
 }
 
-const decide = async (id: string, decision: object, operator: OperatorName = 'ngozi') =>
-  flows.temporal.workflow
-    .getHandle(id)
-    .executeUpdate<{ outcome: string; message: string; status: string }, [object]>('resolveCase', {
-      args: [await withCode(flows.sql, id, { reason: 'the customer called', operator, ...decision })],
-    });
+const decide = (id: string, decision: object, operator?: OperatorName) =>
+  flows.decide('resolveCase', id, decision, operator);
 
 /** Decides as soon as the flow accepts decisions again. */
 const decideWhenOpen = (id: string, decision: object) =>
   waitFor('the flow to accept a decision', async () => {
-    const answer = await decide(id, decision).catch(() => null);
-    return answer !== null && answer.outcome === 'done' && answer;
+    const answer = await decide(id, decision);
+    return answer.outcome === 'done' && answer;
   });
 
 /** Waits until the case has been opened this many times and accepts decisions. */
@@ -74,14 +65,6 @@ const untilOpenAgain = (id: string, times: number) =>
     const opened = (await statusOf(id)).filter(([, status]) => status === 'open').length === times;
     return opened && (await flows.detailsOf(id)).includes('Send the update');
   });
-
-/** Sets how the bank handles transfers to this account from now on. */
-const setBehaviour = async (accountNumber: string, behaviour: string) => {
-  const { status, text } = await flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, {
-    body: { behaviour },
-  });
-  if (status >= 300) throw new Error(text);
-};
 
 const rowOf = async (id: string) => {
   const [row] = await flows.sql<object[]>`
@@ -105,10 +88,6 @@ const cliAs = async (name: OperatorName, ...words: string[]): Promise<unknown> =
   return await operate(flows, name, 'reviews', ...words, '--organisation', organisation);
 };
 
-const auditLog = async (id: string) => [
-  ...(await flows.sql`SELECT operator, action FROM audit_log WHERE subject = ${id} ORDER BY id`),
-];
-
 const statusOf = async (id: string) => (await flows.eventsOf(id)).map(({ type, data }) => [type, data.status]);
 
 const untilCase = (id: string, status: string) =>
@@ -129,13 +108,10 @@ describe('decisions of an operator', () => {
       outcome: 'done',
       status: 'credited',
     });
-    expect(await flows.temporal.workflow.getHandle(id).result()).toEqual({ status: 'credited' });
+    expect(await flows.flow(id).result()).toEqual({ status: 'credited' });
     expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
     expect(before - (await flows.accountBalance('suspense:unmatched'))).toBe(AMOUNT);
-    expect(await auditLog(id)).toEqual([
-      { operator: 'ngozi', action: 'review:credit:proposed' },
-      { operator: 'tunde', action: 'review:credit' },
-    ]);
+    expect(await flows.auditOf(id)).toEqual(['ngozi review:credit:proposed', 'tunde review:credit']);
     expect(await statusOf(id)).toEqual([
       ['review_case.opened', 'open'],
       ['review_case.resolved', 'credited'],
@@ -144,24 +120,15 @@ describe('decisions of an operator', () => {
 
   test('the decision credit without a wallet uses the original wallet once it can accept the money', async () => {
     const walletId = await flows.createWallet();
-    const { data } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
-    await flows.sql`UPDATE ledger.accounts SET status = 'frozen' WHERE code = ${`wallet:${walletId}`}`;
-    await flows.credit(String(data.accountNumber), AMOUNT, { sessionId: 'for-frozen' });
-    const id = await waitFor('the case', async () => {
-      const [row] = await flows.sql<{ id: string }[]>`SELECT id FROM review_cases WHERE reason = 'wallet_frozen'`;
-      return row !== undefined && publicId('reviewCase', row.id);
-    });
-    await waitFor('its flow', () =>
-      flows.temporal.workflow
-        .getHandle(id)
-        .describe()
-        .catch(() => null),
-    );
+    const account = await flows.depositAccount(walletId);
+    await flows.setWalletStatus(walletId, 'frozen');
+    await flows.credit(account, AMOUNT, { sessionId: 'for-frozen' });
+    const id = await untilCaseOf('for-frozen');
     expect(await decide(id, { action: 'credit' })).toMatchObject({
       outcome: 'refused',
       message: expect.stringMatching(/WALLET_FROZEN/),
     });
-    await flows.sql`UPDATE ledger.accounts SET status = 'active' WHERE code = ${`wallet:${walletId}`}`;
+    await flows.setWalletStatus(walletId, 'active');
     expect(await decide(id, { action: 'credit' })).toMatchObject({ outcome: 'done' });
     expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
   });
@@ -185,7 +152,7 @@ describe('decisions of an operator', () => {
   test('the return of a case after a rejected one is sent under a new reference', async () => {
     const account = '0123456783';
     const id = await openCase(account);
-    await setBehaviour(account, 'reject');
+    await flows.setBehaviour(account, 'reject');
     await decide(id, { action: 'return_to_sender' });
     await untilOpenAgain(id, 2);
     expect(await flows.detailsOf(id)).toContain(
@@ -198,7 +165,7 @@ describe('decisions of an operator', () => {
       failure: 'refused',
       failureReason: 'The receiving bank rejected the transfer',
     });
-    await setBehaviour(account, 'complete');
+    await flows.setBehaviour(account, 'complete');
     await decideWhenOpen(id, { action: 'return_to_sender' });
     await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([
@@ -212,11 +179,11 @@ describe('decisions of an operator', () => {
   test('the return of a case after one that the bank never received is sent under the same reference', async () => {
     const account = '0123456784';
     const id = await openCase(account);
-    await setBehaviour(account, 'timeout_lost');
+    await flows.setBehaviour(account, 'timeout_lost');
     await decide(id, { action: 'return_to_sender' });
     await untilOpenAgain(id, 2);
     expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'never_received' });
-    await setBehaviour(account, 'complete');
+    await flows.setBehaviour(account, 'complete');
     await decideWhenOpen(id, { action: 'return_to_sender' });
     await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([{ reference: id, status: 'completed', paid: 1 }]);
@@ -225,20 +192,15 @@ describe('decisions of an operator', () => {
   test('a return that the bank paid after operators had failed it allows only return_to_sender, and is not paid twice', async () => {
     const account = '0123456785';
     const id = await openCase(account);
-    await setBehaviour(account, 'hold');
+    await flows.setBehaviour(account, 'hold');
     await decide(id, { action: 'return_to_sender' });
     await waitFor('the bank to have the transfer', async () => (await bankHas(id)).length === 1);
-    await setBehaviour(account, 'unavailable');
-    for (const operator of ['ada', 'ngozi']) {
-      const fail = await withCode(flows.sql, id, { action: 'fail', operator, reason: 'the bank said so in writing' });
-      await waitFor('the flow to be parked', () =>
-        flows.temporal.workflow
-          .getHandle(id)
-          .executeUpdate('resolve', { args: [fail] })
-          .then(
-            () => true,
-            () => false,
-          ),
+    await flows.setBehaviour(account, 'unavailable');
+    for (const operator of ['ada', 'ngozi'] as const) {
+      const fail = { action: 'fail', reason: 'the bank said so in writing' };
+      await waitFor(
+        'the flow to be parked',
+        async () => (await flows.decide('resolve', id, fail, operator)).outcome !== 'rejected',
       );
     }
     await untilOpenAgain(id, 2);
@@ -247,7 +209,7 @@ describe('decisions of an operator', () => {
       failureReason: expect.stringContaining('Decided by operators'),
     });
     // Completes the held transfer and sends the callback.
-    await setBehaviour(account, 'complete');
+    await flows.setBehaviour(account, 'complete');
     await waitFor('the details to report the payment', async () =>
       (await flows.detailsOf(id)).includes(`it paid ${id} after all`),
     );
@@ -265,15 +227,12 @@ describe('decisions of an operator', () => {
     const id = await openCase('0123456782');
     await decide(id, { action: 'return_to_sender' });
     await untilCase(id, 'returned_to_sender');
-    await flows.temporal.workflow.getHandle(id).result();
-    await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'return' });
+    await flows.flow(id).result();
+    await flows.endTransfer(id, 'return');
     await untilCase(id, 'open');
     expect(await rowOf(id)).toMatchObject({ attempts: 1, failure: 'returned' });
     await decideWhenOpen(id, { action: 'return_to_sender' });
-    await waitFor(
-      'the second return to complete',
-      async () => (await statusOf(id)).at(-1)?.[1] === 'returned_to_sender',
-    );
+    await untilCase(id, 'returned_to_sender');
     expect(await bankHas(id)).toEqual([
       { reference: id, status: 'returned', paid: 1 },
       { reference: `${id}_2`, status: 'completed', paid: 1 },
@@ -287,11 +246,7 @@ describe('decisions of an operator', () => {
 
 test('an invalid decision is refused with the reason, and the case stays open', async () => {
   const id = await openCase();
-  const refusal = async (decision: object) =>
-    await decide(id, decision).then(
-      ({ outcome, message }) => `${outcome}: ${message}`,
-      (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
-    );
+  const refusal = async (decision: object) => (await decide(id, decision)).message;
   expect(await refusal({ action: 'burn' })).toMatch(/credit, return_to_sender, move_to_unclaimed/);
   expect(await refusal({ action: 'move_to_unclaimed', reason: '' })).toMatch(/reason/);
   expect(await refusal({ action: 'move_to_unclaimed', walletId: 'x' })).toMatch(/walletId/);
@@ -311,7 +266,7 @@ test('reviews list, resolve and show work with an open case, and with unclaimed 
   });
   expect(await cli('show', id)).toMatchObject({ id, status: 'unclaimed', attention: null });
 
-  await flows.temporal.workflow.getHandle(id).result();
+  await flows.flow(id).result();
   const walletId = await flows.createWallet();
   const claim = ['resolve', id, '--action', 'credit', '--wallet', walletId, '--reason', 'the owner has called'];
   await expect(cli(...claim, '--wallet', 'svc_nobody_wlt')).rejects.toThrow(/There is no wallet/);

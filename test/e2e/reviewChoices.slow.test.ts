@@ -82,10 +82,10 @@ const ownerHolding = (context: ScenarioContext, balance: number) =>
 /** Sends money to the deposit account of a wallet that cannot accept it. */
 async function deposit(context: ScenarioContext, amount: number, balance: number, state?: string): Promise<void> {
   const wallet = await ownerHolding(context, balance);
-  const { data } = await context.organisation.test.get(`/wallets/${wallet}/deposit-account`);
+  const account = await context.depositAccount(wallet);
   const change = state === 'unverified' ? flows.sql`verified = false` : flows.sql`status = ${state ?? 'active'}`;
   await flows.sql`UPDATE ledger.accounts SET ${change} WHERE code = ${`wallet:${wallet}`}`;
-  await context.credit(String(data.accountNumber), amount);
+  await context.credit(account, amount);
 }
 
 interface CaseResult {
@@ -114,7 +114,7 @@ async function runCase(context: ScenarioContext, kind: Kind, action: ReviewActio
   const walletId = await context.wallet('chosen');
   const id = await context.decideReview(action === 'credit' ? { action, walletId } : { action });
   await context.untilEvent('review_case.resolved');
-  await flows.temporal.workflow.getHandle(id).result();
+  await flows.flow(id).result();
   const [row] = await sql<{ reason: string; status: string; id: Uuid }[]>`
     SELECT reason, status, id FROM review_cases WHERE organisation_id = ${organisationId}`;
   const postings = await sql<{ debit: string; credit: string; amount: number }[]>`

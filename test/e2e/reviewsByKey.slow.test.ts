@@ -23,17 +23,9 @@ async function caseOf(paymentId: string): Promise<string> {
     'the case',
     async () => (await flows.test.get(`/review-cases?paymentId=${paymentId}`)).items[0]?.id,
   );
-  await untilStarted(id);
+  await flows.untilStarted(id);
   return id;
 }
-
-const untilStarted = (id: string) =>
-  waitFor('its flow', () =>
-    flows.temporal.workflow
-      .getHandle(id)
-      .describe()
-      .catch(() => null),
-  );
 
 /** A settled payment that gets this much too late. Returns the case. */
 async function paidTwice(amount: number, more: object = {}): Promise<{ walletId: string; paymentId: string }> {
@@ -48,7 +40,7 @@ async function paidTwice(amount: number, more: object = {}): Promise<{ walletId:
 const decide = (id: string, action: string) =>
   flows.test.money(`/review-cases/${id}/resolve`, { action, reason: 'the customer called' });
 
-const resultOf = (id: string) => flows.temporal.workflow.getHandle(id).result();
+const resultOf = (id: string) => flows.flow(id).result();
 
 const sentFor = async (id: string) => [
   ...(await flows.sql`SELECT status, amount, account_number FROM sandbox_bank.transfers WHERE reference = ${id}`),
@@ -106,31 +98,21 @@ describe('onMismatch: refund', () => {
     const payment = await flows.createPayment(walletId, 100_000, { onMismatch: 'refund' });
     await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount, SENDER);
     await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    await flows.sql`
-      WITH credit AS (
-        INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, received_at)
-        VALUES (${flows.organisation.organisationId}, 'unnamed', ${payment.virtualAccount.accountNumber}, 3000, now())
-      )
-      INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
-      VALUES (${flows.organisation.organisationId}, ${JSON.stringify({
-        type: 'inbound_credit',
-        contract: flows.organisation.organisationId,
-        sessionId: 'unnamed',
-        accountNumber: payment.virtualAccount.accountNumber,
-        accountReference: null,
-        amount: 3_000,
-        senderName: null,
-        senderAccountNumber: null,
-        senderBankCode: null,
-        receivedAt: new Date().toISOString(),
-      })}, now())`;
+    await flows.dependencies.sandboxBank.receiveCredit({
+      organisationId: flows.organisation.organisationId,
+      sessionId: 'unnamed',
+      accountNumber: payment.virtualAccount.accountNumber,
+      amount: 3_000,
+      senderName: null,
+      senderAccountNumber: null,
+      senderBankCode: null,
+    });
     const id = await caseOf(payment.id);
-    const flow = flows.temporal.workflow.getHandle(id);
     await waitFor('the flow to ask', async () => {
       return (await flows.detailsOf(id)).includes('resolveCase');
     });
     expect((await decide(id, 'credit')).data.status).toBe('credited');
-    expect(await flow.result()).toEqual({ status: 'credited' });
+    expect(await resultOf(id)).toEqual({ status: 'credited' });
     expect(await flows.balanceOf(walletId)).toBe(103_000);
   });
 });
@@ -153,7 +135,7 @@ describe('sandbox time', () => {
   test('the flow of a payment that expired early ends as expired, without a second event', async () => {
     const payment = await flows.createPayment(await flows.createWallet(), 100_000, { expiresIn: 3 });
     await flows.test.post(`/simulations/payments/${payment.id}/expire`);
-    await untilStarted(payment.id);
+    await flows.untilStarted(payment.id);
     expect(await resultOf(payment.id)).toEqual({ status: 'expired' });
     expect(await flows.eventsOf(payment.id)).toHaveLength(1);
   });

@@ -23,15 +23,9 @@ afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);
 });
 
-const bank = (behaviour: string) =>
-  flows.test.call('PUT', `/simulations/bank-accounts/${ACCOUNT}`, { body: { behaviour } });
-
 test('a parked flow stays parked since the same time while the rail is away, and completes when it answers', async () => {
-  await bank('unavailable');
-  const walletId = await flows.createWallet(undefined, { balance: 103_000 });
-  const body = { amount: 100_000, accountNumber: ACCOUNT, bankCode: '058' };
-  const { data } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
-  const flow = flows.temporal.workflow.getHandle(data.id);
+  await flows.setBehaviour(ACCOUNT, 'unavailable');
+  const { id, path, flow } = await flows.withdraw(ACCOUNT);
   const parkedSince = async (): Promise<Date | undefined> => {
     const described = await flow.describe().catch(() => null); // not started yet
     const attributes = described?.typedSearchAttributes;
@@ -44,9 +38,9 @@ test('a parked flow stays parked since the same time while the rail is away, and
   await waitFor('three more queries of the rail', async () => (await queries()) >= before + 3);
   expect(await parkedSince()).toEqual(since);
 
-  await bank('complete');
-  await flows.untilStatus(`/withdrawals/${data.id}`, 'completed');
+  await flows.setBehaviour(ACCOUNT, 'complete');
+  await flows.untilStatus(path, 'completed');
   await flow.result();
   expect((await flow.describe()).typedSearchAttributes.get(ATTENTION)).toBeUndefined();
-  expect(await flows.sql`SELECT FROM audit_log WHERE subject = ${data.id}`).toHaveLength(0);
+  expect(await flows.auditOf(id)).toEqual([]);
 });

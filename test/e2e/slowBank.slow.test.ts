@@ -41,7 +41,7 @@ const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
 /** Lets the bank complete the transfer and signals its flow. */
 async function release(reference: string): Promise<void> {
   bank.release(reference);
-  await flows.temporal.workflow.getHandle(reference).signal('transferUpdated');
+  await flows.flow(reference).signal('transferUpdated');
 }
 
 /** Waits until the status of each transfer has been polled this often after its send, which is still in progress. */
@@ -55,13 +55,12 @@ const untilPolled = (references: readonly string[]) =>
 test(
   'a send that exceeds the call timeout is polled and not repeated',
   async () => {
-    const walletId = await flows.createWallet(undefined, { balance: 103_000 });
-    const { data } = await flows.test.money(`/wallets/${walletId}/withdraw`, { amount: 100_000, ...bankAccount });
-    await untilPolled([data.id]);
-    expect([bank.sendsOf(data.id), bank.sendsAtOnce(data.id)]).toEqual([1, 1]);
-    await release(data.id);
-    await flows.untilStatus(`/withdrawals/${data.id}`, 'completed');
-    expect(bank.sendsOf(data.id)).toBe(1);
+    const { id, path } = await flows.withdraw(bankAccount.accountNumber);
+    await untilPolled([id]);
+    expect([bank.sendsOf(id), bank.sendsAtOnce(id)]).toEqual([1, 1]);
+    await release(id);
+    await flows.untilStatus(path, 'completed');
+    expect(bank.sendsOf(id)).toBe(1);
   },
   2 * LIMIT_MS,
 );

@@ -98,9 +98,7 @@ test.concurrent.each(EACH)(
 test.concurrent.each(EACH)(
   'the flow of a withdrawal that was %s while the bank held it is restarted within seconds, and it is paid once',
   async (ending) => {
-    const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
-    const body = { amount: 100_000, accountNumber: HELD, bankCode: '058' };
-    const { id } = (await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data;
+    const { id, walletId } = await flows.withdraw(HELD, 1_000_000);
     await untilBankHas(id);
     await endAndAwait(id, ending);
     await flows.test.post(`/simulations/bank-transfers/${id}/resolve`, { outcome: 'complete' });

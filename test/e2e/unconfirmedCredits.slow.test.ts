@@ -7,8 +7,7 @@ import { publicId, type Uuid } from '../../src/ids.ts';
 import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { endFlows } from '../support/endFlows.ts';
-import type { PaymentResource, TestFlows } from '../support/flows.ts';
-import { startTestFlows } from '../support/flows.ts';
+import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { withCode } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { UnsureRail } from '../support/unsureRail.ts';
@@ -30,35 +29,21 @@ afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);
 });
 
-const flowOf = (id: string) => flows.temporal.workflow.getHandle(id);
-
 const untilFree = (id: string) =>
   waitFor(`${id} to have no attention cause`, async () => {
-    const { typedSearchAttributes } = await flowOf(id).describe();
+    const { typedSearchAttributes } = await flows.flow(id).describe();
     return typedSearchAttributes.get(ATTENTION) === undefined;
   });
 
 /** The outcome of a resolution, or the message of its refusal. */
 const resolveFlow = async (id: string, action: string): Promise<string> => {
-  const args: [object] = [await withCode(flows.sql, id, { action, reason: 'the bank was asked', operator: 'ngozi' })];
-  return flowOf(id)
-    .executeUpdate<{ outcome: string }, [object]>('resolve', { args })
-    .then(
-      ({ outcome }) => outcome,
-      (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
-    );
+  const { outcome, message } = await flows.decide('resolve', id, { action });
+  return outcome === 'rejected' ? message : outcome;
 };
 
 const decideCase = async (id: string, decision: object): Promise<string> => {
-  const args: [object] = [
-    await withCode(flows.sql, id, { reason: 'the bank was asked', operator: 'ngozi', ...decision }),
-  ];
-  return flowOf(id)
-    .executeUpdate<{ outcome: string; message: string }, [object]>('resolveCase', { args })
-    .then(
-      ({ outcome, message }) => `${outcome}: ${message}`,
-      (error: Error & { cause?: Error }) => error.cause?.message ?? error.message,
-    );
+  const { outcome, message } = await flows.decide('resolveCase', id, decision);
+  return `${outcome}: ${message}`;
 };
 
 /** Reports a credit whose confirmation by the rail has this result. Returns its session id. */
@@ -124,17 +109,21 @@ const eventsOf = async ({ organisationId }: ScenarioContext): Promise<string[]> 
   ).map(({ type, data }) => `${type} ${data.status}`);
 
 /** A payment of ₦2,000 in its own organisation; the payable amount is 202,000 kobo. */
-async function createPayment(): Promise<{
-  context: ScenarioContext;
-  wallet: string;
-  payment: PaymentResource;
-  account: string;
-  path: string;
-}> {
+async function createPayment() {
   const context = await openContext();
   const wallet = await context.wallet('seller');
   const payment = await context.payment(wallet, 'bank_transfer');
   return { context, wallet, payment, account: payment.virtualAccount.accountNumber, path: `/payments/${payment.id}` };
+}
+
+/** A payment with an unconfirmed credit that an operator has set aside. */
+async function setAside(amount: number) {
+  const made = await createPayment();
+  const denied = await reportCredit(made.context, made.account, amount, 'denied');
+  await flows.untilAttention(made.payment.id, 'credit_unconfirmed');
+  expect(await resolveFlow(made.payment.id, 'set_aside')).toBe('accepted');
+  await untilCredit(denied, 'set_aside');
+  return { ...made, denied };
 }
 
 describe('payments with an unconfirmed credit', () => {
@@ -148,7 +137,7 @@ describe('payments with an unconfirmed credit', () => {
     expect((await rowOf(denied))?.status).toBe('received');
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'expired' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'expired' });
     expect(await casesOf(context)).toEqual(['late_credit open 202000 suspense:unmatched']);
   });
 
@@ -174,10 +163,9 @@ describe('payments with an unconfirmed credit', () => {
     rail.say(denied, 'known');
     rail.say(differs, 'known');
     expect(await resolveFlow(payment.id, 'retry')).toBe('accepted');
-    await flowOf(payment.id).result();
+    await flows.flow(payment.id).result();
     expect(await casesOf(context)).toHaveLength(2);
-    const acts = await flows.sql`SELECT action, operator FROM audit_log WHERE subject = ${payment.id}`;
-    expect([...acts]).toEqual([{ action: 'resolve:retry', operator: 'ngozi' }]);
+    expect(await flows.auditOf(payment.id)).toEqual(['ngozi resolve:retry']);
   });
 
   test.concurrent('a parked payment continues when the rail confirms the credit', async () => {
@@ -186,7 +174,7 @@ describe('payments with an unconfirmed credit', () => {
     await flows.untilAttention(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await context.untilStatus(path, 'settled');
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
     await untilFree(payment.id);
   });
 
@@ -195,10 +183,9 @@ describe('payments with an unconfirmed credit', () => {
     const denied = await reportCredit(context, account, 202_000, 'denied');
     await flows.untilAttention(payment.id, 'credit_unconfirmed');
     const before = rail.asksOf(denied);
-    await flowOf(payment.id).signal(
-      'retry',
-      await withCode(flows.sql, payment.id, { reason: 'the bank is back', operator: 'ngozi' }),
-    );
+    await flows
+      .flow(payment.id)
+      .signal('retry', await withCode(flows.sql, payment.id, { reason: 'the bank is back', operator: 'ngozi' }));
     await untilConfirmationRequested(denied, before + 1);
     await flows.untilAttention(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
@@ -208,11 +195,7 @@ describe('payments with an unconfirmed credit', () => {
 
 describe('credits that are set aside', () => {
   test.concurrent('a credit set aside is not posted, has a review case without money, and is posted once when it is confirmed', async () => {
-    const { context, wallet, payment, account, path } = await createPayment();
-    const denied = await reportCredit(context, account, 202_000, 'denied');
-    await flows.untilAttention(payment.id, 'credit_unconfirmed');
-    expect(await resolveFlow(payment.id, 'set_aside')).toBe('accepted');
-    await untilCredit(denied, 'set_aside');
+    const { context, wallet, payment, account, path, denied } = await setAside(202_000);
     expect(await casesOf(context)).toEqual(['credit_unconfirmed open 202000 nothing']);
     expect(await eventsOf(context)).toEqual(['review_case.opened open']);
     await untilFree(payment.id);
@@ -231,8 +214,8 @@ describe('credits that are set aside', () => {
     rail.say(denied, 'known');
     expect(await decideCase(id, { action: 'retry' })).toBe('done: The case is closed.');
     await context.untilStatus(path, 'settled');
-    expect(await flowOf(id).result()).toEqual({ status: 'closed' });
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
+    expect(await flows.flow(id).result()).toEqual({ status: 'closed' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
     expect([(await rowOf(denied))?.status, await transactionsOf(denied)]).toEqual(['posted', 1]);
     expect(await flows.balanceOf(wallet)).toBe(200_000);
     expect(await casesOf(context)).toEqual(['credit_unconfirmed closed 202000 nothing']);
@@ -247,14 +230,10 @@ describe('credits that are set aside', () => {
   });
 
   test.concurrent('a credit set aside and confirmed after its payment ended goes to review', async () => {
-    const { context, payment, account, path } = await createPayment();
-    const denied = await reportCredit(context, account, 50_000, 'denied');
-    await flows.untilAttention(payment.id, 'credit_unconfirmed');
-    await resolveFlow(payment.id, 'set_aside');
-    await untilCredit(denied, 'set_aside');
+    const { context, payment, account, path, denied } = await setAside(50_000);
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
-    await flowOf(payment.id).result();
+    await flows.flow(payment.id).result();
     const id = await caseIdOf(context, 'credit_unconfirmed');
     await flows.untilAttention(id, 'review');
     rail.say(denied, 'known');
@@ -272,11 +251,7 @@ describe('credits that are set aside', () => {
   });
 
   test.concurrent('a credit set aside can be closed with evidence, and is a break when the statement lists it', async () => {
-    const { context, payment, account } = await createPayment();
-    const denied = await reportCredit(context, account, 50_000, 'denied');
-    await flows.untilAttention(payment.id, 'credit_unconfirmed');
-    await resolveFlow(payment.id, 'set_aside');
-    await untilCredit(denied, 'set_aside');
+    const { context, denied } = await setAside(50_000);
     const id = await caseIdOf(context, 'credit_unconfirmed');
     await flows.untilAttention(id, 'review');
     expect(await decideCase(id, { action: 'close' })).toMatch(/evidence must say/);
@@ -292,11 +267,7 @@ describe('credits that are set aside', () => {
   });
 
   test.concurrent('the database rejects money in the review case of a credit set aside', async () => {
-    const { context, payment, account } = await createPayment();
-    const denied = await reportCredit(context, account, 50_000, 'denied');
-    await flows.untilAttention(payment.id, 'credit_unconfirmed');
-    await resolveFlow(payment.id, 'set_aside');
-    await untilCredit(denied, 'set_aside');
+    const { context } = await setAside(50_000);
     for (const change of [`account_code = 'suspense:unmatched'`, `status = 'credited'`]) {
       const update = `UPDATE review_cases SET ${change} WHERE organisation_id = $1`;
       await expect(flows.sql.unsafe(update, [context.organisationId])).rejects.toMatchObject({
@@ -310,8 +281,7 @@ describe('deposits that the rail does not confirm', () => {
   async function deposit(confirmation: 'denied' | 'away') {
     const context = await openContext();
     const wallet = await context.wallet('owner');
-    const { data } = await context.organisation.test.get(`/wallets/${wallet}/deposit-account`);
-    const sessionId = await reportCredit(context, String(data.accountNumber), 70_000, confirmation);
+    const sessionId = await reportCredit(context, await context.depositAccount(wallet), 70_000, confirmation);
     return { context, wallet, sessionId, id: await untilCredit(sessionId, 'received') };
   }
 
@@ -320,7 +290,7 @@ describe('deposits that the rail does not confirm', () => {
     expect(await flows.untilAttention(id, 'credit_unconfirmed')).toContain(`credit ${id} of ₦700.00`);
     rail.say(sessionId, 'known');
     await resolveFlow(id, 'retry'); // unless the flow has already confirmed it
-    expect(await flowOf(id).result()).toEqual({ status: 'posted' });
+    expect(await flows.flow(id).result()).toEqual({ status: 'posted' });
     expect(await flows.balanceOf(wallet)).toBe(70_000);
   });
 
@@ -330,7 +300,7 @@ describe('deposits that the rail does not confirm', () => {
     expect(await resolveFlow(id, 'set_aside')).toMatch(/one of retry:/);
     rail.say(sessionId, 'known');
     await resolveFlow(id, 'retry');
-    expect(await flowOf(id).result()).toEqual({ status: 'posted' });
+    expect(await flows.flow(id).result()).toEqual({ status: 'posted' });
     expect(await flows.balanceOf(wallet)).toBe(70_000);
   });
 });
@@ -344,7 +314,7 @@ describe('outages of the rail', () => {
     await context.untilStatus(path, 'settled');
     rail.say(unconfirmed, 'known');
     await untilCredit(unconfirmed, 'suspense');
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
     await untilFree(payment.id);
     expect(await flows.balanceOf(wallet)).toBe(200_000);
   });
@@ -358,7 +328,7 @@ describe('outages of the rail', () => {
     expect(await eventsOf(context)).toEqual(['payment.settled settled']);
     rail.canClose(account, true);
     await resolveFlow(payment.id, 'retry'); // unless the flow has already closed it
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
     const [row] = await flows.sql<{ closed: boolean }[]>`
       SELECT closed_at IS NOT NULL AS closed FROM sandbox_bank.accounts WHERE account_number = ${account}`;
     expect(row?.closed).toBe(true);
@@ -372,7 +342,7 @@ describe('outages of the rail', () => {
     await flows.untilAttention(payment.id, 'rail_unreachable');
     expect(await resolveFlow(payment.id, 'set_aside')).toMatch(/one of retry, dismiss/);
     expect(await resolveFlow(payment.id, 'dismiss')).toBe('accepted');
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
     rail.canClose(account, true);
     await credit(context, account, 7_000);
     await caseIdOf(context, 'credit_after_settlement');
@@ -396,12 +366,12 @@ describe('the sweeper and unconfirmed credits', () => {
     await flows.untilAttention(payment.id, 'credit_unconfirmed');
     expect(await missing(payment.id)).toBeNull();
 
-    await flowOf(payment.id).terminate('by mistake');
+    await flows.flow(payment.id).terminate('by mistake');
     const found = await waitFor('the sweeper to find the flow', () => missing(payment.id));
     await restartFlow(flows.dependencies.sql, found);
     await flows.untilAttention(payment.id, 'credit_unconfirmed');
     rail.say(denied, 'known');
     await untilCredit(denied, 'suspense');
-    expect(await flowOf(payment.id).result()).toEqual({ status: 'settled' });
+    expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
   });
 });

@@ -2,7 +2,6 @@
 // and the bank makes at most one transfer, whatever the order and number of its callbacks. Most tests run concurrently,
 // each with its own wallet.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Resource } from '../support/api.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -23,19 +22,7 @@ const FUNDS = 1_000_000;
 /** Events of a history whose first activity has completed. */
 const FIRST_TRY_EVENTS = 8;
 
-async function withdraw(accountNumber: string, more: object = {}) {
-  const walletId = await flows.createWallet(undefined, { balance: FUNDS });
-  const answer = await flows.test.money(`/wallets/${walletId}/withdraw`, {
-    amount: AMOUNT,
-    accountNumber,
-    bankCode: '058',
-    ...more,
-  });
-  return { walletId, answer, path: `/withdrawals/${answer.data?.id}` };
-}
-
-const resolve = (withdrawal: Resource, outcome: string) =>
-  flows.test.post(`/simulations/bank-transfers/${withdrawal.id}/resolve`, { outcome });
+const withdraw = (accountNumber: string) => flows.withdraw(accountNumber, FUNDS);
 
 const transfersOf = async (reference: string): Promise<number> => {
   const [row] = await flows.sql<{ made: number }[]>`
@@ -46,9 +33,9 @@ const transfersOf = async (reference: string): Promise<number> => {
 const eventTypes = async (id: string): Promise<string[]> => (await flows.eventsOf(id)).map(({ type }) => type);
 
 test('a withdrawal is accepted with amount and fee held before the bank responds', async () => {
-  const { walletId, answer } = await withdraw('9999999003');
-  expect(answer.status).toBe(201);
-  expect(answer.data).toMatchObject({
+  const { walletId, path } = await withdraw('9999999003');
+  const { data } = await flows.test.get(path);
+  expect(data).toMatchObject({
     sourceWalletId: walletId,
     amount: AMOUNT,
     fee: FEE,
@@ -58,46 +45,45 @@ test('a withdrawal is accepted with amount and fee held before the bank responds
     completedAt: null,
     counterparty: { accountNumber: '9999999003', bankCode: '058' },
   });
-  expect(answer.data.counterparty).toMatchObject({ accountName: expect.any(String), bankName: expect.any(String) });
+  expect(data.counterparty).toMatchObject({ accountName: expect.any(String), bankName: expect.any(String) });
   expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
 });
 
 describe('outcomes of withdrawals', () => {
   test.concurrent('a completed withdrawal moves the amount through the rail and books the fee', async () => {
-    const { walletId, answer, path } = await withdraw('0123456789');
+    const { walletId, id, path } = await withdraw('0123456789');
     const done = await flows.untilStatus(path, 'completed');
     expect(done.completedAt).not.toBeNull();
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
     expect(done.sessionId).toEqual(expect.any(String));
-    expect(await flows.eventsOf(answer.data.id)).toEqual([{ type: 'withdrawal.completed', data: done }]);
-    expect(await flows.temporal.workflow.getHandle(answer.data.id).result()).toEqual({ status: 'completed' });
-    expect(await transfersOf(answer.data.id)).toBe(1);
+    expect(await flows.eventsOf(id)).toEqual([{ type: 'withdrawal.completed', data: done }]);
+    expect(await flows.flow(id).result()).toEqual({ status: 'completed' });
+    expect(await transfersOf(id)).toBe(1);
   });
 
   test.concurrent('a withdrawal that the bank rejects is failed, and amount and fee are returned', async () => {
-    const { walletId, answer, path } = await withdraw('9999999001');
+    const { walletId, id, path } = await withdraw('9999999001');
     const failed = await flows.untilStatus(path, 'failed');
     expect(failed).toMatchObject({ failureCode: 'bank_refused', failureReason: expect.any(String) });
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.failed']);
+    expect(await eventTypes(id)).toEqual(['withdrawal.failed']);
   });
 
   test.concurrent.each(['complete', 'reject', 'return'] as const)(
     'a withdrawal held by the bank ends as the bank decides: %s',
     async (outcome) => {
-      const { walletId, answer, path } = await withdraw('9999999003');
-      await waitFor('the bank to have the transfer', async () => (await transfersOf(answer.data.id)) === 1);
-      await resolve(answer.data, outcome);
+      const { walletId, id, path } = await withdraw('9999999003');
+      await flows.endTransfer(id, outcome);
       await flows.untilStatus(path, { complete: 'completed', reject: 'failed', return: 'returned' }[outcome]);
       expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
     },
   );
 
   test.concurrent("a withdrawal that the bank never received is failed after the bank's own waiting time", async () => {
-    const { walletId, answer, path } = await withdraw('9999999005');
+    const { walletId, id, path } = await withdraw('9999999005');
     await flows.untilStatus(path, 'failed');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-    expect(await transfersOf(answer.data.id)).toBe(0);
+    expect(await transfersOf(id)).toBe(0);
     expect((await flows.test.get(path)).data).toMatchObject({
       failureCode: 'never_received',
       failureReason: 'The bank never received the transfer',
@@ -105,44 +91,44 @@ describe('outcomes of withdrawals', () => {
   });
 
   test.concurrent('a withdrawal returned after completion returns amount and fee once, however often the bank reports it', async () => {
-    const { walletId, answer, path } = await withdraw('0123456789');
+    const { walletId, id, path } = await withdraw('0123456789');
     await flows.untilStatus(path, 'completed');
-    await Promise.all([resolve(answer.data, 'return'), resolve(answer.data, 'return')]);
+    await Promise.all([flows.endTransfer(id, 'return'), flows.endTransfer(id, 'return')]);
     await flows.untilStatus(path, 'returned');
     await waitFor('all callbacks to be processed', async () => {
       const [row] = await flows.sql`SELECT count(*)::int AS waiting FROM sandbox_bank.callbacks`;
       return row?.waiting === 0;
     });
     expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-    expect(await eventTypes(answer.data.id)).toEqual(['withdrawal.completed', 'withdrawal.returned']);
+    expect(await eventTypes(id)).toEqual(['withdrawal.completed', 'withdrawal.returned']);
     expect(await flows.accountBalance('in_transit:withdrawals')).toBeGreaterThanOrEqual(0);
   });
 
   test.concurrent('a late return to a wallet closed meanwhile is placed in a review case', async () => {
-    const { walletId, answer, path } = await withdraw('0123456789', { amount: FUNDS - 11_900 });
+    const { walletId, id, path } = await withdraw('0123456789');
     await flows.untilStatus(path, 'completed');
     const left = await flows.balanceOf(walletId);
     const other = await flows.createWallet();
     await flows.test.money(`/wallets/${walletId}/transfer`, { destinationWalletId: other, amount: left });
-    await flows.sql`UPDATE ledger.accounts SET status = 'closed' WHERE code = ${`wallet:${walletId}`}`;
-    await resolve(answer.data, 'return');
+    await flows.setWalletStatus(walletId, 'closed');
+    await flows.endTransfer(id, 'return');
     await flows.untilStatus(path, 'returned');
     expect(await flows.balanceOf(walletId)).toBe(0);
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('wallet_closed');
   });
 
   test.concurrent('a withdrawal waits during an outage of the rail and completes after it', async () => {
-    const { walletId, answer, path } = await withdraw('9999999008');
-    const flow = flows.temporal.workflow.getHandle(answer.data.id);
+    const { walletId, id, path } = await withdraw('9999999008');
+    const flow = flows.flow(id);
     await waitFor('the first attempt of the flow', async () => {
       const described = await flow.describe().catch(() => null); // not started yet
       return described !== null && described.historyLength > FIRST_TRY_EVENTS;
     });
     expect((await flows.test.get(path)).data.status).toBe('processing');
     expect(await flows.balanceOf(walletId)).toBe(FUNDS - AMOUNT - FEE);
-    await flows.test.call('PUT', '/simulations/bank-accounts/9999999008', { body: { behaviour: 'complete' } });
+    await flows.setBehaviour('9999999008', 'complete');
     await flows.untilStatus(path, 'completed');
-    expect(await transfersOf(answer.data.id)).toBe(1);
-    await flows.test.call('PUT', '/simulations/bank-accounts/9999999008', { body: { behaviour: 'unavailable' } });
+    expect(await transfersOf(id)).toBe(1);
+    await flows.setBehaviour('9999999008', 'unavailable');
   });
 });

@@ -67,11 +67,8 @@ async function runWorkload(): Promise<void> {
     INSERT INTO rail_balances (organisation_id, environment, rail, available, read_at)
     VALUES (${flows.organisation.organisationId}, 'test', 'sandbox', 1, now())`;
 
-  const path = `/simulations/bank-accounts/${UNDERFUNDED_ACCOUNT}`;
-  await flows.test.call('PUT', path, { body: { behaviour: 'underfunded' } });
-  const payer = await flows.createWallet(undefined, { balance: FUNDS });
-  const waiting = { amount: 10_000, accountNumber: UNDERFUNDED_ACCOUNT, bankCode: '058' };
-  expect((await flows.test.money(`/wallets/${payer}/withdraw`, waiting)).status).toBe(201);
+  await flows.setBehaviour(UNDERFUNDED_ACCOUNT, 'underfunded');
+  await flows.withdraw(UNDERFUNDED_ACCOUNT);
   await waitFor('a transfer that the bank does not accept', async () => {
     const rows = await flows.sql`SELECT FROM sandbox_bank.requests WHERE account_number = ${UNDERFUNDED_ACCOUNT}`;
     return rows.length > 0;

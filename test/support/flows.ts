@@ -1,17 +1,26 @@
 // The API and a worker in one process: real workflows on the Temporal server of the test stack, with a database per
 // test file.
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, makeTelemetryFilterString } from '@temporalio/worker';
 import type { Uuid } from '../../src/ids.ts';
+import type { Kobo } from '../../src/money.ts';
 import type { Event } from '../../src/resources/events.ts';
 import { dataConverterOf } from '../../src/temporal/dataConverter.ts';
 import { installWithMetrics } from '../../src/temporal/sdkMetrics.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
-import { type Answer, type Resource, startTestApi, type TestApi, type TestApiOptions } from './api.ts';
+import {
+  type Answer,
+  type Client as ApiClient,
+  type Resource,
+  startTestApi,
+  type TestApi,
+  type TestApiOptions,
+} from './api.ts';
 import { documentedEvent } from './documented.ts';
+import { type OperatorName, withCode } from './operators.ts';
 import { testStack } from './stack.ts';
 import { waitFor } from './waitFor.ts';
 
@@ -31,10 +40,35 @@ export interface TestFlows extends TestApi {
   runMaintenance: (workflow: string, ...args: unknown[]) => Promise<unknown>;
   /** Creates a bank-transfer payment to this wallet. Returns the resource. */
   createPayment: (walletId: string, baseAmount: number, more?: object) => Promise<PaymentResource>;
+  /** A withdrawal of ₦1,000, which costs ₦1,030, from a new wallet with this balance. */
+  withdraw: (
+    accountNumber: string,
+    balance?: Kobo,
+  ) => Promise<{ id: string; path: string; walletId: string; flow: WorkflowHandle }>;
+  /** The number of the deposit account of a wallet. */
+  depositAccount: (walletId: string) => Promise<string>;
+  /** Sets how the sandbox bank handles transfers to this account. */
+  setBehaviour: (accountNumber: string, behaviour: string) => Promise<void>;
+  /** Ends a transfer at the sandbox bank, once the bank has it. */
+  endTransfer: (reference: string, outcome: 'complete' | 'reject' | 'return', client?: ApiClient) => Promise<void>;
   /** Simulates an inbound credit at the sandbox bank. */
   credit: (accountNumber: string, amount: number, more?: object) => Promise<Answer>;
   /** Waits until the resource at this path has one of these statuses. */
   untilStatus: (path: string, ...statuses: string[]) => Promise<Resource>;
+  flow: (workflowId: string) => WorkflowHandle;
+  untilStarted: (workflowId: string) => Promise<unknown>;
+  /**
+   * An operator sends an update to a flow. Where the flow does not accept it, the outcome is `rejected` and the message
+   * says why.
+   */
+  decide: (
+    update: 'resolve' | 'resolveCase' | 'decide',
+    workflowId: string,
+    message: object,
+    operator?: OperatorName,
+  ) => Promise<{ outcome: string; message: string; status?: string }>;
+  /** What operators have done to this: `<operator> <action>`, oldest first. */
+  auditOf: (subject: string) => Promise<string[]>;
   /** What the Temporal UI shows of a flow now. */
   detailsOf: (workflowId: string) => Promise<string>;
   /** The details of a flow once it has this attention cause. */
@@ -87,10 +121,14 @@ export async function startTestFlows({
   };
 
   const temporal = new Client({ connection, dataConverter: dataConverterOf(payloadKeys) });
-  const detailsOf = async (workflowId: string): Promise<string> => {
-    const flow = temporal.workflow.getHandle(workflowId);
-    return (await flow.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
-  };
+  const flow = (workflowId: string): WorkflowHandle => temporal.workflow.getHandle(workflowId);
+  /** Null: it has not started yet. */
+  const describe = (workflowId: string) =>
+    flow(workflowId)
+      .describe()
+      .catch(() => null);
+  const detailsOf = async (workflowId: string): Promise<string> =>
+    (await flow(workflowId).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
   return {
     ...api,
     temporal,
@@ -115,6 +153,26 @@ export async function startTestFlows({
       if (response.status !== 201) throw new Error(`the payment was not created: ${response.text}`);
       return response.data as PaymentResource;
     },
+    withdraw: async (accountNumber, balance = 103_000) => {
+      const walletId = await api.createWallet(undefined, { balance });
+      const body = { amount: 100_000, accountNumber, bankCode: '058' };
+      const { status, text, data } = await api.test.money(`/wallets/${walletId}/withdraw`, body);
+      if (status !== 201) throw new Error(`the withdrawal was not accepted: ${text}`);
+      return { id: data.id, path: `/withdrawals/${data.id}`, walletId, flow: flow(data.id) };
+    },
+    depositAccount: async (walletId) =>
+      String((await api.test.get(`/wallets/${walletId}/deposit-account`)).data.accountNumber),
+    setBehaviour: async (accountNumber, behaviour) => {
+      const path = `/simulations/bank-accounts/${accountNumber}`;
+      const { status, text } = await api.test.call('PUT', path, { body: { behaviour } });
+      if (status !== 200) throw new Error(text);
+    },
+    endTransfer: async (reference, outcome, client = api.test) => {
+      await waitFor('the bank to have the transfer', async () => {
+        const { status } = await client.post(`/simulations/bank-transfers/${reference}/resolve`, { outcome });
+        return status === 200;
+      });
+    },
     credit: (accountNumber, amount, more = {}) =>
       api.test.post('/simulations/inbound-credits', { accountNumber, amount, sessionId: randomUUID(), ...more }),
     untilStatus: (path, ...statuses) =>
@@ -122,14 +180,28 @@ export async function startTestFlows({
         const { data } = await api.test.get(path);
         return statuses.includes(data.status) && data;
       }),
+    flow,
+    untilStarted: (workflowId) => waitFor(`${workflowId} to start`, () => describe(workflowId)),
+    decide: async (update, workflowId, message, operator = 'ngozi') => {
+      const args: [object] = [
+        await withCode(api.sql, workflowId, { reason: 'the bank was asked', operator, ...message }),
+      ];
+      return await flow(workflowId)
+        .executeUpdate<{ outcome: string; message: string; status?: string }, [object]>(update, { args })
+        .catch((error: Error & { cause?: Error }) => ({
+          outcome: 'rejected',
+          message: error.cause?.message ?? error.message,
+        }));
+    },
+    auditOf: async (subject) => {
+      const rows = await api.sql<{ operator: string; action: string }[]>`
+        SELECT operator, action FROM audit_log WHERE subject = ${subject} ORDER BY id`;
+      return rows.map(({ operator, action }) => `${operator} ${action}`);
+    },
     detailsOf,
     untilAttention: async (workflowId, cause) => {
       await waitFor(`${workflowId} to show ${cause}`, async () => {
-        const described = await temporal.workflow
-          .getHandle(workflowId)
-          .describe()
-          .catch(() => null); // not started yet
-        return described?.typedSearchAttributes.get(ATTENTION) === cause;
+        return (await describe(workflowId))?.typedSearchAttributes.get(ATTENTION) === cause;
       });
       return await detailsOf(workflowId);
     },

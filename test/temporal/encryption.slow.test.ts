@@ -6,11 +6,11 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from '@temporalio/client';
 import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Rails } from '../../src/rail/rails.ts';
 import { dataConverterOf, ENCODED_FAILURES, readPayloadKeys } from '../../src/temporal/dataConverter.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { runCli } from '../cli/run.ts';
+import { changedRail } from '../support/changedRail.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { findWords, recordedHistories, replay } from '../support/histories.ts';
 import { OPERATORS, type OperatorName } from '../support/operators.ts';
@@ -41,15 +41,12 @@ beforeAll(async () => {
       activityFailingMs: 1_000,
       sandboxUnknownIsFinalAfterMs: 100,
     },
-    rails: (rails) => {
-      const rail = rails.shared('test');
-      if (rail === null) throw new Error('there is no rail');
-      const transferStatus: typeof rail.transferStatus = async (query) => {
+    rails: changedRail((bank) => ({
+      transferStatus: async (query) => {
         if (isRailBroken) throw new TypeError(ERROR);
-        return await rail.transferStatus(query);
-      };
-      return new Rails({ test: Object.assign(Object.create(rail), { transferStatus }) as typeof rail });
-    },
+        return await bank.transferStatus(query);
+      },
+    })),
   });
 }, 120_000);
 
@@ -64,13 +61,9 @@ let accounts = 2_222_222_220;
 async function withdraw(behaviour = 'unavailable') {
   accounts += 1;
   const accountNumber = String(accounts);
-  const behave = (how: string) =>
-    flows.test.call('PUT', `/simulations/bank-accounts/${accountNumber}`, { body: { behaviour: how } });
-  await behave(behaviour);
-  const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
-  const order = { amount: 100_000, accountNumber, bankCode: '058' };
-  const { id } = (await flows.test.money(`/wallets/${walletId}/withdraw`, order)).data;
-  return { id, heal: () => behave('complete') };
+  await flows.setBehaviour(accountNumber, behaviour);
+  const { id } = await flows.withdraw(accountNumber);
+  return { id, heal: () => flows.setBehaviour(accountNumber, 'complete') };
 }
 
 const untilParked = (id: string) =>
