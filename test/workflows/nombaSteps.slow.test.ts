@@ -18,6 +18,7 @@ import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
+import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const LIMIT_MS = 300_000;
@@ -75,13 +76,7 @@ const timesPaid = (reference: string): number => fake.transferOf(reference)?.tim
 const accepted = (reference: string) =>
   waitFor(`${reference} to be accepted by the rail`, () => fake.transferOf(reference) !== undefined);
 
-async function withdraw(): Promise<{ walletId: string; id: string; path: string }> {
-  const walletId = await flows.createWallet(undefined, { balance: HELD });
-  const body = { amount: AMOUNT, accountNumber: newAccount(), bankCode: '058' };
-  const { data, status } = await flows.test.money(`/wallets/${walletId}/withdraw`, body);
-  expect(status).toBe(201);
-  return { walletId, id: data.id, path: `/withdrawals/${data.id}` };
-}
+const withdraw = () => flows.withdraw(newAccount());
 
 test(
   'a payment is settled once, refunded once, and the refund that comes back is credited once',
@@ -105,11 +100,49 @@ test(
 );
 
 test(
+  'a payment is paid in two parts, and its surplus is in the wallet',
+  async () => {
+    const walletId = await flows.createWallet();
+    const payment = await flows.createPayment(walletId, 200_037);
+    pay(payment.virtualAccount.accountNumber, 50_000);
+    await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+    pay(payment.virtualAccount.accountNumber, payment.payableAmount - 50_000 + 700);
+    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+    expect(await flows.balanceOf(walletId)).toBe(200_737);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'money for a payment that has expired or is settled goes to suspense, and opens a review case',
+  async () => {
+    const targetWalletId = await flows.createWallet();
+    const request = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId, windowMs: 0 } as const;
+    const expired = await createShortPayment(flows, flows.organisation, request);
+    await flows.untilStatus(`/payments/${expired.id}`, 'expired');
+    const settled = await flows.createPayment(targetWalletId, AMOUNT);
+    pay(settled.virtualAccount.accountNumber, settled.payableAmount);
+    await flows.untilStatus(`/payments/${settled.id}`, 'settled');
+    pay(expired.virtualAccount.accountNumber, 70_000);
+    pay(settled.virtualAccount.accountNumber, 30_000);
+    const cases = await waitFor('the review cases', async () => {
+      const found = await flows.reviewCases();
+      return found.length >= 2 && found;
+    });
+    expect(cases.map(({ reason, amount, status }) => `${reason} ${amount} ${status}`).toSorted()).toEqual([
+      'credit_after_settlement 30000 open',
+      'late_credit 70000 open',
+    ]);
+    expect(await flows.balanceOf(targetWalletId)).toBe(AMOUNT);
+  },
+  LIMIT_MS,
+);
+
+test(
   'a deposit to the account number of a wallet is posted once',
   async () => {
     const walletId = await flows.createWallet();
-    const { data } = await flows.test.get(`/wallets/${walletId}/deposit-account`);
-    pay(String(data.accountNumber), AMOUNT);
+    pay(await flows.depositAccount(walletId), AMOUNT);
     await waitFor('the deposit', async () => (await flows.balanceOf(walletId)) === AMOUNT);
   },
   LIMIT_MS,
@@ -186,7 +219,7 @@ test(
 );
 
 test(
-  'what no callback tells is found, the statement has no break, and Nomba holds what our books say',
+  'what no callback reports is found, the statement has no break, and Nomba holds what our books say',
   async () => {
     fake.callbackUrl = null;
     const { id, path } = await withdraw();
