@@ -1,13 +1,12 @@
 // The TypeScript client: its example against the API and a worker, and its retries against a server that fails.
 import { execFile } from 'node:child_process';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createManilla, dataOf, ManillaError, pagesOf, verifyWebhook } from '../../clients/typescript/src/index.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../clients/typescript/example.ts', import.meta.url));
 
@@ -53,11 +52,6 @@ describe('against the service', () => {
 });
 
 describe('retries', () => {
-  interface Sent {
-    method: string | undefined;
-    key: string | undefined;
-  }
-
   const envelope = (code: string, details: object) => ({
     success: false,
     error: { code, message: '', details },
@@ -73,27 +67,24 @@ describe('retries', () => {
   async function answered(
     answers: ([status: number, body: object | string] | null)[],
     request: (client: ReturnType<typeof createManilla>) => Promise<unknown>,
-  ): Promise<{ sent: Sent[]; result: unknown }> {
-    const sent: Sent[] = [];
-    const server = createServer((incoming: IncomingMessage, response) => {
-      sent.push({ method: incoming.method, key: incoming.headers['idempotency-key'] as string | undefined });
-      const answer = answers[sent.length - 1];
-      if (answer === undefined || answer === null) incoming.socket.destroy();
-      else if (typeof answer[1] === 'string')
-        response.writeHead(answer[0], { 'content-type': 'text/html' }).end(answer[1]);
-      else response.writeHead(answer[0], { 'content-type': 'application/json' }).end(JSON.stringify(answer[1]));
+  ) {
+    const server = await startReceiver((response, _received, count) => {
+      const [status, body] = answers[count - 1] ?? [null];
+      const isPage = typeof body === 'string';
+      if (status === null) response.destroy();
+      else if (isPage) response.writeHead(status, { 'content-type': 'text/html' }).end(body);
+      else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
+    const client = createManilla({
+      baseUrl: `${server.origin}/v1`,
+      apiKey: 'svc_test_x',
+      pauseMs: 1,
+      retriesMax: 2,
     });
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    const client = createManilla({ baseUrl, apiKey: 'svc_test_x', pauseMs: 1, retriesMax: 2 });
-    try {
-      return { sent, result: await request(client).catch((error: unknown) => error) };
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
+    const result = await request(client).catch((error: unknown) => error);
+    await server.close();
+    const sent = server.received.map(({ method, headers }) => ({ method, key: headers['idempotency-key'] }));
+    return { sent, result };
   }
 
   const transfer = (client: ReturnType<typeof createManilla>) =>

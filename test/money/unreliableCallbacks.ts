@@ -1,10 +1,9 @@
 // A proxy for a bank's callbacks that simulates an unreliable network: it duplicates some, delays some and so reorders
 // them, drops some until the bank retries, and loses the response of some. Keeps all callbacks, to send them again.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { readResponse } from '../support/api.ts';
 import type { SignedCallback } from '../support/scenarioBank.ts';
 import { waitFor } from '../support/waitFor.ts';
+import { type Received, startReceiver } from '../webhooks/receiver.ts';
 
 /** A callback to the address of a contract. */
 interface Callback extends SignedCallback {
@@ -42,7 +41,6 @@ const DELAY_MAX_MS = 300;
 export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
   let address = '';
   const states = new Map<string, ContractState>();
-  const received: Callback[] = [];
   const refused: string[] = [];
 
   function stateOf({ contract }: Callback): ContractState {
@@ -98,25 +96,20 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
     }
   }
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const signed = Object.entries(request.headers).filter(([name]) => /^content-type$|-signature$/.test(name));
-    const callback = {
-      contract: request.url?.split('/').at(-1) ?? '',
+  const callbackOf = ({ path, headers, body }: Received): Callback => {
+    const signed = Object.entries(headers).filter(([name]) => /^content-type$|-signature$/.test(name));
+    return {
+      contract: path.split('/').at(-1) ?? '',
       headers: Object.fromEntries(signed.map(([name, value]) => [name, String(value)])),
-      body: Buffer.concat(chunks).toString(),
+      body,
     };
-    received.push(callback);
-    response.writeHead(await deliver(callback)).end();
   };
-  const server = createServer((request, response) => void handle(request, response));
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  const receiver = await startReceiver(
+    async (response, received) => void response.writeHead(await deliver(callbackOf(received))).end(),
+  );
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: receiver.origin,
     serve: (to) => {
       address = to;
     },
@@ -124,18 +117,14 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
       states.set(contract, { random: createRandom(seed), inFlight: 0 });
     },
     repeat: async (contract, number) => {
-      const candidates = received.filter((callback) => callback.contract === contract);
+      const candidates = receiver.received.map(callbackOf).filter((callback) => callback.contract === contract);
       const callback = candidates[number % candidates.length];
       if (callback !== undefined) await carry(callback);
     },
     carry: (contract, callback) => carry({ contract, ...callback }),
     underway: (contract) => states.get(contract)?.inFlight ?? 0,
     refused,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: receiver.close,
   };
 }
 

@@ -1,8 +1,5 @@
 // A trace collector: accepts OTLP over HTTP in JSON, as a real one does, and stores every span for the test.
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { startReceiver } from '../webhooks/receiver.ts';
 
 interface Attribute {
   key: string;
@@ -56,32 +53,17 @@ export interface Collector {
 const STATUS_ERROR = 2;
 
 export async function startCollector(): Promise<Collector> {
-  const requests: ExportRequest[] = [];
   const spans: CollectedSpan[] = [];
-  const receive = async (request: IncomingMessage): Promise<number> => {
-    if (request.method !== 'POST' || request.url !== '/v1/traces') return 404;
-    const body = (await json(request)) as ExportRequest;
-    requests.push(body);
-    spans.push(...read(body));
-    return 200;
-  };
-  const server = createServer((request, response) => {
-    receive(request).then(
-      (status) => response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
-      () => response.writeHead(400).end(),
-    );
+  const receiver = await startReceiver((response, { method, path, body }) => {
+    if (method !== 'POST' || path !== '/v1/traces') return void response.writeHead(404).end();
+    spans.push(...read(JSON.parse(body) as ExportRequest));
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: receiver.origin,
     spans,
-    text: () => JSON.stringify(requests),
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    text: () => receiver.received.map(({ body }) => body).join('\n'),
+    close: receiver.close,
   };
 }
 

@@ -1,8 +1,6 @@
 // Seals: history that is rewritten, however consistently and with whatever rights, is found and named.
 
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type postgres from 'postgres';
@@ -21,6 +19,7 @@ import { type Progress, verify } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
+import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
 
 const LAG_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -221,26 +220,12 @@ test.each([
 
 test('a seal that the URL did not take is published by the next run', async () => {
   await sealTwice();
-  const received: unknown[] = [];
-  let status = 503;
-  const server = createServer((request, response) => {
-    request
-      .setEncoding('utf8')
-      .toArray()
-      .then(
-        (parts) => {
-          received.push(...JSON.parse(parts.join('')).seals);
-          response.writeHead(status).end();
-        },
-        () => response.destroy(),
-      );
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const settings = { file: '', webhookUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+  const receiver = await startReceiver(answerStatus(503));
+  const settings = { file: '', webhookUrl: receiver.url };
   await expect(publishSeals(books.sql, log, settings)).rejects.toThrow('SEAL_WEBHOOK_URL answered 503');
-  status = 204;
+  receiver.answerWith(answerStatus(204));
   expect(await publishSeals(books.sql, log, settings)).toBe(2);
   expect(await publishSeals(books.sql, log, settings)).toBe(0);
-  expect(received).toHaveLength(4);
-  server.close();
+  expect(receiver.received.flatMap(({ body }) => JSON.parse(body).seals)).toHaveLength(4);
+  await receiver.close();
 });

@@ -349,23 +349,6 @@ describe('redelivery', () => {
     await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
     expect([signalled.length, target.received.length]).toEqual([3, 3]);
   });
-
-  test('requesting a redelivery writes an outbox message only if an endpoint matches', async () => {
-    const eventId = await event();
-    const messages = async () =>
-      (await fixture.sql`SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`).map(
-        (row) => row.message,
-      );
-    expect(await requestRedelivery(fixture.sql, book, eventId)).toEqual([]);
-    expect(await messages()).toEqual([]);
-    const target = await endpoint();
-    await requestRedelivery(fixture.sql, book, eventId);
-    await requestRedelivery(fixture.sql, book, eventId, target.id);
-    expect(await messages()).toEqual([
-      { eventId, redelivery: true },
-      { eventId, redelivery: true, endpointId: target.id },
-    ]);
-  });
 });
 
 test('no URL, body or secret is logged', async () => {

@@ -57,7 +57,7 @@ const failingFor = (endpoint: TestEndpoint, days: number, minutes = 0) => fixtur
   UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}, mins => ${minutes})
   WHERE id = ${endpoint.id}`;
 
-const told = (type: EventType = 'webhook_endpoint.disabled') => fixture.sql<
+const eventsOf = (type: EventType = 'webhook_endpoint.disabled') => fixture.sql<
   { id: Uuid; type: string; data: Record<string, unknown>; createdAt: Date }[]
 >`
   SELECT id, type, data, created_at FROM events
@@ -83,7 +83,7 @@ describe('an endpoint that fails', () => {
     await failingFor(endpoint, 5);
     await send();
     expect((await read(endpoint)).status).toBe('disabled');
-    const [event, ...more] = await told();
+    const [event, ...more] = await eventsOf();
     if (event === undefined) throw new Error('no event was written');
     expect(more).toEqual([]);
     const id = publicId('webhookEndpoint', endpoint.id);
@@ -95,13 +95,13 @@ describe('an endpoint that fails', () => {
     await dispatch({ eventId: queued?.message.eventId ?? '' });
     expect(other.received).toHaveLength(1);
     expect(await disableFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
-    expect(await told()).toHaveLength(1);
+    expect(await eventsOf()).toHaveLength(1);
   });
 
   test('after an hour of failures the other endpoints get one event, until an attempt succeeds', async () => {
     const endpoint = await fixture.endpoint(book, { description: 'orders' }, answerStatus(500));
     const other = await fixture.endpoint(book, { eventTypes: ['webhook_endpoint.failing'] });
-    const notices = () => told('webhook_endpoint.failing');
+    const notices = () => eventsOf('webhook_endpoint.failing');
     await failingFor(endpoint, 0, 59);
     await send();
     expect(await notices()).toEqual([]);
@@ -130,7 +130,7 @@ describe('an endpoint that fails', () => {
     endpoint.answerWith(answerStatus(500));
     await send();
     expect(await notices()).toHaveLength(2);
-    expect(await told()).toEqual([]);
+    expect(await eventsOf()).toEqual([]);
     // The endpoint itself does not get it, now or when it has everything sent again.
     const received = endpoint.received.length;
     await dispatch({ eventId: event.id });
@@ -154,7 +154,7 @@ describe('an endpoint that fails', () => {
     await send();
     expect(await disableFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
     expect(await read(endpoint)).toMatchObject({ status: 'enabled', failingSince: null });
-    expect(await told()).toEqual([]);
+    expect(await eventsOf()).toEqual([]);
   });
 
   test.each([[{ status: 'enabled' as const }], [{ url: 'https://example.com/new' }]])(
@@ -236,7 +236,7 @@ describe('sending everything again', () => {
     expect(later).toEqual({ redelivered: 0, continueFrom: null });
   });
 
-  test('of many events one request takes a part, and says where to continue', async () => {
+  test('of many events one request takes a part, and returns where to continue', async () => {
     const endpoint = await fixture.endpoint(book);
     const EVENTS = 5_600;
     await fixture.sql`

@@ -1,4 +1,4 @@
-// A webhook receiver on loopback: records its requests and responds as a test specifies.
+// A server on loopback, by default for webhooks: records its requests and responds as a test specifies.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { waitFor } from '../support/waitFor.ts';
@@ -14,6 +14,8 @@ export interface Received {
 export type Answering = (response: ServerResponse, received: Received, count: number) => void | Promise<void>;
 
 export interface Receiver {
+  /** Without a path. */
+  origin: string;
   url: string;
   port: number;
   /** In order of arrival. */
@@ -51,8 +53,10 @@ export async function startReceiver(answering: Answering = answerStatus(200)): P
     server.listen(0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    origin,
+    url: `${origin}/hook`,
     port,
     received,
     answerWith: (next) => {
