@@ -69,23 +69,6 @@ test.each([
   },
 );
 
-test('a program that fails for another reason is not restarted', async () => {
-  const parts = openParts();
-  const preferred = await wantedPorts(false);
-  let starts = 0;
-  const start = startOnPorts(
-    await choosePorts(preferred, () => {}),
-    preferred,
-    () => {},
-    async ({ sandbox }) => {
-      starts += 1;
-      await parts.start({ ...listener(sandbox), args: ['-e', 'throw new Error("no settings")'] });
-    },
-  );
-  await expect(start).rejects.toThrow('no settings');
-  expect(starts).toBe(1);
-});
-
 test.each(['--port', '--ui-port'])('Temporal is restarted on another port when its own (%s) is taken', async (flag) => {
   const folder = temporaryFolder();
   const real = await findTemporal({ say: () => {} });

@@ -177,14 +177,6 @@ test('reset refuses to run while the service is running', async () => {
   expect(reset.output()).toContain('Stop it first');
 });
 
-test('a killed process is reported and restarted', async () => {
-  const api = runningParts().find(({ name }) => name === 'api');
-  process.kill(api?.pid ?? 0, 'SIGKILL');
-  await waitFor('the API to be restarted', () => stack.output().includes('api is running again'), START_MS);
-  expect(stack.output()).toContain('api was killed by SIGKILL; restarting it in 1 s');
-  expect((await call('GET', `/wallets/${walletId}`)).statusCode).toBe(200);
-});
-
 test('a Temporal that does not respond is reported and restarted, and the flow that waited for it starts', async () => {
   const temporal = () => runningParts().find(({ name }) => name === 'temporal');
   const stuck = temporal();

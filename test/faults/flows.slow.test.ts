@@ -2,12 +2,9 @@
 // organisation. The worker is a separate process, killed with SIGKILL; the second Temporal server starts only after the
 // payments were accepted. Each reference is paid at most once, by the bank's own book.
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
@@ -19,10 +16,9 @@ import { publicId } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { runCli } from '../cli/run.ts';
 import { type Client, startTestApi, type TestApi } from '../support/api.ts';
+import { endProcess, killProcesses, startProcess } from '../support/processes.ts';
 import { ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
-
-const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
 
 /** A bank as these tests need it, in one environment of the organisation. */
 interface FaultBank {
@@ -51,7 +47,6 @@ const NAMES = ['sandbox', 'monnify'] as const;
 let api: TestApi;
 let owner: Sql;
 let banks: Record<(typeof NAMES)[number], FaultBank>;
-let workers: ChildProcess[] = [];
 
 beforeAll(async () => {
   api = await startTestApi();
@@ -60,7 +55,7 @@ beforeAll(async () => {
 }, LIMIT_MS);
 
 afterAll(async () => {
-  await Promise.all(workers.map(kill));
+  await killProcesses();
   const { findings } = await verifyBooks(owner);
   const paidTwice = await Promise.all(Object.values(banks).map((bank) => bank.paidTwice()));
   await owner.end();
@@ -128,33 +123,8 @@ async function connectMonnify(): Promise<FaultBank> {
   };
 }
 
-function startWorkerProcess(temporalAddress = api.dependencies.config.temporal.address): ChildProcess {
-  const { config } = api.dependencies;
-  const worker = spawn(process.execPath, [WORKER], {
-    stdio: 'ignore',
-    env: {
-      ...process.env,
-      DATABASE_URL: config.databaseUrl,
-      DATABASE_CONNECTIONS_MAX: '4',
-      TEMPORAL_ADDRESS: temporalAddress,
-      TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
-      MANILLA_KEYS: KEYS,
-      SANDBOX_RAIL_CALLBACK_URL: config.sandboxRail.callbackUrl,
-      SANDBOX_RAIL_DELAY_MS: '0',
-      WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
-    },
-  });
-  workers.push(worker);
-  return worker;
-}
-
-async function kill(worker: ChildProcess): Promise<void> {
-  workers = workers.filter((other) => other !== worker);
-  if (worker.exitCode !== null || worker.signalCode !== null) return;
-  const exited = once(worker, 'exit');
-  worker.kill('SIGKILL');
-  await exited;
-}
+const startWorkerProcess = (settings?: NodeJS.ProcessEnv) =>
+  startProcess('worker', api, { SCHEDULES: 'on', ...settings });
 
 async function createPayment({ client }: FaultBank, walletId: string) {
   const { status, data } = await client.money('/payments', {
@@ -204,7 +174,7 @@ describe.each(NAMES)('over %s', (name) => {
           WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ledger.post%'`;
         return row !== undefined && row.waiting > 0;
       });
-      await kill(first);
+      await endProcess(first);
       await holder.unsafe('ROLLBACK');
       await holder.end();
 
@@ -218,7 +188,7 @@ describe.each(NAMES)('over %s', (name) => {
       await untilIs(bank, `/withdrawals/${withdrawal.id}`, 'completed');
       expect(await bank.timesOf(withdrawal.id)).toEqual({ sent: 1, paid: 1 });
       expect(await api.balanceOf(payerId)).toBe(0);
-      await kill(second);
+      await endProcess(second);
     },
     LIMIT_MS,
   );
@@ -234,7 +204,7 @@ describe.each(NAMES)('over %s', (name) => {
       const worker = startWorkerProcess();
       await untilIs(bank, `/payments/${payment.id}`, 'settled');
       expect(await creditsPosted(bank)).toBe(before + 1);
-      await kill(worker);
+      await endProcess(worker);
     },
     LIMIT_MS,
   );
@@ -244,7 +214,7 @@ test(
   'POST /payments is 201 while Temporal is down, and the flows of every bank start when it is available',
   async () => {
     const port = await freePort();
-    const worker = startWorkerProcess(`127.0.0.1:${port}`);
+    const worker = startWorkerProcess({ TEMPORAL_ADDRESS: `127.0.0.1:${port}` });
     const accepted = await Promise.all(
       NAMES.map(async (name) => {
         const bank = banks[name];
@@ -265,7 +235,7 @@ test(
         expect(await api.balanceOf(walletId)).toBe(100_000);
       }
     } finally {
-      await kill(worker);
+      await endProcess(worker);
       await parts.stop();
       await rm(folder, { recursive: true, force: true });
     }

@@ -1,14 +1,13 @@
 // Two API and two worker processes with one database and one Temporal server give the same guarantees as one of each,
 // also when one of each is killed. The processes have no configuration of each other.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection, Client as TemporalClient } from '@temporalio/client';
 import { freePort } from '../../dev/freePort.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { type Client, createClient, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { endProcess, killProcesses, startProcess } from '../support/processes.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
@@ -23,15 +22,11 @@ const PAYMENTS = 20;
 const ITEMS = 30;
 const SHORT_WINDOW_MS = 3_000;
 
-const main = (part: 'api' | 'worker') => fileURLToPath(new URL(`../../src/${part}/main.ts`, import.meta.url));
-
 let setup: TestApi; // creates the organisation and reads rows; receives no request of a test
 let receiver: Receiver;
-let processes: ChildProcess[] = [];
 let callers: Client[]; // one for each API process
 let apis: ChildProcess[];
 let workers: ChildProcess[];
-let environment: NodeJS.ProcessEnv;
 let urls: string[];
 let temporal: Connection;
 let client: TemporalClient;
@@ -41,26 +36,15 @@ beforeAll(async () => {
   temporal = await Connection.connect({ address: setup.dependencies.config.temporal.address });
   client = new TemporalClient({ connection: temporal });
   receiver = await startReceiver();
-  const { config } = setup.dependencies;
   const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
   urls = ports.slice(0, 2).map((port) => `http://127.0.0.1:${port}/v1`);
-  environment = {
-    ...process.env,
-    DATABASE_URL: config.databaseUrl,
-    DATABASE_CONNECTIONS_MAX: '4',
-    TEMPORAL_ADDRESS: config.temporal.address,
-    TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
-    MANILLA_KEYS: `test:${Buffer.alloc(32, 7).toString('base64url')}`,
-    SANDBOX_RAIL_CALLBACK_URL: `${urls[0]}/rails/sandbox/callbacks`, // the API process that is never killed
-    SANDBOX_RAIL_DELAY_MS: '0',
-    WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
-    SCHEDULES: 'off',
-    LOG_LEVEL: 'error',
-  };
-  apis = [0, 1].map((index) =>
-    start('api', { SANDBOX_PORT: String(ports[index]), LIVE_PORT: String(ports[index + 2]) }),
-  );
-  workers = [start('worker'), start('worker')];
+  // The API process that is never killed.
+  const toFirst = { SANDBOX_RAIL_CALLBACK_URL: `${urls[0]}/rails/sandbox/callbacks` };
+  apis = [0, 1].map((index) => {
+    const own = { SANDBOX_PORT: String(ports[index]), LIVE_PORT: String(ports[index + 2]) };
+    return startProcess('api', setup, { ...toFirst, ...own });
+  });
+  workers = [0, 1].map(() => startProcess('worker', setup, toFirst));
   const { key } = await setup.createKey(setup.organisation.organisationId);
   callers = urls.map((url) => createClient(url, key, 'test'));
   await Promise.all(urls.map((url) => waitFor(`${url} to respond`, () => isUp(url), START_LIMIT_MS)));
@@ -68,30 +52,13 @@ beforeAll(async () => {
 }, START_LIMIT_MS);
 
 afterAll(async () => {
-  await Promise.all(processes.map(kill));
+  await killProcesses();
   await receiver.close();
   await temporal.close();
   const { findings } = await verifyBooks(setup.sql);
   await setup.close();
   expect(findings).toEqual([]);
 });
-
-function start(part: 'api' | 'worker', own: NodeJS.ProcessEnv = {}): ChildProcess {
-  const child = spawn(process.execPath, [main(part)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...environment, ...own },
-  });
-  processes.push(child);
-  return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  processes = processes.filter((other) => other !== child);
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
-}
 
 const isUp = (url: string): Promise<boolean> =>
   fetch(`${url}/health`).then(
@@ -245,7 +212,7 @@ test(
       await waitFor(`${key} to succeed`, async () => (await caller(0).money(path, body, key)).status === 201, LIMIT_MS);
     });
     await crediting;
-    await Promise.all([kill(apis[1] as ChildProcess), kill(workers[1] as ChildProcess)]);
+    await Promise.all([apis[1], workers[1]].map((one) => endProcess(one as ChildProcess)));
     callers = callers.slice(0, 1);
     await Promise.all(sending);
     await creditTwice(payments.slice(PAYMENTS / 2));

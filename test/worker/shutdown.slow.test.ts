@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import {
@@ -17,16 +16,15 @@ import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { endProcess, killProcesses, startProcess } from '../support/processes.ts';
 import { ownerOf, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
 const SHUTDOWN = new URL('../../src/runtime.ts', import.meta.url).href;
 
 let api: TestApi;
 let connection: Connection;
 let temporal: Client;
-const processes: ChildProcess[] = [];
 
 beforeAll(async () => {
   api = await startTestApi();
@@ -35,28 +33,12 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const one of processes) if (one.exitCode === null && one.signalCode === null) one.kill('SIGKILL');
+  await killProcesses();
   await connection.close();
   await api.close();
 });
 
-function startWorkerProcess(): ChildProcess {
-  const { config } = api.dependencies;
-  const worker = spawn(process.execPath, [WORKER], {
-    stdio: 'ignore',
-    env: {
-      ...process.env,
-      DATABASE_URL: config.databaseUrl,
-      TEMPORAL_ADDRESS: config.temporal.address,
-      TEMPORAL_TASK_QUEUE: config.temporal.taskQueue,
-      MANILLA_KEYS: `test:${Buffer.alloc(32, 7).toString('base64url')}`,
-      SANDBOX_RAIL_CALLBACK_URL: config.sandboxRail.callbackUrl,
-      SCHEDULES: 'off',
-    },
-  });
-  processes.push(worker);
-  return worker;
-}
+const startWorkerProcess = () => startProcess('worker', api);
 
 /** Does the work while another connection holds the lock that this statement takes. */
 async function whileLocked(statement: string, work: () => Promise<void>): Promise<void> {
@@ -79,12 +61,7 @@ const untilWaiting = (query: string) =>
     return found.length > 0;
   });
 
-async function end(worker: ChildProcess): Promise<number | null> {
-  const exited = once(worker, 'exit');
-  worker.kill('SIGTERM');
-  const [code] = (await exited) as [number | null];
-  return code;
-}
+const end = (worker: ChildProcess) => endProcess(worker, 'SIGTERM');
 
 test('a worker exits while maintenance waits for a lock, and the next worker does the maintenance', async () => {
   const worker = startWorkerProcess();
@@ -133,7 +110,6 @@ test('a process whose shutdown does not finish exits with code 1 at its time lim
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  processes.push(child);
   await once(child.stdout, 'data');
   expect(await end(child)).toBe(1);
 });
