@@ -83,67 +83,35 @@ const instead = <Item>(items: readonly Item[], index: number, change: Partial<It
   items.map((item, other) => (other === index ? { ...item, ...change } : item));
 const replayed = (status: number, body: Record<string, unknown>) => ({ replay: answer(status, body, true) });
 
+const changed = (index: number, change: Partial<Operation>): Partial<Facts> => ({
+  operations: instead(WELL.operations, index, change),
+});
+const added = (...more: Parameters<typeof accepted>): Partial<Facts> => ({
+  operations: [...WELL.operations, accepted(...more)],
+});
+const heard = (change: Partial<Facts['received'][number]>): Partial<Facts> => ({
+  received: instead(WELL.received, 1, change),
+});
+const atBank = (change: Partial<BankReference>, of = PAID): Partial<Facts> => ({ references: [{ ...of, ...change }] });
+const credit = (change: object): Partial<Facts> => ({
+  credits: [{ sessionId: 's-1', amount: 7, own: [7], posted: 1, ...change }],
+});
+const LATE = { ...TRANSFER, id: 'trf-2', createdAt: '2026-01-01T12:05:00Z' };
+const SHORT = { ...TRANSFER, id: 'trf-2', expiresAt: '2026-01-01T12:00:59.500Z' };
+
 const DAMAGES: [string, Partial<Facts>, RegExp][] = [
-  [
-    'a request without an answer',
-    { operations: [...WELL.operations, operation(5, { attempts: 9 })] },
-    /5 .*no definite answer after 9/,
-  ],
-  [
-    'an accepted transfer that is gone',
-    { operations: instead(WELL.operations, 0, { now: null }) },
-    /1 .*accepted as trf-1, which does not exist/,
-  ],
-  [
-    'another amount than in the response',
-    { operations: instead(WELL.operations, 0, { now: { ...TRANSFER, amount: 11 } }) },
-    /got amount 10; trf-1 has 11/,
-  ],
-  [
-    'a withdrawal that is still processing',
-    { operations: instead(WELL.operations, 1, { now: WITHDRAWAL }) },
-    /got processing; wth-1 is processing/,
-  ],
-  [
-    'a completed transfer that failed',
-    { operations: instead(WELL.operations, 0, { now: { ...TRANSFER, status: 'failed' } }) },
-    /got completed; trf-1 is failed/,
-  ],
-  [
-    'a resource of an API whose clock is wrong',
-    { operations: [accepted(5, { ...TRANSFER, createdAt: '2026-01-01T12:05:00Z' })] },
-    /5 .*sent at 2026-01-01T12:00:00.000Z, got createdAt 2026-01-01T12:05:00Z/,
-  ],
-  [
-    'a payment that is open for another time',
-    { operations: [accepted(5, { ...TRANSFER, expiresAt: '2026-01-01T12:00:59.500Z' }, { body: { expiresIn: 60 } })] },
-    /5 .*open for 59000 ms, not for 60 s/,
-  ],
-  [
-    'a replay with another resource',
-    { operations: instead(WELL.operations, 0, replayed(201, { ...TRANSFER, id: 'trf-2' })) },
-    /1 .*its replay 201 .*trf-2/,
-  ],
-  [
-    'a refusal that is accepted when repeated',
-    { operations: instead(WELL.operations, 2, replayed(201, TRANSFER)) },
-    /3 .*answered 422 .*its replay 201/,
-  ],
-  [
-    'a replay that was carried out',
-    { operations: instead(WELL.operations, 0, { replay: answer(201, TRANSFER) }) },
-    /replay of operation 1 .*carried out as a new request/,
-  ],
-  [
-    'a replay without an answer',
-    { operations: instead(WELL.operations, 0, { replay: null }) },
-    /1 .*no answer to its replay/,
-  ],
-  [
-    'two keys for one resource',
-    { operations: [...WELL.operations, accepted(5, TRANSFER)] },
-    /operation 1 .* and operation 5 .*both transfer trf-1/,
-  ],
+  ['a request without an answer', { operations: [operation(5, { attempts: 9 })] }, /5 .*no definite answer after 9/],
+  ['an accepted transfer that is gone', changed(0, { now: null }), /1 .*accepted as trf-1, which does not exist/],
+  ['another amount', changed(0, { now: { ...TRANSFER, amount: 11 } }), /got amount 10; trf-1 has 11/],
+  ['a processing withdrawal', changed(1, { now: WITHDRAWAL }), /got processing; wth-1 is processing/],
+  ['a failed transfer', changed(0, { now: { ...TRANSFER, status: 'failed' } }), /got completed; trf-1 is failed/],
+  ['an API whose clock is wrong', added(5, LATE), /5 .*sent at .*T12:00:00.000Z, got createdAt .*T12:05/],
+  ['another window', added(5, SHORT, { body: { expiresIn: 60 } }), /5 .*open for 59000 ms, not for 60 s/],
+  ['another replay', changed(0, replayed(201, { ...TRANSFER, id: 'trf-2' })), /1 .*its replay 201 .*trf-2/],
+  ['a refusal that is later accepted', changed(2, replayed(201, TRANSFER)), /3 .*answered 422 .*its replay 201/],
+  ['a new request', changed(0, { replay: answer(201, TRANSFER) }), /replay of operation 1 .*as a new request/],
+  ['a replay without an answer', changed(0, { replay: null }), /1 .*no answer to its replay/],
+  ['two keys for one resource', added(5, TRANSFER), /operation 1 .* and operation 5 .*both transfer trf-1/],
   [
     'a resource without a response to a caller',
     { resources: [...WELL.resources, { kind: 'transfer', id: 'trf-2', status: 'completed' }] },
@@ -151,51 +119,23 @@ const DAMAGES: [string, Partial<Facts>, RegExp][] = [
   ],
   ['an event that never arrived', { received: [] }, /evt-1 \(transfer.completed\) never arrived/],
   ['a delivered event that does not exist', { events: [] }, /evt-1 arrived, and does not exist/],
-  [
-    'an event with two bodies',
-    { received: instead(WELL.received, 1, { body: '{"a":1}' }) },
-    /evt-1 arrived with different bodies/,
-  ],
-  [
-    'an event without a signature',
-    { received: instead(WELL.received, 1, { isSigned: false }) },
-    /evt-1 arrived without a valid signature/,
-  ],
-  ['a bank line doubled', { references: [{ ...PAID, sent: [50, 50] }] }, /paid wth-1 2 times/],
-  ['a return doubled', { references: [{ ...SENT_BACK, returned: [50, 50] }] }, /returned wth-2 2 times/],
-  ['another amount at the bank', { references: [{ ...PAID, sent: [49] }] }, /line of wth-1 is 49; the resource is 50/],
-  ['a transfer without a request', { references: [{ ...PAID, own: null }] }, /wth-1 that no resource asked for/],
-  [
-    'a completed transfer that the bank does not know',
-    { references: [{ ...PAID, bank: null, sent: [] }] },
-    /wth-1 is completed, and unknown at the bank/,
-  ],
+  ['an event with two bodies', heard({ body: '{"a":1}' }), /evt-1 arrived with different bodies/],
+  ['an event without a signature', heard({ isSigned: false }), /evt-1 arrived without a valid signature/],
+  ['a bank line doubled', atBank({ sent: [50, 50] }), /paid wth-1 2 times/],
+  ['a return doubled', atBank({ returned: [50, 50] }, SENT_BACK), /returned wth-2 2 times/],
+  ['another amount at the bank', atBank({ sent: [49] }), /line of wth-1 is 49; the resource is 50/],
+  ['a transfer without a request', atBank({ own: null }), /wth-1 that no resource asked for/],
+  ['a transfer unknown at the bank', atBank({ bank: null, sent: [] }), /wth-1 is completed, and unknown at the bank/],
   [
     'a failed transfer that the bank paid',
-    { references: [{ ...PAID, own: { status: 'failed', amount: 50 } }] },
+    atBank({ own: { status: 'failed', amount: 50 } }),
     /wth-1 is failed, and completed at the bank/,
   ],
-  ['a bank line deleted', { references: [{ ...PAID, sent: [] }] }, /wth-1 is completed, and the bank's book has 0 out/],
-  [
-    'a credit that is missing',
-    { credits: [{ sessionId: 's-1', amount: 7, own: [], posted: 0 }] },
-    /s-1 is 0 times in our book/,
-  ],
-  [
-    'a credit posted twice',
-    { credits: [{ sessionId: 's-1', amount: 7, own: [7], posted: 2 }] },
-    /s-1 is posted 2 times/,
-  ],
-  [
-    'a credit of another amount',
-    { credits: [{ sessionId: 's-1', amount: 7, own: [8], posted: 1 }] },
-    /s-1 is 7; in our book it is 8/,
-  ],
-  [
-    'a withdrawal that has not ended',
-    { unfinished: [{ what: 'the withdrawal', id: 'wth-9' }] },
-    /the withdrawal wth-9 has not ended/,
-  ],
+  ['a bank line deleted', atBank({ sent: [] }), /wth-1 is completed, and the bank's book has 0 out/],
+  ['a credit that is missing', credit({ own: [], posted: 0 }), /s-1 is 0 times in our book/],
+  ['a credit posted twice', credit({ posted: 2 }), /s-1 is posted 2 times/],
+  ['a credit of another amount', credit({ own: [8] }), /s-1 is 7; in our book it is 8/],
+  ['an open withdrawal', { unfinished: [{ what: 'the withdrawal', id: 'wth-9' }] }, /withdrawal wth-9 has not ended/],
   ['a finding of ledger verify', { findings: [{ code: 'UNBALANCED' }] }, /ledger verify finds .*UNBALANCED/],
   ['a violated invariant', { violations: ['the balances add up'] }, /invariant is violated: the balances add up/],
 ];

@@ -16,90 +16,45 @@ const payment = (status: PaymentState['status'], amountReceived = 0): PaymentSta
   amountReceived,
 });
 
+const hold = (amountReceived: number) => ({ kind: 'hold', amountReceived });
+const settle = (amountReceived: number, toWallet: number, toSuspense = 0, alreadyHeld = 0) => ({
+  kind: 'settle',
+  amountReceived,
+  toWallet,
+  toFees: 2_000,
+  toSuspense,
+  alreadyHeld,
+});
+const suspended = (reason: string) => ({ kind: 'to_suspense', reason });
+
 describe('credits', () => {
+  const [pending, partial] = [payment('pending'), payment('partial', 150_000)];
   test.each<[string, PaymentState, number, WalletCapacity, object]>([
+    ['below the payable amount is held', pending, 50_000, 'all', hold(50_000)],
+    ['of exactly the payable amount settles the payment', pending, 202_000, 'all', settle(202_000, 200_000)],
+    ['with a surplus puts it into the wallet', pending, 203_500, 'all', settle(203_500, 201_500)],
     [
-      'a credit below the payable amount is held',
-      payment('pending'),
-      50_000,
-      'all',
-      { kind: 'hold', amountReceived: 50_000 },
-    ],
-    [
-      'a credit of exactly the payable amount settles the payment',
-      payment('pending'),
-      202_000,
-      'all',
-      { kind: 'settle', amountReceived: 202_000, toWallet: 200_000, toFees: 2_000, toSuspense: 0, alreadyHeld: 0 },
-    ],
-    [
-      'a surplus is credited to the wallet',
-      payment('pending'),
-      203_500,
-      'all',
-      { kind: 'settle', amountReceived: 203_500, toWallet: 201_500, toFees: 2_000, toSuspense: 0, alreadyHeld: 0 },
-    ],
-    [
-      'a surplus over a limit goes to review',
-      payment('pending'),
+      'with a surplus over a limit goes to review in part',
+      pending,
       203_500,
       'base_only',
-      { kind: 'settle', amountReceived: 203_500, toWallet: 200_000, toFees: 2_000, toSuspense: 1_500, alreadyHeld: 0 },
+      settle(203_500, 200_000, 1_500),
     ],
-    [
-      'the rest of a partial payment settles it',
-      payment('partial', 150_000),
-      52_000,
-      'all',
-      {
-        kind: 'settle',
-        amountReceived: 202_000,
-        toWallet: 200_000,
-        toFees: 2_000,
-        toSuspense: 0,
-        alreadyHeld: 150_000,
-      },
-    ],
-    [
-      'one kobo below the payable amount is held',
-      payment('partial', 150_000),
-      51_999,
-      'all',
-      { kind: 'hold', amountReceived: 201_999 },
-    ],
-    [
-      'a credit for a wallet that refuses it goes to suspense',
-      payment('pending'),
-      202_000,
-      'nothing',
-      { kind: 'to_suspense', reason: 'wallet_refused' },
-    ],
-    [
-      'a credit after expiry is a late credit',
-      payment('expired'),
-      202_000,
-      'all',
-      { kind: 'to_suspense', reason: 'late_credit' },
-    ],
-    [
-      'a credit to a failed payment is a late credit',
-      payment('failed'),
-      1,
-      'all',
-      { kind: 'to_suspense', reason: 'late_credit' },
-    ],
-    ...(['settled', 'refunded', 'partially_refunded'] as const).map(
-      (status): [string, PaymentState, number, WalletCapacity, object] => [
-        `a credit to a ${status} payment is a credit after settlement`,
-        payment(status, 202_000),
-        202_000,
-        'all',
-        { kind: 'to_suspense', reason: 'credit_after_settlement' },
-      ],
-    ),
-  ])('%s', (_name, state, amount, room, expected) => {
+    ['of the rest of a partial payment settles it', partial, 52_000, 'all', settle(202_000, 200_000, 0, 150_000)],
+    ['of one kobo less than the rest is held', partial, 51_999, 'all', hold(201_999)],
+    ['for a wallet that refuses it goes to suspense', pending, 202_000, 'nothing', suspended('wallet_refused')],
+    ['after expiry is a late credit', payment('expired'), 202_000, 'all', suspended('late_credit')],
+    ['to a failed payment is a late credit', payment('failed'), 1, 'all', suspended('late_credit')],
+  ])('a credit %s', (_name, state, amount, room, expected) => {
     expect(decideCredit(state, amount, room)).toEqual(expected);
   });
+
+  test.each(['settled', 'refunded', 'partially_refunded'] as const)(
+    'a credit to a %s payment is a credit after settlement',
+    (status) => {
+      expect(decideCredit(payment(status, 202_000), 202_000, 'all')).toEqual(suspended('credit_after_settlement'));
+    },
+  );
 
   test('random credits are allocated completely to wallet, fees, review and suspense', () => {
     const kobo = fc.integer({ min: 1, max: 1_000_000_000_000 });

@@ -66,34 +66,15 @@ describe('retries of incomplete work', () => {
 
 describe('attention causes of waiting work', () => {
   const wait = (change: Partial<RailWait>): RailWait => ({ ...waitAfter(null, DENIED, NOW), ...change });
+  const silentSince = (unreachableSince: number) => wait({ denied: false, unreachableSince });
   test.each([
-    ['a credit denied for less than the limit has no attention cause', wait({}), HOUR - 1, null],
-    ['a credit denied for the limit has the cause credit_unconfirmed', wait({}), HOUR, 'credit_unconfirmed'],
-    [
-      'a rail unreachable for less than the limit is no attention cause',
-      wait({ denied: false, unreachableSince: NOW }),
-      HOUR - 1,
-      null,
-    ],
-    [
-      'a rail unreachable for the limit has the cause rail_unreachable',
-      wait({ denied: false, unreachableSince: NOW }),
-      HOUR,
-      'rail_unreachable',
-    ],
-    [
-      'a rail that has responded meanwhile is no attention cause',
-      wait({ denied: false, unreachableSince: NOW + MINUTE }),
-      HOUR,
-      null,
-    ],
-    [
-      'a denied credit whose rail is unreachable now has the cause credit_unconfirmed',
-      wait({ unreachableSince: NOW }),
-      HOUR,
-      'credit_unconfirmed',
-    ],
-  ] as const)('%s', (_when, waiting, afterMs, cause) => {
+    ['a credit denied for less than the limit', wait({}), HOUR - 1, null],
+    ['a credit denied for the limit', wait({}), HOUR, 'credit_unconfirmed'],
+    ['a rail unreachable for less than the limit', silentSince(NOW), HOUR - 1, null],
+    ['a rail unreachable for the limit', silentSince(NOW), HOUR, 'rail_unreachable'],
+    ['a rail that has responded meanwhile', silentSince(NOW + MINUTE), HOUR, null],
+    ['a denied credit whose rail is unreachable now', wait({ unreachableSince: NOW }), HOUR, 'credit_unconfirmed'],
+  ] as const)('the cause of %s', (_what, waiting, afterMs, cause) => {
     expect(causeOf(waiting, NOW + afterMs)).toBe(cause);
   });
 
@@ -188,27 +169,17 @@ describe('the next action of a payment flow', () => {
   const agenda: PaymentFlowState = { isOpen: true, expiresAt: NOW + HOUR, fresh: [], waits: [] };
   const ended = { isOpen: false };
   const over = { expiresAt: NOW };
+  const until = (at: number) => ({ do: 'wait', until: at });
+  const apply = (inboundCreditId: string) => ({ do: 'applyCredit', inboundCreditId });
   test.each([
-    ['waits for credits until its expiry', {}, { do: 'wait', until: NOW + HOUR }],
-    [
-      'applies a new credit first',
-      { fresh: ['x', 'y'], waits: [due], ...over },
-      { do: 'applyCredit', inboundCreditId: 'x' },
-    ],
+    ['waits for credits until its expiry', {}, until(NOW + HOUR)],
+    ['applies a new credit first', { fresh: ['x', 'y'], waits: [due], ...over }, apply('x')],
     ['expires although a credit is unconfirmed', { waits: [due], ...over }, { do: 'expire' }],
-    ['retries a credit that is due', { waits: [notDue, due] }, { do: 'applyCredit', inboundCreditId: 'svc_a_inc' }],
-    ['waits for a retry that is due before its expiry', { waits: [notDue] }, { do: 'wait', until: NOW + 2 * SECOND }],
-    [
-      'does not expire after it has ended',
-      { ...ended, ...over, waits: [notDue] },
-      { do: 'wait', until: NOW + 2 * SECOND },
-    ],
+    ['retries a credit that is due', { waits: [notDue, due] }, apply('svc_a_inc')],
+    ['waits for a retry that is due before its expiry', { waits: [notDue] }, until(NOW + 2 * SECOND)],
+    ['does not expire after it has ended', { ...ended, ...over, waits: [notDue] }, until(NOW + 2 * SECOND)],
     ['closes an account that is due', { ...ended, waits: [account] }, { do: 'closeAccount' }],
-    [
-      'applies a credit that arrives after its end',
-      { ...ended, fresh: ['x'] },
-      { do: 'applyCredit', inboundCreditId: 'x' },
-    ],
+    ['applies a credit that arrives after its end', { ...ended, fresh: ['x'] }, apply('x')],
     ['ends when no work remains', ended, { do: 'end' }],
   ])('a payment flow %s', (_what, change, expected) => {
     expect(decideNext({ ...agenda, ...change }, NOW)).toEqual(expected);
