@@ -10,7 +10,7 @@ import { newUuid, publicId } from '../../src/ids.ts';
 import { type Batch, buildBatch, POST, postValues } from '../../src/ledger/batch.ts';
 import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import { Journal } from '../../src/ledger/journal.ts';
-import type { Movement, PostResult } from '../../src/ledger/movement.ts';
+import type { Movement, PostResult, Transaction } from '../../src/ledger/movement.ts';
 import { verifyLedger } from '../../src/verification/verifyBooks.ts';
 import { insertWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
@@ -121,50 +121,56 @@ afterEach(async () => {
   await releaseLock?.();
 });
 
+const post = (movement: Movement) => books.journal.post(movement);
+const postAll = (movements: Movement[]) => postTogether(books, movements);
+const openWallet = (balance = 0) => newWallet(books, { balance });
+const balance = (code: AccountCode) => balanceOf(books, code);
+/** A movement of one posting. */
+const pay = (from: AccountCode, to: AccountCode, amount: number, more?: Partial<Transaction>) =>
+  move(books.book, from, to, amount, more);
+
 describe('a single movement', () => {
   test('a movement commits its postings together with its rows, events, outbox messages and response', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     const full = fullMovement(RAIL, wallet, 700);
-    expect(await books.journal.post(full.movement)).toEqual({ outcome: 'posted' });
+    expect(await post(full.movement)).toEqual({ outcome: 'posted' });
     expect(await partsOf(full)).toEqual(ALL_PARTS);
-    expect(await balanceOf(books, wallet)).toBe(700);
+    expect(await balance(wallet)).toBe(700);
   });
 
   test('an event is not queued where no endpoint receives it', async () => {
     const setDeleted = (at: Date | null) =>
       books.sql`UPDATE webhook_endpoints SET deleted_at = ${at} WHERE organisation_id = ${books.book.organisationId}`;
-    const full = fullMovement(RAIL, await newWallet(books), 700);
+    const full = fullMovement(RAIL, await openWallet(), 700);
     await setDeleted(new Date());
-    await expectPosted(books.journal.post(full.movement));
+    await expectPosted(post(full.movement));
     await setDeleted(null);
     expect(await partsOf(full)).toEqual({ ...ALL_PARTS, outbox: 1 });
   });
 
   test('a movement is posted once per business key, across processes', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
-    const { key } = move(books.book, wallet, RAIL, 10).transaction ?? { key: '' };
-    const again = () => move(books.book, wallet, RAIL, 10, { key });
-    expect(await books.journal.post(again())).toEqual({ outcome: 'posted' });
-    expect(await books.journal.post(again())).toEqual({ outcome: 'duplicate' });
+    const wallet = await openWallet(100);
+    const { key } = pay(wallet, RAIL, 10).transaction ?? { key: '' };
+    const again = () => pay(wallet, RAIL, 10, { key });
+    expect(await post(again())).toEqual({ outcome: 'posted' });
+    expect(await post(again())).toEqual({ outcome: 'duplicate' });
     expect(await books.anotherJournal().post(again())).toEqual({ outcome: 'duplicate' });
-    expect(await balanceOf(books, wallet)).toBe(90);
+    expect(await balance(wallet)).toBe(90);
   });
 
   test('a business key posted 50 times concurrently by two processes moves money once', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
+    const wallet = await openWallet(100);
     const key = `race/${newUuid()}`;
     const journals = [books.journal, books.anotherJournal()];
     const results = await Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        (journals[n % 2] as Journal).post(move(books.book, wallet, RAIL, 10, { key })),
-      ),
+      Array.from({ length: 50 }, (_, n) => (journals[n % 2] as Journal).post(pay(wallet, RAIL, 10, { key }))),
     );
     expect(results.filter(({ outcome }) => outcome === 'posted')).toHaveLength(1);
-    expect(await balanceOf(books, wallet)).toBe(90);
+    expect(await balance(wallet)).toBe(90);
   });
 
   test('a movement with several postings is posted completely or not at all', async () => {
-    const [a, b] = [await newWallet(books, { balance: 50 }), await newWallet(books, { balance: 50 })];
+    const [a, b] = [await openWallet(50), await openWallet(50)];
     const short = {
       book: books.book,
       transaction: transaction([
@@ -173,27 +179,27 @@ describe('a single movement', () => {
       ]),
     };
     // The movement behind it in the batch must see the balances as if the refused one did not exist.
-    const results = await postTogether(books, [short, move(books.book, a, b, 50)]);
+    const results = await postAll([short, pay(a, b, 50)]);
     expect(results[0]).toEqual(refusal('WALLET_INSUFFICIENT_FUNDS', b, { attemptedAmount: 101 }));
     expect(results[1]).toEqual({ outcome: 'posted' });
-    expect([await balanceOf(books, a), await balanceOf(books, b)]).toEqual([0, 100]);
+    expect([await balance(a), await balance(b)]).toEqual([0, 100]);
   });
 
   test('a movement may pass money through an account within its postings', async () => {
-    const [a, b] = [await newWallet(books, { balance: 50 }), await newWallet(books)];
+    const [a, b] = [await openWallet(50), await openWallet()];
     const through = transaction([
       { debit: a, credit: b, amount: 50 },
       { debit: b, credit: RAIL, amount: 50 },
     ]);
-    expect(await books.journal.post({ book: books.book, transaction: through })).toEqual({ outcome: 'posted' });
-    expect([await balanceOf(books, a), await balanceOf(books, b)]).toEqual([0, 0]);
+    expect(await post({ book: books.book, transaction: through })).toEqual({ outcome: 'posted' });
+    expect([await balance(a), await balance(b)]).toEqual([0, 0]);
   });
 
   test('a movement may have no postings', async () => {
     const paymentId = newUuid();
     const created = { book: books.book, rows: { payments: [paymentRow(paymentId)] } };
-    expect(await books.journal.post(created)).toEqual({ outcome: 'posted' });
-    expect(await books.journal.post({ book: books.book })).toEqual({ outcome: 'posted' });
+    expect(await post(created)).toEqual({ outcome: 'posted' });
+    expect(await post({ book: books.book })).toEqual({ outcome: 'posted' });
   });
 
   test.each([
@@ -201,100 +207,96 @@ describe('a single movement', () => {
     [-5, 'violates check constraint'],
     [1.5, 'invalid input syntax for type bigint'],
   ])('a movement of %d kobo is rejected and posts nothing', async (amount, message) => {
-    const wallet = await newWallet(books, { balance: 10 });
-    await expect(books.journal.post(move(books.book, RAIL, wallet, amount))).rejects.toThrow(message);
-    expect(await balanceOf(books, wallet)).toBe(10);
+    const wallet = await openWallet(10);
+    await expect(post(pay(RAIL, wallet, amount))).rejects.toThrow(message);
+    expect(await balance(wallet)).toBe(10);
   });
 
   test('a movement from an account to itself is rejected', async () => {
-    const wallet = await newWallet(books, { balance: 10 });
-    await expect(books.journal.post(move(books.book, wallet, wallet, 5))).rejects.toThrow('two_accounts');
+    const wallet = await openWallet(10);
+    await expect(post(pay(wallet, wallet, 5))).rejects.toThrow('two_accounts');
   });
 
   test('a movement of one book never affects an account of the same code in another book', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
+    const wallet = await openWallet(100);
     const live = { ...books.book, environment: 'live' as const };
     const otherOrganisation = { organisationId: newUuid(), environment: 'test' as const };
     for (const book of [live, otherOrganisation]) {
-      expect(await books.journal.post(move(book, wallet, RAIL, 1))).toEqual(refusal('WALLET_NOT_FOUND', wallet));
+      expect(await post(move(book, wallet, RAIL, 1))).toEqual(refusal('WALLET_NOT_FOUND', wallet));
     }
-    expect(await balanceOf(books, wallet)).toBe(100);
+    expect(await balance(wallet)).toBe(100);
   });
 });
 
 describe('account rules', () => {
-  type Side = 'debit' | 'credit';
-  const cases: { rule: string; side: Side; set: Parameters<typeof setAccount>[2]; code: string; detail?: object }[] = [
-    { rule: 'frozen', side: 'debit', set: { status: 'frozen' }, code: 'WALLET_FROZEN' },
-    { rule: 'frozen', side: 'credit', set: { status: 'frozen' }, code: 'WALLET_FROZEN' },
-    { rule: 'not verified', side: 'debit', set: { verified: false }, code: 'WALLET_KYC_REQUIRED' },
-    { rule: 'not verified', side: 'credit', set: { verified: false }, code: 'WALLET_KYC_REQUIRED' },
-    {
-      rule: 'over the limit of one transaction',
-      side: 'debit',
-      set: { posting_max: 59 },
-      code: 'WALLET_TIER1_LIMIT_EXCEEDED',
-      detail: { limit: 'transaction', limitAmount: 59, attemptedAmount: 60 },
-    },
-    {
-      rule: 'over the limit of one transaction',
-      side: 'credit',
-      set: { posting_max: 59 },
-      code: 'WALLET_TIER1_LIMIT_EXCEEDED',
-      detail: { limit: 'transaction', limitAmount: 59, attemptedAmount: 60 },
-    },
+  const limit = (name: string, limitAmount: number, attemptedAmount: number) => ({
+    limit: name,
+    limitAmount,
+    attemptedAmount,
+  });
+  const both = (rule: string, set: Parameters<typeof setAccount>[2], code: string, detail = {}) =>
+    ['debit', 'credit'].map((side) => ({ rule, side, set, code, detail }));
+  const cases = [
+    ...both('frozen', { status: 'frozen' }, 'WALLET_FROZEN'),
+    ...both('not verified', { verified: false }, 'WALLET_KYC_REQUIRED'),
+    ...both(
+      'over the limit of one transaction',
+      { posting_max: 59 },
+      'WALLET_TIER1_LIMIT_EXCEEDED',
+      limit('transaction', 59, 60),
+    ),
     {
       rule: 'over the largest balance',
       side: 'credit',
       set: { balance_max: 159 },
       code: 'WALLET_TIER1_LIMIT_EXCEEDED',
-      detail: { limit: 'balance', limitAmount: 159, attemptedAmount: 160 },
+      detail: limit('balance', 159, 160),
     },
   ];
 
   test.each(cases)(
     'an account that is $rule on the $side side refuses the movement with $code',
     async ({ side, set, code, detail }) => {
-      const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books, { balance: 100 })];
+      const [from, to] = [await openWallet(100), await openWallet(100)];
       const refusing = side === 'debit' ? from : to;
       await setAccount(books, refusing, set);
       const full = fullMovement(from, to, 60);
-      expect(await books.journal.post(full.movement)).toEqual(refusal(code, refusing, detail));
+      expect(await post(full.movement)).toEqual(refusal(code, refusing, detail));
       expect(await partsOf(full)).toEqual(NO_PARTS);
-      expect([await balanceOf(books, from), await balanceOf(books, to)]).toEqual([100, 100]);
+      expect([await balance(from), await balance(to)]).toEqual([100, 100]);
     },
   );
 
   test('a closed wallet account refuses debits and credits', async () => {
-    const closed = await newWallet(books);
-    const other = await newWallet(books, { balance: 100 });
+    const closed = await openWallet();
+    const other = await openWallet(100);
     await setAccount(books, closed, { status: 'closed' });
-    expect(await books.journal.post(move(books.book, closed, other, 1))).toEqual(refusal('WALLET_CLOSED', closed));
-    expect(await books.journal.post(move(books.book, other, closed, 1))).toEqual(refusal('WALLET_CLOSED', closed));
+    expect(await post(pay(closed, other, 1))).toEqual(refusal('WALLET_CLOSED', closed));
+    expect(await post(pay(other, closed, 1))).toEqual(refusal('WALLET_CLOSED', closed));
   });
 
   test('a movement exactly at a limit is posted', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
+    const wallet = await openWallet(100);
     await setAccount(books, wallet, { posting_max: 60, balance_max: 160 });
-    await expectPosted(books.journal.post(move(books.book, RAIL, wallet, 60)));
-    await expectPosted(books.journal.post(move(books.book, wallet, RAIL, 60)));
-    expect(await balanceOf(books, wallet)).toBe(100);
+    await expectPosted(post(pay(RAIL, wallet, 60)));
+    await expectPosted(post(pay(wallet, RAIL, 60)));
+    expect(await balance(wallet)).toBe(100);
   });
 
   test('a balance never becomes negative and may be spent to zero', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
-    expect(await books.journal.post(move(books.book, wallet, RAIL, 101))).toEqual(
+    const wallet = await openWallet(100);
+    expect(await post(pay(wallet, RAIL, 101))).toEqual(
       refusal('WALLET_INSUFFICIENT_FUNDS', wallet, { attemptedAmount: 101 }),
     );
-    await expectPosted(books.journal.post(move(books.book, wallet, RAIL, 100)));
-    expect(await balanceOf(books, wallet)).toBe(0);
+    await expectPosted(post(pay(wallet, RAIL, 100)));
+    expect(await balance(wallet)).toBe(0);
   });
 
   test.each([['debit'], ['credit']])('an unknown wallet on the %s side is WALLET_NOT_FOUND', async (side) => {
-    const known = await newWallet(books, { balance: 10 });
+    const known = await openWallet(10);
     const unknown = `wallet:${publicId('wallet', newUuid())}`;
-    const movement = side === 'debit' ? move(books.book, unknown, known, 1) : move(books.book, known, unknown, 1);
-    expect(await books.journal.post(movement)).toEqual(refusal('WALLET_NOT_FOUND', unknown));
+    const movement = side === 'debit' ? pay(unknown, known, 1) : pay(known, unknown, 1);
+    expect(await post(movement)).toEqual(refusal('WALLET_NOT_FOUND', unknown));
   });
 
   test.each<[string, Parameters<typeof setAccount>[2]]>([
@@ -303,26 +305,26 @@ describe('account rules', () => {
     ['over a transaction limit', { posting_max: 1 }],
     ['over a balance limit', { balance_max: 1 }],
   ])('a credit_exempt movement credits a wallet that is %s', async (_, set) => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     await setAccount(books, wallet, set);
-    await expectPosted(books.journal.post(move(books.book, RAIL, wallet, 60, { rules: 'credit_exempt' })));
-    expect(await balanceOf(books, wallet)).toBe(60);
+    await expectPosted(post(pay(RAIL, wallet, 60, { rules: 'credit_exempt' })));
+    expect(await balance(wallet)).toBe(60);
   });
 
   test.each(['enforced', 'credit_exempt'] as const)(
     'no wallet balance exceeds the largest safe integer, with the rules %s',
     async (rules) => {
-      const wallet = await newWallet(books, { balance: Number.MAX_SAFE_INTEGER - 10 });
+      const wallet = await openWallet(Number.MAX_SAFE_INTEGER - 10);
       const limitAmount = Number.MAX_SAFE_INTEGER;
       const over = refusal('WALLET_TIER1_LIMIT_EXCEEDED', wallet, {
         limit: 'balance',
         limitAmount,
         attemptedAmount: limitAmount + 1,
       });
-      expect(await books.journal.post(move(books.book, RAIL, wallet, 11, { rules }))).toEqual(over);
-      await expectPosted(books.journal.post(move(books.book, RAIL, wallet, 10, { rules })));
-      await expectPosted(books.journal.post(move(books.book, wallet, RAIL, limitAmount, { rules })));
-      expect(await balanceOf(books, wallet)).toBe(0);
+      expect(await post(pay(RAIL, wallet, 11, { rules }))).toEqual(over);
+      await expectPosted(post(pay(RAIL, wallet, 10, { rules })));
+      await expectPosted(post(pay(wallet, RAIL, limitAmount, { rules })));
+      expect(await balance(wallet)).toBe(0);
     },
   );
 
@@ -331,9 +333,9 @@ describe('account rules', () => {
     ['unverified', { verified: false }],
     ['over a transaction limit', { posting_max: 1 }],
   ])('an exempt movement debits a wallet that is %s, as far as it goes, but not a closed one', async (_, set) => {
-    const wallet = await newWallet(books, { balance: 60 });
+    const wallet = await openWallet(60);
     await setAccount(books, wallet, set);
-    const take = (amount: number) => books.journal.post(move(books.book, wallet, RAIL, amount, { rules: 'exempt' }));
+    const take = (amount: number) => post(pay(wallet, RAIL, amount, { rules: 'exempt' }));
     expect(await take(61)).toMatchObject({ code: 'WALLET_INSUFFICIENT_FUNDS' });
     await expectPosted(take(60));
     await setAccount(books, wallet, { status: 'closed' });
@@ -341,8 +343,8 @@ describe('account rules', () => {
   });
 
   test('credit_exempt exempts only the credited account, and not a closed one', async () => {
-    const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books)];
-    const back = (amount: number) => books.journal.post(move(books.book, from, to, amount, { rules: 'credit_exempt' }));
+    const [from, to] = [await openWallet(100), await openWallet()];
+    const back = (amount: number) => post(pay(from, to, amount, { rules: 'credit_exempt' }));
     expect(await back(101)).toMatchObject({ code: 'WALLET_INSUFFICIENT_FUNDS' });
     await setAccount(books, from, { status: 'frozen' });
     expect(await back(1)).toEqual(refusal('WALLET_FROZEN', from));
@@ -355,19 +357,19 @@ describe('account rules', () => {
 describe('batches', () => {
   /** Posts these between two valid movements, which must be posted in any case. */
   async function postBetween(middle: Movement | Movement[]) {
-    const wallet = await newWallet(books, { balance: 100 });
-    const [before, behind] = [move(books.book, wallet, RAIL, 10), move(books.book, wallet, RAIL, 20)];
-    const results = await postTogether(books, [before, ...[middle].flat(), behind]);
+    const wallet = await openWallet(100);
+    const [before, behind] = [pay(wallet, RAIL, 10), pay(wallet, RAIL, 20)];
+    const results = await postAll([before, ...[middle].flat(), behind]);
     expect(results[0]).toEqual({ outcome: 'posted' });
     expect(results.at(-1)).toEqual({ outcome: 'posted' });
-    expect(await balanceOf(books, wallet)).toBe(70);
+    expect(await balance(wallet)).toBe(70);
     return results.slice(1, -1);
   }
 
   test('a batch is one statement', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
-    const movements = Array.from({ length: 10 }, () => move(books.book, wallet, RAIL, 1));
-    expect(new Set(outcomes(await postTogether(books, movements)))).toEqual(new Set(['posted']));
+    const wallet = await openWallet(100);
+    const movements = Array.from({ length: 10 }, () => pay(wallet, RAIL, 1));
+    expect(new Set(outcomes(await postAll(movements)))).toEqual(new Set(['posted']));
     const ids = movements.map(({ transaction: { id } = { id: '' } }) => id);
     const [row] = await books.sql`
       SELECT count(DISTINCT xmin::text) AS statements FROM ledger.transactions WHERE id = ANY (${ids}::uuid[])`;
@@ -377,7 +379,7 @@ describe('batches', () => {
   test.each([['all at once'], ['movement by movement']])(
     'documents with any characters are stored unchanged, %s',
     async (mode) => {
-      const wallet = await newWallet(books);
+      const wallet = await openWallet();
       const texts = ['', '"', '\\', '\u001f', ',', '{a,"b"}', 'NULL', '\n\t\r', "'", 'ẹ̀kọ́ 🏦'];
       const written = texts.map((text) => {
         const { movement, event, key, paymentId } = fullMovement(RAIL, wallet, 1);
@@ -391,11 +393,11 @@ describe('batches', () => {
           paymentId,
         };
       });
-      const empty = await newWallet(books);
+      const empty = await openWallet();
       // Movements without documents alternate with them.
-      const movements = written.flatMap(({ movement }) => [move(books.book, RAIL, wallet, 1), movement]);
-      if (mode !== 'all at once') movements.unshift(move(books.book, empty, RAIL, 1));
-      const results = outcomes(await postTogether(books, movements));
+      const movements = written.flatMap(({ movement }) => [pay(RAIL, wallet, 1), movement]);
+      if (mode !== 'all at once') movements.unshift(pay(empty, RAIL, 1));
+      const results = outcomes(await postAll(movements));
       expect(results.filter((outcome) => outcome !== 'posted')).toEqual(mode === 'all at once' ? [] : ['refused']);
       const read = await Promise.all(
         written.map(
@@ -412,28 +414,28 @@ describe('batches', () => {
   );
 
   test('a batch continues after a refused movement', async () => {
-    const empty = await newWallet(books);
-    expect(await postBetween(move(books.book, empty, RAIL, 1))).toMatchObject([{ code: 'WALLET_INSUFFICIENT_FUNDS' }]);
+    const empty = await openWallet();
+    expect(await postBetween(pay(empty, RAIL, 1))).toMatchObject([{ code: 'WALLET_INSUFFICIENT_FUNDS' }]);
   });
 
   test('a batch continues after a movement with a stale row version', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
+    const wallet = await openWallet(100);
     const id = newUuid();
-    await books.journal.post({ book: books.book, rows: { payments: [paymentRow(id)] } });
+    await post({ book: books.book, rows: { payments: [paymentRow(id)] } });
     const change = (version: number, status: string): Movement => ({
-      ...move(books.book, wallet, RAIL, 5),
+      ...pay(wallet, RAIL, 5),
       rows: { payments: [paymentRow(id, { version, status })] },
     });
-    expect(await books.journal.post(change(2, 'partial'))).toEqual({ outcome: 'posted' });
+    expect(await post(change(2, 'partial'))).toEqual({ outcome: 'posted' });
     expect(await postBetween(change(2, 'expired'))).toEqual([{ outcome: 'conflict', constraint: null }]);
     const [row] = await books.sql`SELECT version, status FROM payments WHERE id = ${id}`;
     expect(row).toEqual({ version: 2, status: 'partial' });
-    expect(await balanceOf(books, wallet)).toBe(95);
+    expect(await balance(wallet)).toBe(95);
   });
 
   test('of two changes of one row in a batch the first is posted and the second is a conflict', async () => {
     const id = newUuid();
-    await books.journal.post({ book: books.book, rows: { payments: [paymentRow(id)] } });
+    await post({ book: books.book, rows: { payments: [paymentRow(id)] } });
     const change = (status: string): Movement => ({
       book: books.book,
       rows: { payments: [paymentRow(id, { version: 2, status })] },
@@ -445,9 +447,9 @@ describe('batches', () => {
   });
 
   test('a batch continues after a unique violation, which names its constraint', async () => {
-    const wallet = await newWallet(books, { balance: 100 });
+    const wallet = await openWallet(100);
     const credit = (id: string): Movement => ({
-      ...move(books.book, wallet, RAIL, 5),
+      ...pay(wallet, RAIL, 5),
       rows: {
         inbound_credits: [
           {
@@ -469,23 +471,23 @@ describe('batches', () => {
         ],
       },
     });
-    await expectPosted(books.journal.post(credit(newUuid())));
+    await expectPosted(post(credit(newUuid())));
     expect(await postBetween(credit(newUuid()))).toEqual([
       { outcome: 'conflict', constraint: 'inbound_credit_session_unique' },
     ]);
-    expect(await balanceOf(books, wallet)).toBe(95);
+    expect(await balance(wallet)).toBe(95);
   });
 
   test('a batch continues after an invalid movement', async () => {
     const invalid = { book: books.book, rows: { payments: [paymentRow(newUuid(), { status: 'no such status' })] } };
-    const wallet = await newWallet(books, { balance: 100 });
-    const busy = books.journal.post({ book: books.book });
-    const first = books.journal.post(move(books.book, wallet, RAIL, 1));
-    const rejected = books.journal.post(invalid);
-    const last = books.journal.post(move(books.book, wallet, RAIL, 2));
+    const wallet = await openWallet(100);
+    const busy = post({ book: books.book });
+    const first = post(pay(wallet, RAIL, 1));
+    const rejected = post(invalid);
+    const last = post(pay(wallet, RAIL, 2));
     await expect(rejected).rejects.toThrow('payments_status_check');
     expect(outcomes(await Promise.all([busy, first, last]))).toEqual(['posted', 'posted', 'posted']);
-    expect(await balanceOf(books, wallet)).toBe(97);
+    expect(await balance(wallet)).toBe(97);
   });
 });
 
@@ -505,31 +507,31 @@ describe('optimistic posting of batches', () => {
   }
 
   test('refusals are returned by the call that posts the rest, and later movements need one call each', async () => {
-    const [full, empty] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
+    const [full, empty] = [await openWallet(1_000), await openWallet()];
     const { journal, calls } = countingPosts();
     const batch = [full, empty, full, empty, empty, full];
     const busy = journal.post({ book: books.book });
-    const results = batch.map((from) => journal.post(move(books.book, from, RAIL, 1)));
+    const results = batch.map((from) => journal.post(pay(from, RAIL, 1)));
     await busy;
     expect(outcomes(await Promise.all(results))).toEqual(batch.map((from) => (from === full ? 'posted' : 'refused')));
     expect(calls()).toBe(2);
-    for (let n = 0; n < 5; n += 1) await expectPosted(journal.post(move(books.book, full, RAIL, 1)));
+    for (let n = 0; n < 5; n += 1) await expectPosted(journal.post(pay(full, RAIL, 1)));
     expect(calls()).toBe(7);
-    expect(await balanceOf(books, full)).toBe(992);
+    expect(await balance(full)).toBe(992);
   });
 
   test('duplicates are returned by the call that posts the rest', async () => {
-    const wallet = await newWallet(books, { balance: 1_000 });
-    const before = Array.from({ length: 3 }, () => move(books.book, wallet, RAIL, 1));
-    await Promise.all(before.map((movement) => expectPosted(books.journal.post(movement))));
+    const wallet = await openWallet(1_000);
+    const before = Array.from({ length: 3 }, () => pay(wallet, RAIL, 1));
+    await Promise.all(before.map((movement) => expectPosted(post(movement))));
     const { journal, calls } = countingPosts();
     const busy = journal.post({ book: books.book });
-    const batch = [...before, move(books.book, wallet, RAIL, 1), move(books.book, wallet, RAIL, 10_000)];
+    const batch = [...before, pay(wallet, RAIL, 1), pay(wallet, RAIL, 10_000)];
     const results = batch.map((movement) => journal.post(movement));
     await busy;
     expect(outcomes(await Promise.all(results))).toEqual(['duplicate', 'duplicate', 'duplicate', 'posted', 'refused']);
     expect(calls()).toBe(2);
-    expect(await balanceOf(books, wallet)).toBe(996);
+    expect(await balance(wallet)).toBe(996);
   });
 });
 
@@ -540,16 +542,12 @@ describe('batches of a faulty client', () => {
     });
 
   test('a wallet sent with the kind derived_balance is locked nevertheless and cannot be overspent', async () => {
-    const [payer, one, two] = [
-      await newWallet(books, { balance: 1_000 }),
-      await newWallet(books),
-      await newWallet(books),
-    ];
-    const wrong = buildBatch([move(books.book, payer, two, 1_000)]);
+    const [payer, one, two] = [await openWallet(1_000), await openWallet(), await openWallet()];
+    const wrong = buildBatch([pay(payer, two, 1_000)]);
     wrong.platformAccounts = `{"(${payer},f)","(${two},f)"}`;
     const first = await books.onNode.reserve();
     await first`BEGIN`;
-    await first.unsafe(POST, postValues(books.book, buildBatch([move(books.book, payer, one, 1_000)])), {
+    await first.unsafe(POST, postValues(books.book, buildBatch([pay(payer, one, 1_000)])), {
       prepare: true,
     });
     const second = send(wrong);
@@ -557,52 +555,44 @@ describe('batches of a faulty client', () => {
     await first`COMMIT`;
     first.release();
     expect(await second).toMatchObject([{ movement: 1, outcome: 'refused', code: 'WALLET_INSUFFICIENT_FUNDS' }]);
-    expect([await balanceOf(books, payer), await balanceOf(books, one), await balanceOf(books, two)]).toEqual([
-      0, 1_000, 0,
-    ]);
+    expect([await balance(payer), await balance(one), await balance(two)]).toEqual([0, 1_000, 0]);
   });
 
   test('an account sent with a stored balance keeps its derived one, at any position', async () => {
-    const wallet = await newWallet(books, { balance: 110 });
+    const wallet = await openWallet(110);
     const derived: AccountCode = 'expense:wrong';
-    await expectPosted(books.journal.post(move(books.book, wallet, derived, 10)));
-    const batch = buildBatch([move(books.book, wallet, derived, 40)]);
+    await expectPosted(post(pay(wallet, derived, 10)));
+    const batch = buildBatch([pay(wallet, derived, 40)]);
     batch.accounts = `{${derived},${wallet}}`;
     batch.platformAccounts = `{"(${derived},t)"}`;
     batch.postings = '{"(1,2,1,40)"}';
     expect(await send(batch)).toEqual([]);
-    expect([await balanceOf(books, wallet), await balanceOf(books, derived)]).toEqual([60, 50]);
+    expect([await balance(wallet), await balance(derived)]).toEqual([60, 50]);
     const [posting] = await books.sql`
       SELECT debit_balance_after, credit_balance_after FROM ledger.postings ORDER BY id DESC LIMIT 1`;
     expect(posting).toEqual({ debitBalanceAfter: 60, creditBalanceAfter: null });
   });
 
   test('postings out of the order of their movements are rejected, and nothing is posted', async () => {
-    const [payer, one, two] = [
-      await newWallet(books, { balance: 1_000 }),
-      await newWallet(books),
-      await newWallet(books),
-    ];
-    const batch = buildBatch([move(books.book, payer, one, 100), move(books.book, payer, two, 200)]);
+    const [payer, one, two] = [await openWallet(1_000), await openWallet(), await openWallet()];
+    const batch = buildBatch([pay(payer, one, 100), pay(payer, two, 200)]);
     const [first, second] = batch.postings.match(/"[^"]+"/g) ?? [];
     batch.postings = `{${second},${first}}`;
     await expect(send(batch)).rejects.toMatchObject({ code: 'ML004' });
-    expect([await balanceOf(books, payer), await balanceOf(books, one), await balanceOf(books, two)]).toEqual([
-      1_000, 0, 0,
-    ]);
+    expect([await balance(payer), await balance(one), await balance(two)]).toEqual([1_000, 0, 0]);
   });
 
   test('a business key posted before with other postings is distinguished from a repeat', async () => {
-    const [payer, payee] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
+    const [payer, payee] = [await openWallet(1_000), await openWallet()];
     const postings = [
       { debit: payer, credit: payee, amount: 100 },
       { debit: payer, credit: RAIL, amount: 20 },
     ];
     const first = { book: books.book, transaction: transaction(postings) };
     const again = (changed: typeof postings) =>
-      books.journal.post({ ...first, transaction: transaction(changed, { key: first.transaction.key }) });
+      post({ ...first, transaction: transaction(changed, { key: first.transaction.key }) });
     const [toPayee, toRail] = postings as [(typeof postings)[number], (typeof postings)[number]];
-    await expectPosted(books.journal.post(first));
+    await expectPosted(post(first));
     expect(await again(postings)).toEqual({ outcome: 'duplicate' });
     // The order of postings does not matter.
     expect(await again([toRail, toPayee])).toEqual({ outcome: 'duplicate' });
@@ -610,7 +600,7 @@ describe('batches of a faulty client', () => {
     expect(await again([toPayee, { ...toRail, credit: 'income:fees' }])).toEqual({ outcome: 'duplicate_differs' });
     expect(await again([toPayee])).toEqual({ outcome: 'duplicate_differs' });
     expect(await again([toPayee, toRail, toRail])).toEqual({ outcome: 'duplicate_differs' });
-    expect([await balanceOf(books, payer), await balanceOf(books, payee)]).toEqual([880, 100]);
+    expect([await balance(payer), await balance(payee)]).toEqual([880, 100]);
   });
 });
 
@@ -620,31 +610,31 @@ describe('the outcome of an Idempotency-Key', () => {
     VALUES (${books.book.organisationId}, 'test', ${full.key}, 'print', ${attempt}, 422, '{}')`;
 
   test('an outcome of another attempt refuses this one, and nothing is written', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     const full = fullMovement(RAIL, wallet, 5);
     await storeOutcome(full, newUuid());
-    expect(await books.journal.post(full.movement)).toEqual(refusal('IDEMPOTENCY_IN_PROGRESS', null));
+    expect(await post(full.movement)).toEqual(refusal('IDEMPOTENCY_IN_PROGRESS', null));
     expect(await partsOf(full)).toEqual(NO_PARTS);
-    expect(await balanceOf(books, wallet)).toBe(0);
+    expect(await balance(wallet)).toBe(0);
   });
 
   test('an outcome of this attempt makes a repeat a duplicate, even under another business key', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     const full = fullMovement(RAIL, wallet, 5);
     await storeOutcome(full, full.movement.outcome?.attempt ?? '');
-    expect(await books.journal.post(full.movement)).toEqual({ outcome: 'duplicate' });
+    expect(await post(full.movement)).toEqual({ outcome: 'duplicate' });
     expect(await timesPosted(books, full.movement)).toBe(0);
-    expect(await balanceOf(books, wallet)).toBe(0);
+    expect(await balance(wallet)).toBe(0);
   });
 
   test('when one attempt is posted twice at the same time, exactly one posts', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     const full = fullMovement(RAIL, wallet, 5);
-    const second = { ...full.movement, ...move(books.book, RAIL, wallet, 5), rows: {}, events: [] };
+    const second = { ...full.movement, ...pay(RAIL, wallet, 5), rows: {}, events: [] };
     const other = books.anotherJournal();
-    const results = await Promise.all([books.journal.post(full.movement), other.post(second)]);
+    const results = await Promise.all([post(full.movement), other.post(second)]);
     expect(outcomes(results).toSorted()).toEqual(['duplicate', 'posted']);
-    expect(await balanceOf(books, wallet)).toBe(5);
+    expect(await balance(wallet)).toBe(5);
   });
 });
 
@@ -684,42 +674,42 @@ describe('concurrency', () => {
 
   test.each([[1], [2]])('with %i statements at a time allowed, 64 callers have as many', async (statementsMax) => {
     const { journal, inFlightMax } = countingJournal(books, statementsMax);
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     await Promise.all(
       Array.from({ length: 64 }, async () => {
-        for (let n = 0; n < 5; n += 1) await expectPosted(journal.post(move(books.book, RAIL, wallet, 1)));
+        for (let n = 0; n < 5; n += 1) await expectPosted(journal.post(pay(RAIL, wallet, 1)));
       }),
     );
     expect(inFlightMax()).toBe(statementsMax);
-    expect(await balanceOf(books, wallet)).toBe(320);
+    expect(await balance(wallet)).toBe(320);
   });
 
   test('1,000 crossing transfers between two wallets by two processes never deadlock', async () => {
-    const [a, b] = [await newWallet(books, { balance: 10_000 }), await newWallet(books, { balance: 10_000 })];
+    const [a, b] = [await openWallet(10_000), await openWallet(10_000)];
     const sides = [countingJournal(), countingJournal()];
     const results = await Promise.all(
       Array.from({ length: 1_000 }, async (_, n) => {
         const [from, to] = n % 2 === 0 ? [a, b] : [b, a];
         const { journal } = sides[n % 2] as (typeof sides)[number];
-        return (await journal.post(move(books.book, from, to, 1 + (n % 7)))).outcome;
+        return (await journal.post(pay(from, to, 1 + (n % 7)))).outcome;
       }),
     );
     expect(new Set(results)).toEqual(new Set(['posted']));
     expect(sides.map(({ deadlocks }) => deadlocks())).toEqual([0, 0]);
-    expect((await balanceOf(books, a)) + (await balanceOf(books, b))).toBe(20_000);
+    expect((await balance(a)) + (await balance(b))).toBe(20_000);
   });
 
   test.each([['first'], ['second']])(
     'two opposite transfers that meet at a locked account do not deadlock: the account opened %s is locked',
     async (position) => {
-      const wallets = [await newWallet(books, { balance: 10 }), await newWallet(books, { balance: 10 })] as const;
+      const wallets = [await openWallet(10), await openWallet(10)] as const;
       const [locked, other] = position === 'first' ? wallets : ([wallets[1], wallets[0]] as const);
       const sides = [countingJournal(), countingJournal()] as const;
       const lock = await lockAccount(locked);
       // In request order the second would lock the other account first, and the first would then wait for it.
-      const there = sides[0].journal.post(move(books.book, locked, other, 1));
+      const there = sides[0].journal.post(pay(locked, other, 1));
       await waitFor('the first posting to wait', async () => (await waitingBackends()).length === 1);
-      const back = sides[1].journal.post(move(books.book, other, locked, 1));
+      const back = sides[1].journal.post(pay(other, locked, 1));
       await waitFor('both postings to wait', async () => (await waitingBackends()).length === 2);
       await lock.release();
       expect(outcomes(await Promise.all([there, back]))).toEqual(['posted', 'posted']);
@@ -854,27 +844,27 @@ describe('concurrency', () => {
   });
 
   test('of 200 concurrent debits of the whole balance by two processes, exactly one is posted', async () => {
-    const wallet = await newWallet(books, { balance: 500 });
+    const wallet = await openWallet(500);
     const journals = [books.journal, books.anotherJournal()];
     const results = await Promise.all(
-      Array.from({ length: 200 }, (_, n) => (journals[n % 2] as Journal).post(move(books.book, wallet, RAIL, 500))),
+      Array.from({ length: 200 }, (_, n) => (journals[n % 2] as Journal).post(pay(wallet, RAIL, 500))),
     );
     expect(results.filter(({ outcome }) => outcome === 'posted')).toHaveLength(1);
     expect(results.filter((result) => 'code' in result && result.code === 'WALLET_INSUFFICIENT_FUNDS')).toHaveLength(
       199,
     );
-    expect(await balanceOf(books, wallet)).toBe(0);
+    expect(await balance(wallet)).toBe(0);
   });
 
   test('of 100 concurrent credits that exceed the balance limit, exactly those within it are posted', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     await setAccount(books, wallet, { balance_max: 305 });
     const journals = [books.journal, books.anotherJournal()];
     const results = await Promise.all(
-      Array.from({ length: 100 }, (_, n) => (journals[n % 2] as Journal).post(move(books.book, RAIL, wallet, 10))),
+      Array.from({ length: 100 }, (_, n) => (journals[n % 2] as Journal).post(pay(RAIL, wallet, 10))),
     );
     expect(results.filter(({ outcome }) => outcome === 'posted')).toHaveLength(30);
-    expect(await balanceOf(books, wallet)).toBe(300);
+    expect(await balance(wallet)).toBe(300);
   });
 
   test('random movements have the outcomes and balances of a reference model', async () => {
@@ -948,7 +938,7 @@ describe('immutability of the ledger', () => {
   };
 
   test.each(Object.entries(attempts))('the application role may not %s postings', async (_, statement) => {
-    await newWallet(books, { balance: 1 });
+    await openWallet(1);
     await expect(books.sql.unsafe(statement)).rejects.toMatchObject({ code: '42501', routine: 'aclcheck_error' });
   });
 
@@ -982,7 +972,7 @@ describe('immutability of the ledger', () => {
       ['TRUNCATE', `TRUNCATE ledger.${table}`],
     ]),
   )('not even the owner may %s: %s', async (_, statement) => {
-    await newWallet(books, { balance: 1 });
+    await openWallet(1);
     await expect(books.owner.unsafe(statement)).rejects.toThrow('is append-only: post a reversing transaction instead');
   });
 
@@ -990,7 +980,7 @@ describe('immutability of the ledger', () => {
     ['below zero', -1],
     ['above the largest safe integer', '9007199254740992'],
   ])('a check constraint refuses a balance %s', async (_, balance) => {
-    const wallet = await newWallet(books, { balance: 1 });
+    const wallet = await openWallet(1);
     const refused = books.owner`UPDATE ledger.accounts SET balance = ${balance} WHERE code = ${wallet}`;
     expect(violatedCheck(await refused.catch((error: unknown) => error))).toBe('balance_in_range');
   });
@@ -999,7 +989,7 @@ describe('immutability of the ledger', () => {
     const book = { ...books.book, environment: 'tset' as 'test' };
     // Posting would create these accounts.
     const posting = { debit: RAIL, credit: 'income:fees', amount: 30 } as const;
-    await expect(books.journal.post({ book, transaction: transaction([posting]) })).rejects.toMatchObject({
+    await expect(post({ book, transaction: transaction([posting]) })).rejects.toMatchObject({
       code: '23514',
     });
     await expect(
@@ -1030,9 +1020,9 @@ describe('row locks held for long', () => {
       statementTimeoutMs: 200,
     });
     const journal = new Journal(pool);
-    const [wallet, other] = [await newWallet(books, { balance: 1_000 }), await newWallet(books)];
+    const [wallet, other] = [await openWallet(1_000), await openWallet()];
     const lock = await lockAccount(wallet);
-    const movements = Array.from({ length: 64 }, () => move(books.book, wallet, other, 1));
+    const movements = Array.from({ length: 64 }, () => pay(wallet, other, 1));
     let waitingMax = 0;
     let isCalling = true;
     const watcher = (async () => {
@@ -1055,7 +1045,7 @@ describe('row locks held for long', () => {
     expect(waitingMax).toBeLessThanOrEqual(CONNECTIONS_MAX);
     await lock.release();
     for (const movement of movements) await expectPosted(journal.post(movement));
-    expect([await balanceOf(books, wallet), await balanceOf(books, other)]).toEqual([936, 64]);
+    expect([await balance(wallet), await balance(other)]).toEqual([936, 64]);
     await pool.end();
   });
 });
@@ -1065,7 +1055,7 @@ describe('terminated backends and lost connections', () => {
     administer(adminOf(await nodeOf(books.url, books.book.organisationId)), `SELECT pg_terminate_backend(${pid})`);
 
   test('a movement is posted once when the connection is lost before the statement', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     const proxy = await startTcpProxy(books.url);
     const journal = books.anotherJournal(proxy.url);
     // Opens the connection.
@@ -1080,7 +1070,7 @@ describe('terminated backends and lost connections', () => {
   });
 
   test('a movement is posted once and completely when its backend is terminated during the statement, twice', async () => {
-    const [from, to] = [await newWallet(books, { balance: 100 }), await newWallet(books)];
+    const [from, to] = [await openWallet(100), await openWallet()];
     const full = fullMovement(from, to, 30);
     const lock = await lockAccount(to);
     // With its own pool: the driver fails the first query after a terminated connection, whatever it is.
@@ -1097,17 +1087,17 @@ describe('terminated backends and lost connections', () => {
       return found.length > 0 && found;
     });
     expect(await partsOf(full)).toEqual(NO_PARTS);
-    expect([await balanceOf(books, from), await balanceOf(books, to)]).toEqual([100, 0]);
+    expect([await balance(from), await balance(to)]).toEqual([100, 0]);
     await kill(second?.pid ?? 0);
 
     await lock.release();
     expect(await result).toEqual({ outcome: 'posted' });
     expect(await partsOf(full)).toEqual(ALL_PARTS);
-    expect([await balanceOf(books, from), await balanceOf(books, to)]).toEqual([70, 30]);
+    expect([await balance(from), await balance(to)]).toEqual([70, 30]);
   });
 
   test('a movement is posted once and reported as a duplicate when the connection is lost after the commit', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     const proxy = await startTcpProxy(books.url);
     const journal = books.anotherJournal(proxy.url);
     await journal.post({ book: books.book });
@@ -1117,12 +1107,12 @@ describe('terminated backends and lost connections', () => {
     await lost;
     expect(await result).toEqual({ outcome: 'duplicate' });
     expect(await partsOf(full)).toEqual(ALL_PARTS);
-    expect(await balanceOf(books, wallet)).toBe(30);
+    expect(await balance(wallet)).toBe(30);
     await proxy.close();
   });
 
   test('an unreachable database is an outage error, and the same movement can be posted later', async () => {
-    const wallet = await newWallet(books);
+    const wallet = await openWallet();
     const unreachable = new URL(books.url);
     unreachable.port = '1'; // nothing listens on this port
     const full = fullMovement(RAIL, wallet, 30);
@@ -1130,11 +1120,11 @@ describe('terminated backends and lost connections', () => {
       code: 'ECONNREFUSED',
     });
     expect(await partsOf(full)).toEqual(NO_PARTS);
-    expect(await books.journal.post(full.movement)).toEqual({ outcome: 'posted' });
+    expect(await post(full.movement)).toEqual({ outcome: 'posted' });
   });
 
   test('each of 300 movements is posted exactly once while backends are terminated repeatedly', async () => {
-    const [a, b] = [await newWallet(books, { balance: 100_000 }), await newWallet(books, { balance: 100_000 })];
+    const [a, b] = [await openWallet(100_000), await openWallet(100_000)];
     const journals = [books.anotherJournal(), books.anotherJournal()];
     let isRunning = true;
     let kills = 0;
@@ -1161,9 +1151,7 @@ describe('terminated backends and lost connections', () => {
     const movements: Movement[] = [];
     // In rounds, so that there is always another statement to terminate.
     for (let round = 0; round < 30; round += 1) {
-      const sent = Array.from({ length: 10 }, (_, n) =>
-        n % 2 === 0 ? move(books.book, a, b, 1 + n) : move(books.book, b, a, 1 + n),
-      );
+      const sent = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? pay(a, b, 1 + n) : pay(b, a, 1 + n)));
       movements.push(...sent);
       const outcomes = await Promise.all(
         sent.map((movement, n) => postUntilKnown(movement, journals[n % 2] as Journal)),
@@ -1175,7 +1163,7 @@ describe('terminated backends and lost connections', () => {
     expect(kills).toBeGreaterThan(0);
     const times = await Promise.all(movements.map((movement) => timesPosted(books, movement)));
     expect(new Set(times)).toEqual(new Set([1]));
-    expect((await balanceOf(books, a)) + (await balanceOf(books, b))).toBe(200_000);
+    expect((await balance(a)) + (await balance(b))).toBe(200_000);
   }, 60_000);
 });
 

@@ -88,7 +88,7 @@ test("one organisation's burst of starts delays neither a credit nor a start of 
   expect(new Set(handled).size).toBe(BURST + 2);
 });
 
-test('a flow is idle for as long as the clock of the database says, although that of the process is off', async () => {
+test('how long a flow is idle is measured by the clock of the database, although that of the process is off', async () => {
   const organisationId = newUuid();
   const idleUntil = new Date(Date.now() + 60_000).toISOString();
   await post(organisationId, [payment(organisationId, 'idle', { idleUntil })]);

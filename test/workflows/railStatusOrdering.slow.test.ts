@@ -64,14 +64,30 @@ function expectedAfter(statuses: readonly Word[]): { state: Word; posted: string
 const contradicts = (statuses: readonly Word[]): boolean =>
   expectedAfter(statuses.slice(0, -1)).state === 'completed' && statuses.at(-1) === 'failed';
 
-type Step = (input: never) => Promise<TransferProgress>;
-type Decide = (input: never, decision: OperatorDecision) => Promise<TransferProgress>;
+type Step = (input: BankTransferInput) => Promise<TransferProgress>;
+type Decide = (input: BankTransferInput, decision: OperatorDecision) => Promise<TransferProgress>;
+
+/** The steps of one kind of transfer among its activities. */
+function stepsOf(activities: object, name: string): { send: Step; check: Step; markUnsent: Step; decide: Decide } {
+  const all = activities as Record<string, Step & Decide>;
+  const find = (step: string): Step & Decide => {
+    const found = all[step];
+    if (found === undefined) throw new Error(`there is no activity ${step}`);
+    return found;
+  };
+  return {
+    send: find(`send${name}`),
+    check: find(`check${name}`),
+    markUnsent: find(`mark${name}Unsent`),
+    decide: find(`apply${name}Decision`),
+  };
+}
 
 interface Kind {
   lengthMax: number;
   /** Accepts this many transfers of `AMOUNT` each, from newly created wallets. */
   accept: (count: number) => Promise<BankTransferInput[]>;
-  steps: () => { send: Step; check: Step; markUnsent: Step; decide: Decide };
+  steps: () => ReturnType<typeof stepsOf>;
 }
 
 const scope = () => ({ organisationId: api.organisation.organisationId, environment: 'test' as const });
@@ -88,16 +104,7 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       );
       return made.map(({ id }) => ({ ...scope(), transferId: id, walletId, amount: AMOUNT }));
     },
-    steps: () => {
-      const { sendWithdrawal, checkWithdrawal, markWithdrawalUnsent, applyWithdrawalDecision } =
-        createWithdrawalActivities(api.dependencies);
-      return {
-        send: sendWithdrawal,
-        check: checkWithdrawal,
-        markUnsent: markWithdrawalUnsent,
-        decide: applyWithdrawalDecision,
-      };
-    },
+    steps: () => stepsOf(createWithdrawalActivities(api.dependencies), 'Withdrawal'),
   },
   refund: {
     lengthMax: 3,
@@ -114,12 +121,7 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       }
       return inputs;
     },
-    steps: () => {
-      const { sendRefund, checkRefund, markRefundUnsent, applyRefundDecision } = createRefundActivities(
-        api.dependencies,
-      );
-      return { send: sendRefund, check: checkRefund, markUnsent: markRefundUnsent, decide: applyRefundDecision };
-    },
+    steps: () => stepsOf(createRefundActivities(api.dependencies), 'Refund'),
   },
   payoutItem: {
     lengthMax: 3,
@@ -130,17 +132,7 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       const { id: payoutId } = payout;
       return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), payoutId, transferId: id, amount: AMOUNT }));
     },
-    steps: () => {
-      const { sendPayoutItem, checkPayoutItem, markPayoutItemUnsent, applyPayoutItemDecision } = createPayoutActivities(
-        api.dependencies,
-      );
-      return {
-        send: sendPayoutItem,
-        check: checkPayoutItem,
-        markUnsent: markPayoutItemUnsent,
-        decide: applyPayoutItemDecision,
-      };
-    },
+    steps: () => stepsOf(createPayoutActivities(api.dependencies), 'PayoutItem'),
   },
 };
 
@@ -164,10 +156,10 @@ async function runSequence(kind: Kind, input: BankTransferInput, statuses: reado
   const problems: string[] = [];
   const verify = (holds: boolean, what: string) => void (holds || problems.push(`${statuses.join(', ')}: ${what}`));
 
-  await send(input as never);
+  await send(input);
   for (const [index, status] of statuses.entries()) {
     rail.say(reference, status);
-    const answers = await Promise.all([check(input as never), check(input as never)]);
+    const answers = await Promise.all([check(input), check(input)]);
     const statusesSoFar = statuses.slice(0, index + 1);
     const railExpected = contradicts(statusesSoFar) ? 'contradiction' : 'known';
     verify(
@@ -179,7 +171,7 @@ async function runSequence(kind: Kind, input: BankTransferInput, statuses: reado
   }
   // A delayed attempt of an earlier activity changes nothing either.
   const before = await postingsOf(reference);
-  await Promise.all([markUnsent(input as never), send(input as never)]);
+  await Promise.all([markUnsent(input), send(input)]);
   verify((await postingsOf(reference)).join() === before.join(), 'a delayed activity moved money');
   verify(rail.sendsOf(reference) === 1, `it was sent ${rail.sendsOf(reference)} times`);
   return problems;
@@ -237,16 +229,16 @@ describe('a completed transfer that the bank reports as failed', () => {
     async (name) => {
       const [input] = (await KINDS[name].accept(1)) as [BankTransferInput];
       const { send, check, decide } = KINDS[name].steps();
-      await send(input as never);
+      await send(input);
       // A transfer that is not completed is not returned.
-      expect(await decide(input as never, decision)).toMatchObject({ status: 'processing' });
+      expect(await decide(input, decision)).toMatchObject({ status: 'processing' });
       rail.say(input.transferId, 'completed');
-      await check(input as never);
+      await check(input);
       rail.say(input.transferId, 'failed');
-      expect(await check(input as never)).toMatchObject({ status: 'completed', rail: 'contradiction' });
-      const answers = await Promise.all([decide(input as never, decision), decide(input as never, decision)]);
+      expect(await check(input)).toMatchObject({ status: 'completed', rail: 'contradiction' });
+      const answers = await Promise.all([decide(input, decision), decide(input, decision)]);
       expect(answers.map(({ status }) => status)).toEqual(['returned', 'returned']);
-      expect(await check(input as never)).toMatchObject({ status: 'returned', rail: 'known' });
+      expect(await check(input)).toMatchObject({ status: 'returned', rail: 'known' });
       expect(await postingsOf(input.transferId)).toEqual(['completion', 'return']);
       // The statement that moves the money writes the audit entry.
       expect(
@@ -260,10 +252,10 @@ describe('a completed transfer that the bank reports as failed', () => {
   test('a return is not posted once the bank reports the transfer as completed again', async () => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
     const { send, check, decide } = KINDS.withdrawal.steps();
-    await send(input as never);
+    await send(input);
     rail.say(input.transferId, 'completed');
-    await check(input as never);
-    expect(await decide(input as never, decision)).toMatchObject({ status: 'completed', rail: 'known' });
+    await check(input);
+    expect(await decide(input, decision)).toMatchObject({ status: 'completed', rail: 'known' });
     expect(await postingsOf(input.transferId)).toEqual(['completion']);
   });
 });
@@ -275,9 +267,9 @@ describe('a failed transfer that the bank has paid', () => {
     const { id } = await accept(`/wallets/${walletId}/withdraw`, { amount: 100_000, ...account });
     const input = { ...scope(), transferId: id, walletId, amount: 100_000 };
     const { send, check } = KINDS.withdrawal.steps();
-    await send(input as never);
+    await send(input);
     rail.say(id, 'failed');
-    await check(input as never);
+    await check(input);
     rail.say(id, 'completed');
     return { input, walletId };
   }
@@ -302,7 +294,7 @@ describe('a failed transfer that the bank has paid', () => {
     const { input, walletId } = await failed();
     await spend(walletId, spent);
     const { check } = KINDS.withdrawal.steps();
-    const answers = await Promise.all([check(input as never), check(input as never)]);
+    const answers = await Promise.all([check(input), check(input)]);
     expect(answers.map(({ status }) => status)).toEqual(['completed', 'completed']);
     expect(await api.balanceOf(walletId)).toBe(left);
     expect(await missingIn(input.transferId)).toEqual([`open: ${missing}`]);
@@ -336,12 +328,12 @@ describe('transfers that the rail no longer knows', () => {
   ] as const)('an unknown status after %j changes nothing', async (statuses, posted) => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
     const { send, check, markUnsent } = KINDS.withdrawal.steps();
-    await send(input as never);
+    await send(input);
     for (const status of statuses) {
       rail.say(input.transferId, status);
-      await check(input as never);
+      await check(input);
     }
-    await markUnsent(input as never);
+    await markUnsent(input);
     expect(await postingsOf(input.transferId)).toEqual(posted);
     expect(rail.sendsOf(input.transferId)).toBe(1);
   });
@@ -349,15 +341,15 @@ describe('transfers that the rail no longer knows', () => {
   test('a transfer that became unknown while processing is failed once, and clawed back when it completes later', async () => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
     const { send, check, markUnsent } = KINDS.withdrawal.steps();
-    await send(input as never);
+    await send(input);
     rail.say(input.transferId, 'unknown');
-    expect(await check(input as never)).toMatchObject({ status: 'processing', rail: 'unknown' });
+    expect(await check(input)).toMatchObject({ status: 'processing', rail: 'unknown' });
     expect(await postingsOf(input.transferId)).toEqual([]);
-    const ends = await Promise.all([markUnsent(input as never), markUnsent(input as never)]);
+    const ends = await Promise.all([markUnsent(input), markUnsent(input)]);
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'failed']);
     expect(await postingsOf(input.transferId)).toEqual(['return']);
     rail.say(input.transferId, 'completed');
-    expect(await check(input as never)).toMatchObject({ status: 'completed', rail: 'known' });
+    expect(await check(input)).toMatchObject({ status: 'completed', rail: 'known' });
     expect(await postingsOf(input.transferId)).toEqual(['return', 'clawback']);
   });
 });

@@ -1,5 +1,5 @@
 // What a step of a bank transfer makes of each answer of the rail beside a plain status: nothing is posted that the
-// rail did not say about this very transfer, and a rail that is not ready fails nothing.
+// rail did not report about this very transfer, and a rail that is not ready fails nothing.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
 import { RailNotReadyError, RailUnavailableError } from '../../src/rail/errors.ts';
@@ -71,7 +71,7 @@ describe('a report about another transfer', () => {
   });
 });
 
-describe('what the rail says instead of a status', () => {
+describe('the message of the rail instead of a status', () => {
   test.each<[string, (id: string, providerMessage: string) => void]>([
     [
       'a send has no certain answer',
@@ -82,14 +82,14 @@ describe('what the rail says instead of a status', () => {
       (id, providerMessage) => rail.fail('send', id, new RailNotReadyError('feature_off', '403', { providerMessage })),
     ],
     [
-      'a status is not told',
+      'a status is not reported',
       (id, providerMessage) => rail.fail('status', id, new RailUnavailableError('99', { providerMessage })),
     ],
     [
       'a failure is not final',
       (id, providerMessage) => rail.tell(id, { ...reportOf(id, 'processing'), reason: providerMessage }),
     ],
-  ])('is kept when %s, its last words, and is in no result, which the history would have', async (_case, fail) => {
+  ])('its last message is stored when %s, and is in no result, which the history would have', async (_case, fail) => {
     const { id, input, steps } = await accepted();
     const { organisationId } = api.organisation;
     expect(await findProviderMessage(api.sql, organisationId, id)).toBeNull();
@@ -100,7 +100,7 @@ describe('what the rail says instead of a status', () => {
     }
   });
 
-  test('nothing is kept of a rail that says nothing', async () => {
+  test('nothing is stored of a rail that sends no message', async () => {
     const { id, input, steps } = await accepted();
     rail.fail('send', id, new RailUnavailableError('no answer'));
     await steps.sendWithdrawal(input);
@@ -121,7 +121,7 @@ describe('a rail that is not ready', () => {
     expect(await steps.sendWithdrawal(input)).toMatchObject({ status: 'processing', rail: 'known' });
   });
 
-  test('nothing is sent, and nothing given up, while it does not even tell the status', async () => {
+  test('nothing is sent, and nothing given up, while it does not report the status either', async () => {
     const { id, input, steps, status } = await accepted();
     rail.fail('status', id, underfunded);
     for (const step of [steps.sendWithdrawal, steps.checkWithdrawal, steps.markWithdrawalUnsent]) {
