@@ -114,23 +114,12 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
     const body = await bodyFor(name);
     const otherKind = Object.values(KIND_OF_SEGMENT).find((each) => each !== kind) ?? 'wallet';
     const own = api.organisation.settlementWalletId;
-    for (const id of [
-      publicId(otherKind, newUuid()),
-      'nonsense',
-      `${own}x`,
-      own.toUpperCase(),
-      'null',
-      '%2e%2e',
-      '1',
-    ]) {
+    for (const id of [publicId(otherKind, newUuid()), 'nonsense', `${own}x`, own.toUpperCase(), 'null', '1']) {
       const answer =
         route.idempotent === true
           ? await api.test.money(pathOf(route, id), body)
           : await api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
-      // The client resolves `/payments/../refunds`: that is another route.
-      const isOther = id === '%2e%2e' && name === 'GET /payments/:id/refunds';
-      const expected = isOther ? {} : { error: notFound(kind, decodeURIComponent(id)) };
-      expect(answer).toMatchObject({ status: isOther ? 200 : 404, ...expected });
+      expect(answer).toMatchObject({ status: 404, error: notFound(kind, id) });
     }
   });
 });
