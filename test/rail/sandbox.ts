@@ -32,7 +32,6 @@ export const CAPABILITIES = sandboxCapabilities({
 export const accountRequest = (organisationId: Uuid): AccountRequest => ({
   organisationId,
   reference: newReference(),
-  accountName: 'Ada Obi',
   holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: null },
   kind: 'permanent',
 });

@@ -1,6 +1,6 @@
 // The sandbox bank: keeps its own books in its own schema, acts with a delay, and reports by signed callbacks. It
 // replaces a real bank, so it uses no table of the service and has no concept of wallets or payments.
-
+import type postgres from 'postgres';
 import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
@@ -60,12 +60,12 @@ export class SandboxBank {
 
   /** Opens an account, or returns the existing one of this reference. */
   async openAccount(request: AccountRequest): Promise<VirtualAccount> {
-    const { organisationId, reference, accountName } = request;
+    const { organisationId, reference, holder } = request;
     const expiresAt = request.kind === 'one_off' ? request.expiresAt : null;
     const { name, code } = SANDBOX_BANK;
     const [account] = await this.#options.sql<VirtualAccount[]>`
       INSERT INTO sandbox_bank.accounts (organisation_id, account_number, reference, account_name, expires_at)
-      VALUES (${organisationId}, nextval('sandbox_bank.account_numbers')::text, ${reference}, ${accountName}, ${expiresAt})
+      VALUES (${organisationId}, nextval('sandbox_bank.account_numbers')::text, ${reference}, ${holder.name}, ${expiresAt})
       ON CONFLICT (organisation_id, reference) DO UPDATE SET reference = excluded.reference
       RETURNING account_number, account_name, ${name}::text AS bank_name, ${code}::text AS bank_code,
                 ${expiresAt}::timestamptz AS expires_at`;
@@ -163,28 +163,15 @@ export class SandboxBank {
 
   /** Returns a page of the bank's statement. The cursor orders lines by time, then kind, then session id or line id. */
   async statement({ organisationId, from, to, cursor }: PageRequest): Promise<StatementPage> {
-    const lines = await this.#options.sql<(StatementLine & { sortKey: string })[]>`
-      SELECT * FROM (
-        SELECT 'credit' AS kind, session_id AS reference, amount, received_at AS at,
-               to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' credit ' || session_id AS sort_key
-        FROM sandbox_bank.credits
-        WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
-        UNION ALL
-        SELECT 'sent', session_id, amount, recalled_at,
-               to_char(recalled_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' recall ' || session_id
-        FROM sandbox_bank.credits
-        WHERE organisation_id = ${organisationId} AND recalled_at >= ${from} AND recalled_at < ${to}
-        UNION ALL
-        SELECT kind, reference, amount, created_at,
-               to_char(created_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' line ' || lpad(id::text, 20, '0')
-        FROM sandbox_bank.statement_lines
-        WHERE organisation_id = ${organisationId} AND created_at >= ${from} AND created_at < ${to}
-      ) lines
-      WHERE sort_key COLLATE "C" > ${cursor ?? ''}
-      ORDER BY sort_key COLLATE "C" LIMIT ${PAGE_SIZE}`;
+    const { sql } = this.#options;
+    const sortKey = sql`to_char(at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || name COLLATE "C"`;
+    const lines = await sql<(StatementLine & { sortKey: string })[]>`
+      SELECT kind, reference, amount, 0 AS charge, at, ${sortKey} AS sort_key FROM ${this.#lines(organisationId)}
+      WHERE at >= ${from} AND at < ${to} AND ${sortKey} > ${cursor ?? ''}
+      ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
     const nextCursor = lines.length < PAGE_SIZE ? null : (lines.at(-1)?.sortKey ?? null);
     return {
-      lines: lines.map(({ kind, reference, amount, at }) => ({ kind, reference, amount, charge: 0, at })),
+      lines: lines.map(({ sortKey: _sortKey, ...line }) => line),
       nextCursor,
       closingBalance: nextCursor === null ? await this.#balance(organisationId, to) : null,
     };
@@ -193,15 +180,24 @@ export class SandboxBank {
   /** The balance after all lines before a time. */
   async #balance(organisationId: Uuid, before: Date): Promise<Kobo> {
     const [row] = await this.#options.sql<{ balance: Kobo }[]>`
-      SELECT coalesce(sum(amount), 0)::bigint AS balance FROM (
-        SELECT amount FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND received_at < ${before}
-        UNION ALL
-        SELECT -amount FROM sandbox_bank.credits WHERE organisation_id = ${organisationId} AND recalled_at < ${before}
-        UNION ALL
-        SELECT CASE WHEN kind IN ('returned', 'interest') THEN amount ELSE -amount END FROM sandbox_bank.statement_lines
-        WHERE organisation_id = ${organisationId} AND created_at < ${before}
-      ) lines`;
+      SELECT coalesce(sum(CASE WHEN kind IN ('credit', 'returned', 'interest') THEN amount ELSE -amount END), 0)::bigint
+        AS balance
+      FROM ${this.#lines(organisationId)} WHERE at < ${before}`;
     return row?.balance ?? 0;
+  }
+
+  /** SQL: all lines of the statement, as a row `line`. A credit that was recalled left again. */
+  #lines(organisationId: Uuid): postgres.Fragment {
+    return this.#options.sql`(
+      SELECT 'credit' AS kind, session_id AS reference, amount, received_at AS at, 'credit ' || session_id AS name
+      FROM sandbox_bank.credits WHERE organisation_id = ${organisationId}
+      UNION ALL
+      SELECT 'sent', session_id, amount, recalled_at, 'recall ' || session_id
+      FROM sandbox_bank.credits WHERE organisation_id = ${organisationId}
+      UNION ALL
+      SELECT kind, reference, amount, created_at, 'line ' || lpad(id::text, 20, '0')
+      FROM sandbox_bank.statement_lines WHERE organisation_id = ${organisationId}
+    ) AS line`;
   }
 
   /** The bank's background loops: end due transfers and send callbacks. Any number of processes may run them. */

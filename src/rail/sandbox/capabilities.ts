@@ -3,15 +3,13 @@ import type { RailCapabilities } from '../capabilities.ts';
 
 const DAY_SECONDS = 86_400;
 
-export interface SandboxLimits {
-  callLimitMs: number;
-  unknownIsFinalAfterMs: number;
-}
-
 /** The name of its rail. */
 export const SANDBOX_RAIL = 'sandbox';
 
-export const sandboxCapabilities = (limits: SandboxLimits): RailCapabilities => ({
+export const sandboxCapabilities = (limits: {
+  callLimitMs: number;
+  unknownIsFinalAfterMs: number;
+}): RailCapabilities => ({
   oneOff: { amount: 'any', maxSeconds: DAY_SECONDS, minAmount: 1, closes: true, lateMoney: 'accepted' },
   permanent: { needs: [] },
   credits: { settles: 'at_once' },

@@ -27,15 +27,9 @@ export const TREATMENTS: Record<Behaviour, { isAccepted: boolean; outcome: Outco
   underfunded: { isAccepted: false, outcome: null },
 };
 
-/** An account at some bank. */
+/** An account at some bank, or the override of one. */
 export interface Destination {
-  /** The name that name enquiry returns; null when it finds no account. */
-  name: string | null;
-  behaviour: Behaviour;
-}
-
-/** The override of an account. `name` null: the account keeps its default name. */
-export interface DestinationChoice {
+  /** The name that name enquiry returns. Null: it finds no account; in an override: the account keeps its name. */
   name: string | null;
   behaviour: Behaviour;
 }
@@ -58,7 +52,7 @@ const PRESETS: Readonly<Record<string, { behaviour: Behaviour; name?: string | n
  */
 export function destinationOf(
   accountNumber: string,
-  override: DestinationChoice | null,
+  override: Destination | null,
   ownName: string | null,
 ): Destination {
   const preset = PRESETS[accountNumber];

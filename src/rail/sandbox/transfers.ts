@@ -10,14 +10,7 @@ import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import { SANDBOX_BANK } from './banks.ts';
 import { creditCallback, transferCallback } from './callbacks.ts';
-import {
-  type Destination,
-  type DestinationChoice,
-  destinationOf,
-  OUTCOMES,
-  type Outcome,
-  TREATMENTS,
-} from './destinations.ts';
+import { type Destination, destinationOf, OUTCOMES, type Outcome, TREATMENTS } from './destinations.ts';
 
 export interface SandboxTransfer
   extends Pick<TransferInstruction, 'reference' | 'amount' | 'accountNumber' | 'bankCode' | 'accountName'>,
@@ -67,7 +60,7 @@ export class SandboxTransfers {
 
   /** Returns the destination of a transfer to an account. Also used for name enquiry. */
   async findDestination(organisationId: Uuid, accountNumber: string, bankCode: string | null): Promise<Destination> {
-    const [row] = await this.#options.sql<(Partial<DestinationChoice> & { ownName: string | null })[]>`
+    const [row] = await this.#options.sql<(Partial<Destination> & { ownName: string | null })[]>`
       SELECT d.behaviour, d.name, (
         SELECT account_name FROM sandbox_bank.accounts
         WHERE organisation_id = ${organisationId} AND account_number = ${accountNumber}
@@ -89,7 +82,7 @@ export class SandboxTransfers {
    */
   async setDestination(
     account: { organisationId: Uuid; accountNumber: string; bankCode: string | null },
-    choice: DestinationChoice,
+    choice: Destination,
   ): Promise<Destination> {
     const { sql } = this.#options;
     const { organisationId, accountNumber, bankCode } = account;
