@@ -6,7 +6,7 @@ import type { Uuid } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 import type { RailCapabilities } from './capabilities.ts';
 
-/** Whom an account number is opened for. */
+/** Whom an account number is opened for. Payers see the name. */
 export interface AccountHolder {
   name: string;
   email: string;
@@ -21,8 +21,6 @@ export interface AccountHolder {
 export type AccountRequest = {
   organisationId: Uuid;
   reference: string;
-  /** The name that payers see. */
-  accountName: string;
   holder: AccountHolder;
 } & (
   | {
@@ -41,10 +39,7 @@ export interface VirtualAccount {
   /** The bank's code as in `banks`; null: it is not among them. */
   bankCode: string | null;
   accountName: string;
-  /**
-   * Until when it takes money for what it was opened for, which may differ from what was asked for; null: for ever. A
-   * rail may take late money for longer.
-   */
+  /** Until when it accepts money that is not late, which may differ from what was asked for; null: for ever. */
   expiresAt: Date | null;
 }
 
@@ -195,7 +190,7 @@ export interface CallbackRequest {
 }
 
 /**
- * Every call takes a signal. When it is aborted the caller no longer waits, and the adapter must cancel its request.
+ * Every call accepts a signal. When it is aborted the caller no longer waits, and the adapter must cancel its request.
  * The service always passes one, which is aborted after `calls.limitMs` at the latest, so an adapter needs no timer.
  *
  * Each call may throw RailUnavailableError (the outcome is unknown) and RailNotReadyError (the rail did not act, and

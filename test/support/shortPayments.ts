@@ -56,7 +56,6 @@ export async function createShortPayment(
           await rail.openVirtualAccount({
             organisationId,
             reference,
-            accountName: 'Ada Obi',
             holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: null },
             kind: 'one_off',
             amount: payableAmount(payment),

@@ -18,7 +18,7 @@ import {
   payableAmount,
 } from '../../resources/payments/queries.ts';
 import { findByReference } from '../../resources/references.ts';
-import { findWallet, holderName, type Wallet } from '../../resources/wallets/queries.ts';
+import { findWallet, type Wallet } from '../../resources/wallets/queries.ts';
 import { accountRow, holderOf, type VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
 import { isNotTaken, requireRail, toRailError } from '../bankLookup.ts';
 import { requireReturnUrl } from '../checkout/returnLink.ts';
@@ -198,7 +198,6 @@ function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Paymen
   return rail.openVirtualAccount({
     organisationId: book.organisationId,
     reference: publicId('payment', payment.id),
-    accountName: holderName(wallet),
     holder: holderOf(wallet),
     kind: 'one_off',
     amount: payableAmount(payment),

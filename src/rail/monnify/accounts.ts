@@ -71,18 +71,18 @@ export function createAccounts(
     amount: jsonNumber(nairaDecimal(request.amount)),
     invoiceReference: request.reference,
     // Monnify names the account after it, and payers see that name.
-    description: narrationOf(request.accountName, 'Payment'),
+    description: narrationOf(request.holder.name, 'Payment'),
     expiryDate: lagosText(request.expiresAt),
     paymentMethods: ['ACCOUNT_TRANSFER'],
   });
 
-  function reservedFields({ reference, accountName, holder }: Permanent): object {
+  function reservedFields({ reference, holder }: Permanent): object {
     const bvn = holder.bvn ?? credentials.bvn;
     if (!bvn)
       throw new RailNotReadyError('feature_off', 'monnify: the contract has no BVN for account numbers of its own');
     // One bank only, so that a wallet has one account number.
     const bank = { getAllAvailableBanks: false, preferredBanks: [credentials.preferredBank] };
-    return { accountReference: reference, accountName, bvn, ...bank };
+    return { accountReference: reference, accountName: holder.name, bvn, ...bank };
   }
 
   function accountOf(request: AccountRequest, { reference, amount, account }: Found): VirtualAccount {

@@ -16,7 +16,7 @@ const NAME_MAX = 64;
 const NEVER = '2099-12-31 23:59:59';
 
 /**
- * The number of a payment takes money for a week longer than the payment does: what comes late goes to suspense and to
+ * The number of a payment accepts money for a week after the payment has ended: what comes late goes to suspense and to
  * an operator, instead of back to the payer or nowhere. A transfer that is delayed between banks comes within days.
  */
 const LATE_MONEY_MS = 7 * 86_400_000;
@@ -62,7 +62,7 @@ export function createAccounts(
         route: '/v1/accounts/virtual',
         body: JSON.stringify({
           accountRef: request.reference,
-          accountName: nameOf(request.accountName),
+          accountName: nameOf(request.holder.name),
           currency: 'NGN',
           expiryDate: expiryOf(request),
         }),

@@ -26,7 +26,6 @@ export function accountRequest(
   const common = {
     organisationId,
     reference: newReference(),
-    accountName: HOLDER.name,
     holder: { ...HOLDER, bvn: kind === 'permanent' && needsBvn(rail.capabilities) ? bvn : null },
   };
   if (kind === 'permanent') return { ...common, kind };

@@ -125,7 +125,6 @@ export async function openDepositAccount(
   const account = await rail.openVirtualAccount({
     organisationId: book.organisationId,
     reference: publicId('wallet', wallet.id),
-    accountName: holder.name,
     holder,
     kind: 'permanent',
   });

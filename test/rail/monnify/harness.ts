@@ -59,7 +59,6 @@ export const oneOff = (
   kind: 'one_off',
   organisationId: ORGANISATION,
   reference: publicId('payment', newUuid()),
-  accountName: 'Ada Obi',
   holder: HOLDER,
   amount: 202_037,
   expiresAt: new Date(now.getTime() + 1_800_000),
@@ -70,8 +69,7 @@ export const permanent = (reference = publicId('wallet', newUuid())): AccountReq
   kind: 'permanent',
   organisationId: ORGANISATION,
   reference,
-  accountName: 'ADA OBI',
-  holder: { ...HOLDER, bvn: BVN },
+  holder: { ...HOLDER, name: 'ADA OBI', bvn: BVN },
 });
 
 let lastAccount = 1_200_000_000;

@@ -51,8 +51,7 @@ const REQUEST: AccountRequest = {
   kind: 'one_off',
   organisationId,
   reference: REFERENCE,
-  accountName: 'ADA OBI',
-  holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: null },
+  holder: { name: 'ADA OBI', email: 'ada@example.com', bvn: null },
   amount: 250_000,
   expiresAt: new Date('2026-11-22T14:40:00Z'),
 };

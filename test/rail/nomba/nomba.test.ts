@@ -181,7 +181,6 @@ const payment = (): Extract<AccountRequest, { kind: 'one_off' }> => ({
   kind: 'one_off',
   organisationId: ORGANISATION,
   reference: 'svc_01kb0000000000000000000001_pay',
-  accountName: 'Ada',
   holder: { name: 'Ada', email: 'ada@example.com', bvn: null },
   amount: 200_000,
   expiresAt: new Date(now.getTime() + 60_000),

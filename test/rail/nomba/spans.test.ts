@@ -15,8 +15,7 @@ const REQUEST: AccountRequest = {
   kind: 'permanent',
   organisationId,
   reference: 'svc_01kb0000000000000000000001_wlt',
-  accountName: 'ADA OBI',
-  holder: { name: 'Ada Obi', email: 'ada@example.com', bvn: BVN },
+  holder: { name: 'ADA OBI', email: 'ada@example.com', bvn: BVN },
 };
 
 test('spans of requests have patterns and codes only', async () => {
