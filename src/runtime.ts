@@ -11,7 +11,6 @@ import { Journal } from './ledger/journal.ts';
 import { ConnectedContracts } from './rail/contracts.ts';
 import { type Breakers, guardedRail } from './rail/guarded.ts';
 import type { BankRail } from './rail/port.ts';
-import { PROVIDERS } from './rail/providers.ts';
 import { Rails } from './rail/rails.ts';
 import { createSandboxRail } from './rail/sandbox/adapter.ts';
 import { SandboxBank } from './rail/sandbox/bank.ts';
@@ -47,12 +46,8 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
   const asyncCommitSql = connect(databaseUrl, { ...options, synchronousCommit: 'off' });
   const maintenanceSql = connect(databaseUrl, { connectionsMax: MAINTENANCE_CONNECTIONS_MAX, onNotice });
   const pools = [sql, asyncCommitSql, maintenanceSql];
-  const breakers = new Map<string, Breakers>();
-  const guarded = (rail: BankRail): BankRail => {
-    const ofProvider: Breakers = breakers.get(rail.name) ?? new Map();
-    breakers.set(rail.name, ofProvider);
-    return guardedRail(rail, ofProvider);
-  };
+  const breakers: Breakers = new Map();
+  const guarded = (rail: BankRail): BankRail => guardedRail(rail, breakers);
   const sandboxBank = new SandboxBank({
     sql,
     keyring,
@@ -63,7 +58,6 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
   const contracts = new ConnectedContracts({
     sql,
     keyring,
-    providers: PROVIDERS,
     guard: guarded,
     checkRequired: config.railCheckRequired,
   });

@@ -1,4 +1,4 @@
-// Opening and closing an account number at a provider that takes our reference for it, so that what was opened by a
+// Opening and closing an account number at a provider that keeps our reference of it, so that what was opened by a
 // request whose response was lost is found again.
 import type { ProviderClient, ProviderResponse } from './client.ts';
 import { RailUnavailableError } from './errors.ts';

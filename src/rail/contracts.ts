@@ -7,6 +7,7 @@ import type { Keyring } from '../keyring.ts';
 import type { Book, Environment } from '../money.ts';
 import type { BankRail } from './port.ts';
 import type { RailProvider } from './provider.ts';
+import { providerNamed } from './providers.ts';
 import type { ContractDirectory } from './rails.ts';
 
 /** A process reads a contract again after this, so a change by operators is followed by every process. */
@@ -32,7 +33,6 @@ interface ContractRow {
 export interface ContractOptions {
   sql: Sql;
   keyring: Keyring;
-  providers: readonly RailProvider[];
   /** Adds to the rail of a contract what every rail has: a time limit, metrics and a breaker. */
   guard: (rail: BankRail) => BankRail;
   /** Whether a contract accepts nothing until its credentials have passed a check with this version of its adapter. */
@@ -59,7 +59,7 @@ export class ConnectedContracts implements ContractDirectory {
   async accepts(book: Book): Promise<boolean> {
     const row = await this.#ofBook(book);
     if (row === null || row.isClosing) return false;
-    return !this.#options.checkRequired || row.checkedVersion === this.#providerOf(row).version;
+    return !this.#options.checkRequired || row.checkedVersion === providerOf(row).version;
   }
 
   async ofContract(environment: Environment, contractId: Uuid) {
@@ -107,7 +107,7 @@ export class ConnectedContracts implements ContractDirectory {
     const known = this.#opened.get(row.id);
     if (known !== undefined && known.version >= row.version) return known.rail;
     const { keyring, guard } = this.#options;
-    const provider = this.#providerOf(row);
+    const provider = providerOf(row);
     const { id, organisationId, environment } = row;
     const sealed: unknown = JSON.parse(keyring.open('rail-credentials', id, row.sealed));
     const credentials = provider.credentials.parse(sealed);
@@ -117,10 +117,10 @@ export class ConnectedContracts implements ContractDirectory {
     if (known !== undefined) setTimeout(() => void known.close(), REPLACED_CLOSED_AFTER_MS).unref();
     return rail;
   }
+}
 
-  #providerOf({ rail }: ContractRow): RailProvider {
-    const provider = this.#options.providers.find(({ name }) => name === rail);
-    if (provider === undefined) throw new Error(`this version has no adapter for the rail ${rail}`);
-    return provider;
-  }
+function providerOf({ rail }: ContractRow): RailProvider {
+  const provider = providerNamed(rail);
+  if (provider === null) throw new Error(`this version has no adapter for the rail ${rail}`);
+  return provider;
 }

@@ -20,7 +20,7 @@ import { FloatGate } from './float.ts';
 import { countPendingCall } from './pendingCalls.ts';
 import type { BankRail } from './port.ts';
 
-/** A breaker for each operation: a provider's services fail one by one. The contracts with a provider share them. */
+/** A breaker for each rail and operation: a provider's services fail one by one. Its contracts share them. */
 export type Breakers = Map<string, Breaker>;
 
 export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): BankRail {
@@ -32,8 +32,9 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
 
   /** Throws when the call must not be made. */
   function admit(operation: string): (end: CallEnd) => void {
-    const breaker = breakers.get(operation) ?? new Breaker();
-    breakers.set(operation, breaker);
+    const key = `${name} ${operation}`;
+    const breaker = breakers.get(key) ?? new Breaker();
+    breakers.set(key, breaker);
     try {
       const report = breaker.admit();
       return (end) => {

@@ -10,8 +10,8 @@ export function nairaDecimal(amount: Kobo): string {
 
 /**
  * Reads an amount in naira. Null unless the text is an exact number of kobo: no sign, exponent or separator of
- * thousands, no digit but zero after the second decimal, and at most the largest safe integer. Callers take null for
- * unknown, never for zero.
+ * thousands, no digit but zero after the second decimal, and at most the largest safe integer. Null is
+ * unknown, never zero.
  */
 export function koboOf(text: string): Kobo | null {
   const [, naira, fraction = ''] = /^([0-9]{1,20})(?:\.([0-9]{1,20}))?$/.exec(text) ?? [];

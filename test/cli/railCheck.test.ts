@@ -10,7 +10,6 @@ import { FAKE_CREDENTIALS } from '../../dev/monnify/fakeCredentials.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { ConnectedContracts } from '../../src/rail/contracts.ts';
 import { CHECKS } from '../../src/rail/promises/promises.ts';
-import { PROVIDERS } from '../../src/rail/providers.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Ended, runCli } from './run.ts';
@@ -71,7 +70,6 @@ const accepts = () =>
   new ConnectedContracts({
     sql: api.sql,
     keyring: api.dependencies.keyring,
-    providers: PROVIDERS,
     guard: (one) => one,
     checkRequired: true,
   }).accepts({ organisationId, environment: 'live' });

@@ -27,7 +27,7 @@ const opened: Credentials[] = [];
 /** A new process's view of the contracts: nothing is remembered. */
 function readAgain(checkRequired = false): ConnectedContracts {
   const { keyring } = api.dependencies;
-  return new ConnectedContracts({ sql: api.sql, keyring, providers: PROVIDERS, guard: (rail) => rail, checkRequired });
+  return new ConnectedContracts({ sql: api.sql, keyring, guard: (rail) => rail, checkRequired });
 }
 
 beforeAll(async () => {

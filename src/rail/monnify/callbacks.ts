@@ -58,11 +58,7 @@ export function parseCallback(
   }
 }
 
-const noticeOf = (notice: RailNotice, reference: string | null) => ({
-  kind: 'notice' as const,
-  notice,
-  reference,
-});
+const noticeOf = (notice: RailNotice, reference: string | null) => ({ kind: 'notice' as const, notice, reference });
 
 /** A payer sent another amount, which goes back. */
 const rejectionOf = ({ product, paymentRejectionInformation: why }: z.infer<typeof rejectionEvent>): RailCallback => ({

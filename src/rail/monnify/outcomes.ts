@@ -1,5 +1,5 @@
 // What each code, message and status word of Monnify means, as tables, and the functions that apply them. Nothing is
-// taken for a failure by default: what is not in a table is unknown, or still in progress.
+// a failure by default: what is not in a table is unknown, or still in progress.
 import { type NotReady, notReadyByStatus, type Outcome, type Reply, type Unknown } from '../client.ts';
 import { entryOf } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';

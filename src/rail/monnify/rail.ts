@@ -1,7 +1,6 @@
 // Monnify (Moniepoint) behind the rail port. See docs/rails/monnify.md for what is known of it and what is not.
 import { createBankList } from '../bankList.ts';
 import type { RailCapabilities } from '../capabilities.ts';
-import type { Bank } from '../port.ts';
 import type { ClosableRail, RailProvider } from '../provider.ts';
 import { createAccounts } from './accounts.ts';
 import { parseCallback } from './callbacks.ts';
@@ -44,10 +43,7 @@ const CAPABILITIES: RailCapabilities = {
 /** `clock`, for tests: the time that the age of a transfer is measured by. */
 export function createMonnifyRail(credentials: MonnifyCredentials, clock: () => Date = () => new Date()): ClosableRail {
   const client = createMonnifyClient(credentials, () => clock().getTime());
-  const readBanks = async (): Promise<Bank[]> => {
-    const rows = await client.read({ method: 'GET', route: '/api/v1/banks' }, banksBody);
-    return rows.map(({ code, name, nipBankCode }) => ({ code, name, nipCode: nipBankCode }));
-  };
+  const readBanks = () => client.read({ method: 'GET', route: '/api/v1/banks' }, banksBody);
   const banks = createBankList(readBanks, () => clock().getTime());
   const credits = createCredits(client, banks);
   const wallet = createWallet(client, credentials.walletAccountNumber);

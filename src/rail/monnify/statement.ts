@@ -76,26 +76,20 @@ function collectionLine(row: TransactionRow): StatementLine | null {
  * is a row of its own, so the amounts decide. What is neither is `other_in` or `other_out`, for a person to look at.
  */
 function walletLine(row: WalletRow, transfer: TransferReport | null): StatementLine {
-  const { walletTransactionReference, amount, transactionDate: at, narration } = row;
+  const { walletTransactionReference: reference, amount, transactionDate: at, narration } = row;
   const isCredit = row.transactionType === 'CREDIT';
-  const own = (kind: StatementLine['kind']): StatementLine => ({
-    kind,
-    reference: walletTransactionReference,
-    amount,
-    charge: 0,
-    at,
-  });
+  const own = (kind: StatementLine['kind']): StatementLine => ({ kind, reference, amount, charge: 0, at });
   if (transfer !== null && transfer.amount !== null) {
-    const { reference, charge } = transfer;
-    if (amount === transfer.amount) return { kind: isCredit ? 'returned' : 'sent', reference, amount, charge: 0, at };
+    const { charge } = transfer;
+    if (amount === transfer.amount) return { ...own(isCredit ? 'returned' : 'sent'), reference: transfer.reference };
     if (!isCredit && charge !== null && amount === transfer.amount + charge) {
-      return { kind: 'sent', reference, amount: transfer.amount, charge, at };
+      return { ...own('sent'), reference: transfer.reference, amount: transfer.amount, charge };
     }
     if (!isCredit && amount === charge) return own('charge');
     return own(isCredit ? 'other_in' : 'other_out');
   }
   if (!isCredit) return own('other_out');
-  const about = `${walletTransactionReference} ${narration ?? ''}`;
+  const about = `${reference} ${narration ?? ''}`;
   if (/settlement/i.test(about)) return own('settlement');
   return own(/\bMFY-WT\b/.test(about) ? 'funding' : 'other_in');
 }

@@ -13,12 +13,12 @@ import { DUPLICATE_GUARD_MS, readStatus, reportOf, sendOutcome } from './outcome
 import type { createWallet } from './wallet.ts';
 import { accountNameBody, type Transfer, transferBody } from './wire.ts';
 
-/** Monnify's documentation takes a reference that does not exist for one that was never received (D02). */
+/** Monnify documents that a reference that does not exist was never received (D02). */
 export const UNKNOWN_IS_FINAL_AFTER_MS = 15 * 60_000;
 
 /** Monnify's clock may be ahead of ours, or behind it. */
 const CLOCKS_MAX_MS = 600_000;
-/** A time without a zone is taken for Lagos; if it is in UTC, it was an hour later than it is read. */
+/** A time without a zone is read as Lagos time; if it is in UTC, it was an hour later than it is read. */
 const ZONES_MAX_MS = 3_600_000;
 
 export function createTransfers(

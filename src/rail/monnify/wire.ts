@@ -55,7 +55,10 @@ export const reservedAccountBody = z.object({
 });
 
 /** An empty list would make every account number of a customer one of no bank. */
-export const banksBody = z.array(z.object({ name: text, code: text, nipBankCode: maybe(text) })).min(1);
+export const banksBody = z
+  .array(z.object({ code: text, name: text, nipBankCode: maybe(text) }))
+  .min(1)
+  .transform((rows) => rows.map(({ code, name, nipBankCode: nipCode }) => ({ code, name, nipCode })));
 
 export const accountNameBody = z.object({ accountNumber: text, accountName: text });
 

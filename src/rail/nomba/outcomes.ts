@@ -1,4 +1,4 @@
-// What each code and status word of Nomba means, as tables. Nothing is taken for a failure by default.
+// What each code and status word of Nomba means, as tables. Nothing is a failure by default.
 import { notReadyByStatus, type Outcome } from '../client.ts';
 import { entryOf } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';

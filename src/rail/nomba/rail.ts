@@ -27,10 +27,7 @@ const CAPABILITIES: RailCapabilities = {
 
 export function createNombaRail(credentials: NombaCredentials, clock: () => Date = () => new Date()): ClosableRail {
   const client = createNombaClient(credentials, () => clock().getTime());
-  const readBanks = async () => {
-    const rows = await client.read({ method: 'GET', route: '/v1/transfers/banks' }, banksData);
-    return rows.map(({ code, name }) => ({ code, name, nipCode: null }));
-  };
+  const readBanks = () => client.read({ method: 'GET', route: '/v1/transfers/banks' }, banksData);
   const banks = createBankList(readBanks, () => clock().getTime());
   const transactions = createTransactions(client, banks);
 

@@ -33,7 +33,9 @@ export const accountData = z.object({
 });
 
 /** An empty list would make every account number of a customer one of no bank. */
-export const banksData = z.array(z.object({ code: text, name: text })).min(1);
+export const banksData = z
+  .array(z.object({ code: text, name: text }).transform((row) => ({ ...row, nipCode: null })))
+  .min(1);
 export const lookupData = z.object({ accountNumber: text, accountName: text });
 export const balanceData = z.object({ amount });
 

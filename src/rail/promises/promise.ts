@@ -1,7 +1,6 @@
 // What a promise of a rail is: one thing that the service relies on, tried through the port only. `rail check` tries
 // those that a real provider allows, and says what to do about each; the tests of an adapter try all with a fake.
 import assert from 'node:assert/strict';
-import type { RailCapabilities } from '../capabilities.ts';
 import type { ProviderControl, RailHarness } from './harness.ts';
 
 /**
@@ -37,8 +36,6 @@ export interface RailPromise {
   needs: readonly Need[];
   /** The promises that it builds on: it is skipped unless each of them has passed, or warned. */
   after: readonly string[];
-  /** Why the rail has nothing to try; null: it has. */
-  absent?: (capabilities: RailCapabilities) => string | null;
   /** A call that it does not expect to fail may throw. */
   run: (harness: RailHarness) => Promise<Finding>;
 }
@@ -66,12 +63,10 @@ export const underControl = (
   id: string,
   promised: string,
   run: (harness: ControlledHarness) => Promise<void>,
-  absent: RailPromise['absent'] = () => null,
 ): RailPromise => ({
   id,
   needs: ['control'],
   after: [],
-  absent,
   run: async (harness) => {
     const { control } = harness;
     assert.ok(control !== null);

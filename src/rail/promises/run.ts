@@ -61,8 +61,6 @@ function missing(harness: RailHarness, { needs }: RailPromise): Finding | null {
 
 /** Tries one promise. Throws what the rail throws. */
 export async function tryPromise(promise: RailPromise, harness: RailHarness): Promise<Finding> {
-  const absent = promise.absent?.(harness.rail.capabilities) ?? null;
-  if (absent !== null) return notOffered(absent);
   return (
     missing(harness, promise) ??
     (await recorded(

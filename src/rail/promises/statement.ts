@@ -90,20 +90,16 @@ export const statementPromises: readonly RailPromise[] = [
     const period = { from: new Date('2020-01-01T00:00:00Z'), to: new Date('2020-01-02T00:00:00Z') };
     assert.deepEqual(await readLines(harness, period), []);
   }),
-  underControl(
-    'statement.balance',
-    'the balance falls by what was paid out, and by its charge',
-    async (harness) => {
-      const { rail, organisationId, control } = harness;
-      const before = await rail.balance({ organisationId });
-      assert.ok(before !== null);
-      const instruction = await instruct(harness);
-      await rail.sendTransfer(instruction);
-      await control.end(instruction.reference, 'complete');
-      const { charge } = await untilStatus(harness, instruction.reference, 'completed');
-      const after = await rail.balance({ organisationId });
-      assert.equal(after, before - instruction.amount - (charge ?? 0));
-    },
-    ({ transfers }) => (transfers.balance ? null : 'the rail does not report its balance'),
-  ),
+  underControl('statement.balance', 'the balance falls by what was paid out, and by its charge', async (harness) => {
+    const { rail, organisationId, control } = harness;
+    if (!rail.capabilities.transfers.balance) return;
+    const before = await rail.balance({ organisationId });
+    assert.ok(before !== null);
+    const instruction = await instruct(harness);
+    await rail.sendTransfer(instruction);
+    await control.end(instruction.reference, 'complete');
+    const { charge } = await untilStatus(harness, instruction.reference, 'completed');
+    const after = await rail.balance({ organisationId });
+    assert.equal(after, before - instruction.amount - (charge ?? 0));
+  }),
 ];

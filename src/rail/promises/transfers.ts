@@ -7,7 +7,7 @@ import type { FirstSend, RailHarness } from './harness.ts';
 import { type Finding, fail, fault, pass, type RailPromise, skip, warn } from './promise.ts';
 import { instructionTo } from './requests.ts';
 
-/** Different, so that the guard of a provider against duplicates does not take one for another. */
+/** Different, so that no two are equal to the guard of a provider against duplicates. */
 const AMOUNTS = { ok: 4_000, kobo: 4_037, narration: 4_100, twin: 3_900 };
 /** 100 characters, as customers write them. */
 const NARRATION = `Café “rent” for #12 – müller & söhne's <b>; 50% ${'x'.repeat(52)}`;
@@ -153,7 +153,7 @@ async function unknown({ rail, organisationId, newReference, limit, facts }: Rai
   const lag = `a new one was found after ${Math.ceil(visibleAfterMs / 1_000)} s`;
   return visibleAfterMs < finalAfterMs
     ? pass(`${text}; ${lag}`)
-    : fail(lag, 'Report this: by then the adapter takes it for one that was never received, and would send it again.');
+    : fail(lag, 'Report this: by then the adapter reads it as never received, and would send it again.');
 }
 
 /** Sends a transfer that only differs in what is checked. */

@@ -334,7 +334,7 @@ describe('the look-up of a credit', () => {
     expect(await failureOf(find('MNFY|9|9|9'))).toMatchObject({ name: 'RailUnavailableError' });
   });
 
-  test('of a transaction that does not exist is null, and no fault is taken for that', async () => {
+  test('of a transaction that does not exist is null, and no fault is read as that', async () => {
     expect(await find('MNFY|0|0|0')).toBeNull();
     const { sessionId } = await payOneOff();
     for (const fault of FAULTS.filter((one) => !['hang', 'trickle', 'expired_token'].includes(one))) {
