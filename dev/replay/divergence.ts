@@ -21,7 +21,7 @@ interface Attributes {
 export interface Divergence {
   /** The id of the event; null when the code issues a command for which the history has no event. */
   eventId: number | null;
-  /** For example `ActivityTaskScheduled sendWithdrawal`. */
+  /** For example `ActivityTaskScheduled sendBankTransfer`. */
   recorded: string;
   /** For example `startTimer`. */
   produced: string;
@@ -62,7 +62,7 @@ export class Recording {
     return this.#events.length;
   }
 
-  /** Describes the event with this id, for example `ActivityTaskScheduled sendWithdrawal`. */
+  /** Describes the event with this id, for example `ActivityTaskScheduled sendBankTransfer`. */
   describe(eventId: number): string {
     const event = this.#events[eventId - 1];
     return event === undefined ? 'nothing' : describe(event);

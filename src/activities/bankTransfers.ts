@@ -18,6 +18,7 @@ import {
   type TransferState,
 } from '../workflows/bankTransfer/decide.ts';
 import type {
+  BankTransferActivities,
   BankTransferInput,
   NotReady,
   OperatorDecision,
@@ -34,14 +35,8 @@ export type TransferChange = Extract<TransferDecision, 'complete' | 'fail' | 're
 
 /** The rows and postings of one kind of bank transfer. */
 export interface TransferAdapter<Row> {
-  /**
-   * Reads its row, with the rail that it is sent through, its state, and its reference at the rail if that is not its
-   * public id. Throws if there is no such row.
-   */
-  read: (
-    book: Book,
-    transferId: string,
-  ) => Promise<{ row: Row; rail: string; state: TransferState; reference?: string }>;
+  /** Reads its row, with the rail that it is sent through and its state. Throws if there is no such row. */
+  read: (book: Book, transferId: string) => Promise<{ row: Row; rail: string; state: TransferState }>;
   /** The instruction to the rail. Its reference never changes. */
   instruction: (book: Book, row: Row) => TransferInstruction;
   /** The movement that posts a final status. Null: none, an operator must decide. */
@@ -76,9 +71,9 @@ interface Answer {
   decidedBy: DecidedBy;
   /** With `not_ready`. */
   notReady?: NotReady;
-  /** With `unreachable`: the rail says that the reference exists. */
+  /** With `unreachable`: the rail reports that the reference exists. */
   knowsReference?: boolean;
-  /** What the rail said instead of a status. */
+  /** The rail's message instead of a status. */
   providerMessage?: string | null;
 }
 
@@ -107,7 +102,7 @@ export async function queryRail(rail: BankRail, { organisationId }: Book, refere
   }
 }
 
-/** What an error says about the status of a transfer. Throws any error that says nothing. */
+/** What an error of the rail means for the status of a transfer. Throws any other error. */
 function answerOfError(error: unknown, reference: string): Answer {
   const report = emptyReport(reference, 'processing');
   if (error instanceof RailUnavailableError) {
@@ -120,14 +115,9 @@ function answerOfError(error: unknown, reference: string): Answer {
 
 export const notReadyOf = ({ why, retryAfterMs }: RailNotReadyError): NotReady => ({ why, retryAfterMs });
 
-/** Keeps what the rail said, for operators. */
-export async function keepProviderMessage(
-  sql: Sql,
-  book: Book,
-  transferId: string,
-  words: string | null,
-): Promise<void> {
-  if (words) await saveProviderMessage(sql, book, transferId, words);
+/** Keeps the rail's message, if there is one, for operators. */
+export async function keepProviderMessage(sql: Sql, book: Book, transferId: string, message: string | null) {
+  if (message) await saveProviderMessage(sql, book, transferId, message);
 }
 
 /** Whether a report is about this transfer: what the rail reports of it is what was instructed. */
@@ -154,25 +144,27 @@ export const transferLimits = (
   { capabilities }: BankRail,
 ): TransferLimits => ({ ...attention, unknownIsFinalAfterMs: capabilities.transfers.unknownIsFinalAfterMs });
 
-export function createBankTransferSteps<Row, Input extends BankTransferInput>(
+/** The steps of one kind of bank transfer. */
+export function createBankTransferSteps<Row>(
   { sql, rails, journal, log, config }: ActivityDependencies,
   adapter: TransferAdapter<Row>,
-) {
+): BankTransferActivities {
   /**
    * Queries the rail, runs `act` on its answer, and posts the resulting status. A paused rail is queried too; if its
    * status is one of `deferred`, nothing is done until it is resumed. `decided`: what operators decided.
    */
   async function advance(
-    input: Input,
+    input: BankTransferInput,
     act: (rail: BankRail, instruction: TransferInstruction, answer: Answer) => Promise<Answer> | Answer,
     { deferred, decided }: { deferred: readonly Answer['status'][]; decided?: OperatorDecision },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
     const audited = (movement: Movement) => withAudit(movement, input.transferId, decided?.audit ?? []);
     return await retryOnConflict(journal, async ({ post, postOrPark, postAsRead }) => {
-      const { row, rail: railName, state, reference = input.transferId } = await adapter.read(book, input.transferId);
+      const { row, rail: railName, state } = await adapter.read(book, input.transferId);
       const rail = await railOf(rails, book, railName);
       const instruction = adapter.instruction(book, row);
+      const { reference } = instruction;
       const compared = (answer: Answer): Answer =>
         isAbout(answer.report, instruction) ? answer : { ...answer, status: 'differs' };
       const answer = compared(await queryRail(rail, book, reference));
@@ -226,23 +218,17 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
   }
 
   return {
-    /** Sends the instruction, unless the rail knows its reference already. Every send has the same reference. */
-    send: (input: Input) =>
+    sendBankTransfer: (input) =>
       advance(
         input,
         (rail, instruction, answer) => (answer.status === 'unknown' ? sendToRail(rail, instruction) : answer),
         { deferred: ['unknown', 'unreachable', 'not_ready'] },
       ),
 
-    /** Queries the rail and posts what follows from its status. */
-    check: (input: Input) =>
+    checkBankTransfer: (input) =>
       advance(input, (_rail, _instruction, answer) => answer, { deferred: ['unreachable', 'not_ready'] }),
 
-    /**
-     * Posts what operators decided. A final status that the rail has reported by now takes precedence; a return is
-     * decided against its status `failed`.
-     */
-    decide: (input: Input, decided: OperatorDecision) =>
+    applyBankTransferDecision: (input, decided) =>
       advance(
         input,
         (_rail, _instruction, answer) => {
@@ -255,8 +241,7 @@ export function createBankTransferSteps<Row, Input extends BankTransferInput>(
         { deferred: [], decided },
       ),
 
-    /** Posts the transfer as never received, unless the rail knows it after all. */
-    markUnsent: (input: Input) =>
+    markBankTransferUnsent: (input) =>
       advance(
         input,
         (_rail, _instruction, answer) =>

@@ -9,7 +9,7 @@ import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../resources/inboundCredits/receive.ts';
 import { saveRailBalance } from '../resources/rails/contracts.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
-import type { CreditPeriod, CreditPollingActivities, CreditsPolled } from '../workflows/maintenance/messages.ts';
+import type { CreditsPolled, MaintenanceActivities } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { eachBook } from './eachBook.ts';
 
@@ -22,7 +22,7 @@ const CALLBACK_DUE_AFTER_MS = 30_000;
 
 export function createCreditPollingActivities(
   dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>,
-): CreditPollingActivities {
+): Pick<MaintenanceActivities, 'pollCredits'> {
   const { sql } = dependencies;
 
   /** Stores what the rail can pay out. A rail that does not respond is asked again by the next run. */
@@ -37,7 +37,7 @@ export function createCreditPollingActivities(
   }
 
   return {
-    async pollCredits(period: CreditPeriod | null): Promise<CreditsPolled> {
+    async pollCredits(period) {
       const start: CreditsPolled = { books: 0, failed: 0, recovered: 0 };
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
         if (rail.capabilities.transfers.balance) await readBalance(book, rail);

@@ -9,13 +9,14 @@ import {
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { InboundCreditActivities } from '../workflows/inboundCredit/messages.ts';
-import type { CreditInput, CreditProgress } from '../workflows/railWait/messages.ts';
+import type { CreditActivities, CreditProgress } from '../workflows/railWait/messages.ts';
 import { confirmCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
-export function createInboundCreditActivities(dependencies: ActivityDependencies): InboundCreditActivities {
+export function createInboundCreditActivities(
+  dependencies: ActivityDependencies,
+): Pick<CreditActivities, 'applyDeposit'> {
   const { journal } = dependencies;
 
   async function divert(poster: Poster, book: Book, credit: InboundCredit, reason: ReviewReason) {
@@ -38,25 +39,21 @@ export function createInboundCreditActivities(dependencies: ActivityDependencies
     return reason === null ? refuse(movement, result) : await divert(poster, book, credit, reason);
   }
 
-  /** Posts the credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
-  async function apply(input: CreditInput, setAside: boolean): Promise<CreditProgress> {
-    const book = bookOf(input);
-    return await retryOnConflict(journal, async (poster): Promise<CreditProgress | null> => {
-      const credit = await readCredit(dependencies, input, input.inboundCreditId);
-      if (credit.status !== 'received') return { status: credit.status };
-      const incomplete = await confirmCredit(dependencies, book, credit);
-      if (incomplete !== null && !setAside) return { status: credit.status, incomplete };
-      if (incomplete !== null) {
-        const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
-        return (await poster.postOrPark(setAsideMovement(book, credit, walletId))) ? { status: 'set_aside' } : null;
-      }
-      const status = await postCredit(poster, book, credit);
-      return status === null ? null : { status };
-    });
-  }
-
   return {
-    applyDeposit: (input) => apply(input, false),
-    setAsideDeposit: (input) => apply(input, true),
+    async applyDeposit(input, { setAside }) {
+      const book = bookOf(input);
+      return await retryOnConflict(journal, async (poster): Promise<CreditProgress | null> => {
+        const credit = await readCredit(dependencies, input, input.inboundCreditId);
+        if (credit.status !== 'received') return { status: credit.status };
+        const incomplete = await confirmCredit(dependencies, book, credit);
+        if (incomplete !== null && !setAside) return { status: credit.status, incomplete };
+        if (incomplete !== null) {
+          const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
+          return (await poster.postOrPark(setAsideMovement(book, credit, walletId))) ? { status: 'set_aside' } : null;
+        }
+        const status = await postCredit(poster, book, credit);
+        return status === null ? null : { status };
+      });
+    },
   };
 }

@@ -12,12 +12,7 @@ import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { openedAccount } from '../resources/wallets/virtualAccounts.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { capacityAfterRefusal, decideCredit, decideExpiry, type WalletCapacity } from '../workflows/payment/decide.ts';
-import type {
-  CreditReceived,
-  PaymentActivities,
-  PaymentInput,
-  PaymentProgress,
-} from '../workflows/payment/messages.ts';
+import type { PaymentActivities, PaymentInput, PaymentProgress } from '../workflows/payment/messages.ts';
 import { confirmCredit, limitsOf, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
@@ -96,32 +91,28 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     return { ...progress, incomplete: { id, what: 'account', rail: 'unreachable', amount: 0, limits } };
   }
 
-  /** Posts a credit if the rail confirms it. Otherwise sets it aside, or leaves it for a later attempt. */
-  async function apply(input: PaymentInput, { inboundCreditId }: CreditReceived, setAside: boolean) {
-    const book = bookOf(input);
-    return await retryOnConflict(journal, async (poster): Promise<PaymentProgress | null> => {
-      const credit = await readCredit(dependencies, input, inboundCreditId);
-      // Read after the credit: if another attempt has posted that, this is the payment afterwards. With an older state
-      // the flow would wait for money that is there.
-      const payment = await readPayment(input);
-      if (credit.status !== 'received') return await finish(book, payment, payment);
-      const incomplete = await confirmCredit(dependencies, book, credit);
-      if (incomplete !== null) {
-        const { status, amountReceived } = payment;
-        if (!setAside) return { status, amountReceived, incomplete };
-        const posted = await poster.postOrPark(setAsideMovement(book, credit, payment.targetWalletId));
-        return posted ? { status, amountReceived } : null;
-      }
-      const next = await postCredit(poster, book, payment, credit);
-      return next === null ? null : await finish(book, payment, next);
-    });
-  }
-
   return {
-    applyCredit: (input: PaymentInput, credit: CreditReceived) => apply(input, credit, false),
-    setAsideCredit: (input: PaymentInput, credit: CreditReceived) => apply(input, credit, true),
+    async applyCredit(input, { inboundCreditId, setAside }) {
+      const book = bookOf(input);
+      return await retryOnConflict(journal, async (poster): Promise<PaymentProgress | null> => {
+        const credit = await readCredit(dependencies, input, inboundCreditId);
+        // Read after the credit: if another attempt has posted that, this is the payment afterwards. With an older
+        // state the flow would wait for money that is there.
+        const payment = await readPayment(input);
+        if (credit.status !== 'received') return await finish(book, payment, payment);
+        const incomplete = await confirmCredit(dependencies, book, credit);
+        if (incomplete !== null) {
+          const { status, amountReceived } = payment;
+          if (!setAside) return { status, amountReceived, incomplete };
+          const posted = await poster.postOrPark(setAsideMovement(book, credit, payment.targetWalletId));
+          return posted ? { status, amountReceived } : null;
+        }
+        const next = await postCredit(poster, book, payment, credit);
+        return next === null ? null : await finish(book, payment, next);
+      });
+    },
 
-    async listUnappliedCredits({ paymentId, ...scope }: PaymentInput, after: string | null) {
+    async listUnappliedCredits({ paymentId, ...scope }, after) {
       const afterId = after === null ? null : requireUuid('inboundCredit', after);
       const ids = await listReceivedCredits(sql, bookOf(scope), requireUuid('payment', paymentId), {
         after: afterId,
@@ -131,7 +122,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
       return { inboundCreditIds, hasMore: ids.length === UNAPPLIED_MAX };
     },
 
-    async expirePayment(input: PaymentInput): Promise<PaymentProgress> {
+    async expirePayment(input) {
       const book = bookOf(input);
       return await retryOnConflict(journal, async ({ postOrPark }) => {
         const payment = await readPayment(input);
@@ -143,7 +134,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
       });
     },
 
-    async closePaymentAccount(input: PaymentInput): Promise<PaymentProgress> {
+    async closePaymentAccount(input) {
       const payment = await readPayment(input);
       return await finish(bookOf(input), payment, payment);
     },

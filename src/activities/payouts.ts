@@ -1,4 +1,4 @@
-// The activities of a payout: its open items, the steps of each item's bank transfer, and the roll-up.
+// Payouts: the activity that lists their open items and rolls them up, and the steps of each item's bank transfer.
 import { publicId, requireUuid, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { isSameName } from '../rail/accountNames.ts';
@@ -24,11 +24,14 @@ import {
 } from '../resources/payouts/queries.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
 import { findWallet, type Wallet } from '../resources/wallets/queries.ts';
-import type { TransferProgress } from '../workflows/bankTransfer/messages.ts';
+import type {
+  BankTransferActivities,
+  BankTransferInput,
+  TransferProgress,
+} from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { hasUnreportedChange } from '../workflows/payout/decide.ts';
-import type { PayoutActivities, PayoutInput, PayoutProgress } from '../workflows/payout/messages.ts';
-import type { PayoutItemActivities, PayoutItemInput } from '../workflows/payoutItem/messages.ts';
+import type { PayoutActivities } from '../workflows/payout/messages.ts';
 import {
   createBankTransferSteps,
   keepProviderMessage,
@@ -47,7 +50,8 @@ type Refusal = Pick<ItemFailure, 'code' | 'reason'>;
 const WALLET_REFUSES = 'The wallet cannot receive this amount now: it is frozen or closed, or a limit is reached';
 const NOT_RESOLVED = 'The bank knows no account with this number';
 
-export function createPayoutActivities(dependencies: ActivityDependencies): PayoutActivities & PayoutItemActivities {
+/** The steps of an item. Each one that ends the item, or finds it ended, rolls up its payout. */
+export function createPayoutItemSteps(dependencies: ActivityDependencies): BankTransferActivities {
   const { sql, journal, rails, config } = dependencies;
 
   async function readItem(book: Book, itemId: string): Promise<ItemWithWallet> {
@@ -162,10 +166,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
       );
     },
   };
-  const { send, check, markUnsent, decide } = createBankTransferSteps<ItemWithWallet, PayoutItemInput>(
-    dependencies,
-    adapter,
-  );
+  const steps = createBankTransferSteps(dependencies, adapter);
 
   /**
    * Runs a step of the transfer. Whichever step it is, an item that is still in the reserve is held and sent first.
@@ -173,8 +174,8 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
    * rail.
    */
   const onceHeld =
-    (step: typeof send) =>
-    async (input: PayoutItemInput): Promise<TransferProgress> => {
+    (step: typeof steps.sendBankTransfer) =>
+    async (input: BankTransferInput): Promise<TransferProgress> => {
       const book = bookOf(input);
       const limits = async () => {
         const { item } = await readItem(book, input.transferId);
@@ -187,7 +188,7 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
           return { status: status === 'pending' ? 'processing' : status, rail: 'known', limits: await limits() };
         }
         if (held === 'paused') return { status: 'processing', rail: 'paused', limits: await limits() };
-        return await (held ? send : step)(input);
+        return await (held ? steps.sendBankTransfer : step)(input);
       } catch (error) {
         if (error instanceof RailCallError)
           await keepProviderMessage(sql, book, input.transferId, error.providerMessage);
@@ -199,45 +200,51 @@ export function createPayoutActivities(dependencies: ActivityDependencies): Payo
       }
     };
 
-  /** If all items have ended and that is not reported yet, updates the payout's status and writes an event. */
-  async function rollUp(book: Book, payoutId: Uuid): Promise<void> {
-    await retryOnConflict(journal, async ({ postOrPark }) => {
-      const counted = await countPayout(sql, book, payoutId);
-      if (counted === null) throw invariantViolation(`payout ${payoutId} is not in the database`);
-      const { payout, ...counts } = counted;
-      if (!hasUnreportedChange(payout, counts)) return 'reported';
-      return (await postOrPark(rollUpMovement(book, payout, counts))) ? 'reported' : null;
-    });
-  }
-
   /** Of items that end concurrently, the one that is committed last finds no other open, and rolls up. */
   const thenRolledUp =
-    <Rest extends unknown[]>(step: (input: PayoutItemInput, ...rest: Rest) => Promise<TransferProgress>) =>
-    async (input: PayoutItemInput, ...rest: Rest): Promise<TransferProgress> => {
+    <Rest extends unknown[]>(step: (input: BankTransferInput, ...rest: Rest) => Promise<TransferProgress>) =>
+    async (input: BankTransferInput, ...rest: Rest): Promise<TransferProgress> => {
       const progress = await step(input, ...rest);
-      if (progress.status !== 'processing') await rollUp(bookOf(input), requireUuid('payout', input.payoutId));
+      if (progress.status === 'processing') return progress;
+      const book = bookOf(input);
+      const { item } = await readItem(book, input.transferId);
+      await rollUp(dependencies, book, item.payoutId);
       return progress;
     };
 
   return {
-    sendPayoutItem: thenRolledUp(onceHeld(send)),
-    checkPayoutItem: thenRolledUp(onceHeld(check)),
-    markPayoutItemUnsent: thenRolledUp(onceHeld(markUnsent)),
+    sendBankTransfer: thenRolledUp(onceHeld(steps.sendBankTransfer)),
+    checkBankTransfer: thenRolledUp(onceHeld(steps.checkBankTransfer)),
+    markBankTransferUnsent: thenRolledUp(onceHeld(steps.markBankTransferUnsent)),
     // Without onceHeld: if the money is still in the reserve, the posting takes it from there.
-    applyPayoutItemDecision: thenRolledUp(decide),
-
-    async rollUpPayout({ payoutId, ...scope }: Pick<PayoutInput, 'payoutId'> & Book): Promise<PayoutProgress> {
-      const [book, id] = [bookOf(scope), requireUuid('payout', payoutId)];
-      const items = await listItemStates(sql, book, id);
-      const count = (status: PayoutItemStatus) => items.filter((item) => item.status === status).length;
-      const [completed, failed] = [count('completed'), count('failed')];
-      const open = items.filter(({ status }) => status === 'pending' || status === 'processing');
-      if (open.length === 0) await rollUp(book, id);
-      return {
-        openItems: open.map((item) => ({ itemId: publicId('payoutItem', item.id), amount: item.amount })),
-        completed,
-        failed,
-      };
-    },
+    applyBankTransferDecision: thenRolledUp(steps.applyBankTransferDecision),
   };
 }
+
+/** If all items have ended and that is not reported yet, updates the payout's status and writes an event. */
+async function rollUp({ sql, journal }: Pick<ActivityDependencies, 'sql' | 'journal'>, book: Book, payoutId: Uuid) {
+  await retryOnConflict(journal, async ({ postOrPark }) => {
+    const counted = await countPayout(sql, book, payoutId);
+    if (counted === null) throw invariantViolation(`payout ${payoutId} is not in the database`);
+    const { payout, ...counts } = counted;
+    if (!hasUnreportedChange(payout, counts)) return 'reported';
+    return (await postOrPark(rollUpMovement(book, payout, counts))) ? 'reported' : null;
+  });
+}
+
+export const createPayoutActivities = (
+  dependencies: Pick<ActivityDependencies, 'sql' | 'journal'>,
+): PayoutActivities => ({
+  async rollUpPayout({ payoutId, ...scope }) {
+    const [book, id] = [bookOf(scope), requireUuid('payout', payoutId)];
+    const items = await listItemStates(dependencies.sql, book, id);
+    const count = (status: PayoutItemStatus) => items.filter((item) => item.status === status).length;
+    const open = items.filter(({ status }) => status === 'pending' || status === 'processing');
+    if (open.length === 0) await rollUp(dependencies, book, id);
+    return {
+      openItems: open.map((item) => ({ itemId: publicId('payoutItem', item.id), amount: item.amount })),
+      completed: count('completed'),
+      failed: count('failed'),
+    };
+  },
+});

@@ -16,15 +16,14 @@ import {
 import { findCaseOfCredit } from '../resources/reviewCases/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { CreditInput, CreditProgress } from '../workflows/railWait/messages.ts';
+import type { CreditActivities, CreditProgress } from '../workflows/railWait/messages.ts';
 import { locateMoney } from '../workflows/recall/decide.ts';
-import type { RecallActivities } from '../workflows/recall/messages.ts';
 import { findCreditRecord, limitsOf, readCredit, type Unconfirmed } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
 
-export function createRecallActivities(dependencies: ActivityDependencies): RecallActivities {
+export function createRecallActivities(dependencies: ActivityDependencies): Pick<CreditActivities, 'applyRecall'> {
   const { sql, journal } = dependencies;
 
   /** Queries the rail: null if it confirms that it has taken the credit back. */
@@ -54,25 +53,22 @@ export function createRecallActivities(dependencies: ActivityDependencies): Reca
     return recallFromWallet(book, credit, wallet.id, wallet.balance);
   }
 
-  async function apply(input: CreditInput, setAside: boolean): Promise<CreditProgress> {
-    const book = bookOf(input);
-    return await retryOnConflict(journal, async ({ postAsRead }): Promise<CreditProgress | null> => {
-      const credit = await readCredit(dependencies, input, input.inboundCreditId);
-      if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
-      const denied = await queryRecall(book, credit);
-      if (denied !== null && !setAside) {
-        const { inboundCreditId: id, amount } = input;
-        const incomplete = { id, what: 'credit', amount, ...denied, limits: limitsOf(dependencies) } as const;
-        return { status: 'received', incomplete };
-      }
-      const movement = denied === null ? await movementOf(book, credit) : setAsideRecallMovement(book, credit);
-      if (!(await postAsRead(movement))) return null;
-      return { status: denied === null ? 'posted' : 'set_aside' };
-    });
-  }
-
   return {
-    applyRecall: (input) => apply(input, false),
-    setAsideRecall: (input) => apply(input, true),
+    async applyRecall(input, { setAside }) {
+      const book = bookOf(input);
+      return await retryOnConflict(journal, async ({ postAsRead }): Promise<CreditProgress | null> => {
+        const credit = await readCredit(dependencies, input, input.inboundCreditId);
+        if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
+        const denied = await queryRecall(book, credit);
+        if (denied !== null && !setAside) {
+          const { inboundCreditId: id, amount } = input;
+          const incomplete = { id, what: 'credit', amount, ...denied, limits: limitsOf(dependencies) } as const;
+          return { status: 'received', incomplete };
+        }
+        const movement = denied === null ? await movementOf(book, credit) : setAsideRecallMovement(book, credit);
+        if (!(await postAsRead(movement))) return null;
+        return { status: denied === null ? 'posted' : 'set_aside' };
+      });
+    },
   };
 }

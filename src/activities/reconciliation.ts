@@ -1,21 +1,17 @@
 // Compares each organisation's book with its rail's statement. No break is repaired.
 import { readDatabaseTime } from '../database/clock.ts';
 import { type ReconcileDependencies, reconcilePeriod, reconcileToDate } from '../reconciliation/reconcile.ts';
-import type {
-  Reconciled,
-  ReconciliationActivities,
-  ReconciliationInput,
-} from '../workflows/reconciliation/messages.ts';
+import type { MaintenanceActivities, Reconciled } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { eachBook } from './eachBook.ts';
 import { bankOf } from './railStatement.ts';
 
 export function createReconciliationActivities(
   dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>,
-): ReconciliationActivities {
+): Pick<MaintenanceActivities, 'reconcileBooks'> {
   const { sql, journal, log } = dependencies;
   return {
-    async reconcileBooks(input: ReconciliationInput | null): Promise<Reconciled> {
+    async reconcileBooks(input) {
       const period = input && { from: new Date(input.from), to: new Date(input.to) };
       const start: Reconciled = { books: 0, failed: 0, lines: 0, breaks: 0, opened: 0 };
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {

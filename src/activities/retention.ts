@@ -8,7 +8,7 @@ import { closeDays, listBooksToClose } from '../ledger/closing.ts';
 import { type Book, ENVIRONMENTS } from '../money.ts';
 import { listOrganisationIds } from '../resources/organisations.ts';
 import { deleteRequestLogs } from '../resources/requestLogs.ts';
-import type { DeletedRows, RetentionActivities } from '../workflows/maintenance/messages.ts';
+import type { MaintenanceActivities } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
 const BATCH_SIZE = 1_000;
@@ -16,7 +16,10 @@ const BATCH_SIZE = 1_000;
 export function createRetentionActivities({
   sql,
   config: { maintenance },
-}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'maintenance'> }): RetentionActivities {
+}: Pick<ActivityDependencies, 'sql'> & { config: Pick<Config, 'maintenance'> }): Pick<
+  MaintenanceActivities,
+  'deleteExpiredRows' | 'closeAccountingDays'
+> {
   async function inBatches(deleteBatch: (rowsMax: number) => Promise<number>): Promise<number> {
     let total = 0;
     for (;;) {
@@ -41,7 +44,7 @@ export function createRetentionActivities({
   }
 
   return {
-    async deleteExpiredRows(): Promise<DeletedRows> {
+    async deleteExpiredRows() {
       return {
         idempotencyKeys: await inBatches((max) => deleteIdempotencyKeys(sql, maintenance.idempotencyKeysKeptDays, max)),
         webhookAttempts: await inBatches((max) => deleteWebhookAttempts(sql, maintenance.webhookAttemptsKeptDays, max)),
@@ -49,7 +52,7 @@ export function createRetentionActivities({
       };
     },
 
-    async closeAccountingDays(): Promise<number> {
+    async closeAccountingDays() {
       let total = 0;
       const advance = (): void => {
         requireTimeLeft(0);

@@ -1,5 +1,6 @@
-// The activities of review cases: an operator's decision about money in suspense is posted, and the money is returned
-// by a bank transfer; a break is closed without a posting; an unconfirmed credit is closed, or processed after all.
+// Review cases: an operator's decision about money in suspense is posted; a break is closed without a posting; an
+// unconfirmed credit is closed, or processed after all. And the return of the money as a bank transfer.
+import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, requireUuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
@@ -19,15 +20,16 @@ import {
 } from '../resources/reviewCases/queries.ts';
 import type { TransferState } from '../workflows/bankTransfer/decide.ts';
 import { bookOf } from '../workflows/flows.ts';
+import { refuseAction } from '../workflows/operators/decide.ts';
 import type { DecisionAnswer } from '../workflows/operators/messages.ts';
-import { type AttemptStatus, decideAfterAttempt, refuseAction } from '../workflows/reviewCase/decide.ts';
+import { type AttemptStatus, choicesOf, decideAfterAttempt, limitOf } from '../workflows/reviewCase/decide.ts';
 import type {
   CaseDecision,
   ReviewCaseActivities,
   ReviewCaseInput,
   ReviewCaseSnapshot,
 } from '../workflows/reviewCase/messages.ts';
-import { createBankTransferSteps, queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
+import { queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
 import { queryCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
@@ -55,49 +57,40 @@ const PROBLEMS: Record<DecisionProblem, string> = {
 /** How an attempt to return money failed, by who decided that it failed. */
 const FAILURES: Record<DecidedBy, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
 
+async function readCase(sql: Sql, book: Book, caseId: string): Promise<ReviewCase> {
+  const row = await findReviewCase(sql, book, requireUuid('reviewCase', caseId));
+  if (row === null) throw invariantViolation(`review case ${caseId} is not in the database`);
+  return row;
+}
+
+/** The return of a case's money to the one account that it came from. */
+export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; sender: Sender }> => ({
+  async read(book, transferId) {
+    const row = await readCase(sql, book, transferId);
+    const [sender, ...others] = await findSenders(sql, book, row);
+    if (sender === undefined || others.length > 0)
+      throw invariantViolation(`review case ${transferId} has no single known sender`);
+    return { row: { row, sender }, rail: row.rail ?? sender.rail, state: transferStateOf(row) };
+  },
+  instruction: (book, { row, sender }) => ({
+    organisationId: book.organisationId,
+    reference: returnReference(row),
+    amount: row.amount,
+    accountNumber: sender.accountNumber,
+    bankCode: sender.bankCode,
+    accountName: sender.accountName,
+    narration: 'Returned payment',
+  }),
+  movement(book, { row }, change, report, source) {
+    if (change === 'complete') return completeReturn(book, row);
+    // Money in suspense cannot be spent: the operator who decides about the case sees that it was paid.
+    if (change === 'claw_back') return null;
+    return returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report);
+  },
+});
+
 export function createReviewCaseActivities(dependencies: ActivityDependencies): ReviewCaseActivities {
   const { sql, journal, rails, config } = dependencies;
-
-  async function read(book: Book, caseId: string): Promise<ReviewCase> {
-    const row = await findReviewCase(sql, book, requireUuid('reviewCase', caseId));
-    if (row === null) throw invariantViolation(`review case ${caseId} is not in the database`);
-    return row;
-  }
-
-  /** The one account that the money came from; null when there is none, or more than one. */
-  async function findSender(book: Book, row: ReviewCase): Promise<Sender | null> {
-    const senders = await findSenders(sql, book, row);
-    return senders.length === 1 ? (senders[0] ?? null) : null;
-  }
-
-  const adapter: TransferAdapter<{ row: ReviewCase; sender: Sender }> = {
-    async read(book, transferId) {
-      const row = await read(book, transferId);
-      const sender = await findSender(book, row);
-      if (sender === null) throw invariantViolation(`review case ${transferId} has no single known sender`);
-      const reference = returnReference(row);
-      return { row: { row, sender }, rail: row.rail ?? sender.rail, state: transferStateOf(row), reference };
-    },
-    instruction: (book, { row, sender }) => ({
-      organisationId: book.organisationId,
-      reference: returnReference(row),
-      amount: row.amount,
-      accountNumber: sender.accountNumber,
-      bankCode: sender.bankCode,
-      accountName: sender.accountName,
-      narration: 'Returned payment',
-    }),
-    movement(book, { row }, change, report, source) {
-      if (change === 'complete') return completeReturn(book, row);
-      // Money in suspense cannot be spent: the operator who decides about the case sees that it was paid.
-      if (change === 'claw_back') return null;
-      return returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report);
-    },
-  };
-  const { send, check, markUnsent, decide } = createBankTransferSteps<
-    { row: ReviewCase; sender: Sender },
-    ReviewCaseInput
-  >(dependencies, adapter);
 
   /** Whether the money goes back without a decision: its payment says so, and it was not tried yet. */
   async function returnsUnasked(book: Book, row: ReviewCase): Promise<boolean> {
@@ -128,7 +121,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     row: ReviewCase,
     { action, walletId }: Pick<CaseDecision, 'action' | 'walletId'>,
   ): Promise<Movement | string> {
-    const refusal = refuseAction(row.reason, action);
+    const refusal = refuseAction(action, choicesOf(row.reason), limitOf(row.reason));
     if (refusal !== null) return refusal;
     if (action === 'close') return closeCase(book, row);
     if (action === 'retry') return await retryCredit(book, row);
@@ -158,7 +151,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   return {
     async readReviewCase({ transferId, ...scope }: ReviewCaseInput): Promise<ReviewCaseSnapshot> {
       const book = bookOf(scope);
-      const row = await read(book, transferId);
+      const row = await readCase(sql, book, transferId);
       const found = row.reason === 'reconciliation_break' ? await findBreak(sql, book.organisationId, row.id) : null;
       return {
         status: row.status,
@@ -184,7 +177,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     async applyCaseDecision(input: ReviewCaseInput, decision: CaseDecision): Promise<DecisionAnswer> {
       const book = bookOf(input);
       return await retryOnConflict(journal, async ({ post }): Promise<DecisionAnswer | null> => {
-        const row = await read(book, input.transferId);
+        const row = await readCase(sql, book, input.transferId);
         const isClaim = row.status === 'unclaimed' && decision.action !== 'move_to_unclaimed';
         if (row.status !== 'open' && !isClaim)
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
@@ -204,10 +197,5 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
         return { outcome: 'done', message: `The case is ${status}.`, status };
       });
     },
-
-    sendReturn: send,
-    checkReturn: check,
-    markReturnUnsent: markUnsent,
-    applyReturnDecision: decide,
   };
 }

@@ -15,7 +15,7 @@ import {
   type StatementFile,
   StatementFileError,
 } from '../reconciliation/statementFile.ts';
-import type { Reconciled } from '../workflows/reconciliation/messages.ts';
+import type { Reconciled } from '../workflows/maintenance/messages.ts';
 import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { periodOf, time, wholeNumber } from './options.ts';

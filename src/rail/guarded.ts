@@ -42,7 +42,7 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
         railBreakerOpen.set({ rail: name, operation }, breaker.isOpen ? 1 : 0);
       };
     } catch (error) {
-      railCallsNotMade.inc({ rail: name, reason: 'breaker' });
+      railCallsNotMade.inc({ rail: name });
       throw error;
     }
   }
@@ -122,7 +122,7 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
 function startMetricsAtZero(rail: string): void {
   for (const outcome of ['accepted', 'invalid']) railCallbacks.inc({ rail, outcome }, 0);
   for (const notice of ['low_balance', 'payment_rejected', 'settled', 'ignored']) railNotices.inc({ rail, notice }, 0);
-  railCallsNotMade.inc({ rail, reason: 'breaker' }, 0);
+  railCallsNotMade.inc({ rail }, 0);
   creditsRecovered.inc({ rail }, 0);
 }
 

@@ -4,7 +4,7 @@ import { newUuid, publicId, type Uuid } from '../ids.ts';
 import { walletOf } from '../ledger/chart.ts';
 import { type Book, type Environment, nairaText } from '../money.ts';
 import type { AdjustmentInput } from '../workflows/adjustment/messages.ts';
-import { withTransferUpdate } from '../workflows/bankTransfer/messages.ts';
+import { type BankTransferInput, withTransferUpdate } from '../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
 import {
   type CreditReceived,
@@ -13,13 +13,10 @@ import {
   type PaymentSettledByWallet,
   paymentSettledByWallet,
 } from '../workflows/payment/messages.ts';
-import type { PayoutInput } from '../workflows/payout/messages.ts';
-import { type PayoutItemInput, payoutItemSummary } from '../workflows/payoutItem/messages.ts';
+import { itemSummary, type PayoutInput } from '../workflows/payout/messages.ts';
 import type { RailResumeInput } from '../workflows/railResume/messages.ts';
 import type { CreditInput } from '../workflows/railWait/messages.ts';
-import type { RefundInput } from '../workflows/refund/messages.ts';
 import type { ReviewCaseInput } from '../workflows/reviewCase/messages.ts';
-import type { WithdrawalInput } from '../workflows/withdrawal/messages.ts';
 import { accountsOf } from './adjustments/postings.ts';
 import type { Adjustment } from './adjustments/queries.ts';
 import type { InboundCredit } from './inboundCredits/queries.ts';
@@ -114,12 +111,12 @@ export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessag
 }
 
 function withdrawalFlow(book: Book, withdrawal: Withdrawal): FlowMessage {
-  const input: WithdrawalInput = {
+  const input = {
     ...book,
     transferId: publicId('withdrawal', withdrawal.id),
     walletId: publicId('wallet', withdrawal.sourceWalletId),
     amount: withdrawal.amount,
-  };
+  } satisfies BankTransferInput;
   return {
     workflow: 'withdrawal',
     id: input.transferId,
@@ -137,16 +134,12 @@ export const wakeWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMe
 
 /** Of a refund to a bank. A refund to a wallet completes at once, without a flow. */
 function refundFlow(book: Book, refund: Refund): FlowMessage {
-  const input: RefundInput = {
-    ...book,
-    transferId: publicId('refund', refund.id),
-    paymentId: publicId('payment', refund.paymentId),
-    amount: refund.amount,
-  };
+  const { id, paymentId, amount } = refund;
+  const input: BankTransferInput = { ...book, transferId: publicId('refund', id), amount };
   return {
     workflow: 'refund',
     id: input.transferId,
-    summary: `Refund of ${nairaText(input.amount)} of ${input.paymentId}`,
+    summary: `Refund of ${nairaText(amount)} of ${publicId('payment', paymentId)}`,
     state: 'processing',
     input,
   };
@@ -177,18 +170,17 @@ export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
 
 /** The first flow of an item is a child workflow of its payout's flow. */
 export function wakePayoutItem(book: Book, { item, sourceWalletId }: ItemWithWallet): FlowOutboxMessage {
-  const input: PayoutItemInput = {
+  const input = {
     ...book,
-    payoutId: publicId('payout', item.payoutId),
     walletId: publicId('wallet', sourceWalletId),
     transferId: publicId('payoutItem', item.id),
     amount: item.amount,
-  };
+  } satisfies BankTransferInput;
   return toOutbox(
     withTransferUpdate({
       workflow: 'payoutItem',
       id: input.transferId,
-      summary: payoutItemSummary(input),
+      summary: itemSummary(item.amount, input.walletId),
       state: 'processing',
       queue: 'payouts',
       input,

@@ -130,8 +130,8 @@ export const railSeconds = histogram(
 
 export const railCallsNotMade = counter(
   'manilla_rail_calls_not_made_total',
-  'Calls that were not made: breaker (the rail did not respond to the last calls).',
-  ['rail', 'reason'],
+  'Calls that the breaker refused: the rail did not respond to the last calls.',
+  ['rail'],
 );
 
 export const railBreakerOpen = gauge(

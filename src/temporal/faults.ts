@@ -82,7 +82,7 @@ function causesOf(error: unknown): (Error & { code?: unknown; details?: unknown 
   return causes;
 }
 
-/** What a failed call says about the server or the settings; null when it is about the call itself. */
+/** The fault of the server or of the settings behind a failed call; null when the call itself is at fault. */
 export function faultOfCall(error: unknown, target: Namespace): TemporalFault | null {
   if (error instanceof TemporalFault) return error;
   if (causesOf(error).some(({ name }) => name === 'NamespaceNotFoundError')) return namespaceMissing(target, error);
@@ -93,7 +93,7 @@ export function faultOfCall(error: unknown, target: Namespace): TemporalFault | 
   return null;
 }
 
-/** What a failed connection, or a call that must succeed, says about the server or the settings. */
+/** The fault behind a failed connection, or behind a failed call that must succeed. */
 export function faultOfConnection(error: unknown, target: Namespace): TemporalFault {
   const { message } = error as Error;
   if (CORE_REFUSALS.test(message)) return refused(target, 'the credentials were not accepted', error);

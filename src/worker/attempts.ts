@@ -1,9 +1,10 @@
-// Makes an activity's attempt available to the code that it calls (src/concurrency/attempt.ts): its deadline, the SDK's
-// cancellation, and the shutdown of the process.
+// What the code that an activity calls knows about its attempt: its deadline, the SDK's cancellation and the shutdown of
+// the process (src/concurrency/attempt.ts), and the ids for its log lines.
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { untilAborted, withinAttempt } from '../concurrency/attempt.ts';
 import { ATTEMPT_RESERVE_MS } from '../concurrency/timeLimits.ts';
+import { withLogIds } from '../telemetry/log.ts';
 
 /**
  * The SDK cancels an attempt only some seconds after its start-to-close timeout, when the server has already started
@@ -15,11 +16,14 @@ export const attemptOfActivity =
   ({ info, cancellationSignal }: Context): ActivityInterceptors => ({
     inbound: {
       execute: (input, next) => {
+        const { workflowExecution, activityType: activity, attempt: count } = info;
+        // A search for one workflow id finds all lines of a flow.
+        const ids = { ...workflowExecution, activity, attempt: count };
         const endsAt = performance.now() + info.startToCloseTimeoutMs - ATTEMPT_RESERVE_MS;
         const attempt = { endsAt, signal: cancellationSignal, closing };
         // Activities with a heartbeat are maintenance: they may run for hours or wait for a lock, and can be repeated.
-        const isLong = (info.heartbeatTimeoutMs ?? 0) > 0;
-        return isLong ? untilAborted(attempt, () => next(input)) : withinAttempt(attempt, () => next(input));
+        const within = (info.heartbeatTimeoutMs ?? 0) > 0 ? untilAborted : withinAttempt;
+        return withLogIds(ids, () => within(attempt, () => next(input)));
       },
     },
   });

@@ -2,8 +2,7 @@
 // database connection of its own, so that a scrape never occupies a connection of the money path.
 import type { Client } from '@temporalio/client';
 import { connect } from '../database/pool.ts';
-import type { Kobo } from '../money.ts';
-import { ENVIRONMENTS } from '../money.ts';
+import { ENVIRONMENTS, type Kobo } from '../money.ts';
 import type { Rails } from '../rail/rails.ts';
 import {
   databaseConnections,
@@ -37,7 +36,6 @@ const PARKED_READ_MAX = 1_000;
 const TOPICS = [FLOW_TOPIC, 'event'];
 
 const BY_TOPIC = { outboxDepth, outboxLag };
-const BY_TASK = { failingFlows };
 const TASKS = ['activity', 'workflow_task'];
 const BY_ENVIRONMENT = {
   undeliveredAge,
@@ -49,12 +47,13 @@ const BY_ENVIRONMENT = {
   railPaused,
   railBalancesLow,
 };
-type GaugeName =
-  | keyof typeof BY_TOPIC
-  | keyof typeof BY_TASK
-  | keyof typeof BY_ENVIRONMENT
-  | 'databaseConnections'
-  | 'railBalance';
+
+interface GaugeRow {
+  /** The name of the gauge's constant. */
+  gauge: string;
+  label: string;
+  value: number;
+}
 
 /** Reads the gauges that come from the database, in one statement. Close it before the process ends. */
 export function databaseGauges(
@@ -85,7 +84,7 @@ export function databaseGauges(
     collect: async () => {
       // The range lets Postgres use the index on a book's account codes. It contains every code with the prefix
       // 'suspense:' under any collation of the colon; LIKE then selects exactly those.
-      const rows = await sql<{ gauge: GaugeName; label: string; value: number }[]>`
+      const rows = await sql<GaugeRow[]>`
         WITH waiting AS (
           SELECT environment, min(created_at) AS created_at, true AS never_attempted
           FROM outbox WHERE topic = 'event' GROUP BY environment
@@ -167,16 +166,14 @@ export function databaseGauges(
   };
 }
 
-function setGauges(rows: readonly { gauge: GaugeName; label: string; value: number }[]): void {
-  const read = (gauge: GaugeName, label: string): number =>
+function setGauges(rows: readonly GaugeRow[]): void {
+  const read = (gauge: string, label: string): number =>
     Math.max(0, rows.find((row) => row.gauge === gauge && row.label === label)?.value ?? 0);
   for (const topic of TOPICS) {
-    for (const [name, gauge] of Object.entries(BY_TOPIC)) gauge.set({ topic }, read(name as GaugeName, topic));
+    for (const [name, gauge] of Object.entries(BY_TOPIC)) gauge.set({ topic }, read(name, topic));
   }
   for (const environment of ENVIRONMENTS) {
-    for (const [name, gauge] of Object.entries(BY_ENVIRONMENT)) {
-      gauge.set({ environment }, read(name as GaugeName, environment));
-    }
+    for (const [name, gauge] of Object.entries(BY_ENVIRONMENT)) gauge.set({ environment }, read(name, environment));
   }
   for (const task of TASKS) failingFlows.set({ task }, read('failingFlows', task));
   databaseConnections.set(read('databaseConnections', ''));

@@ -10,28 +10,17 @@ export interface QueueLimits {
   cachedMax: number;
 }
 
-type Capacity = Pick<
-  WorkerOptions,
-  | 'maxCachedWorkflows'
-  | 'maxConcurrentWorkflowTaskExecutions'
-  | 'maxConcurrentActivityTaskExecutions'
-  | 'maxConcurrentLocalActivityExecutions'
-  | 'workflowTaskPollerBehavior'
-  | 'activityTaskPollerBehavior'
->;
-
 /** A tenth of the slots, and at least ten: enough to fill them, since a poll returns as soon as there is a task. */
-const pollersOf = (slots: number): NonNullable<Capacity['workflowTaskPollerBehavior']> => ({
-  type: 'simple-maximum',
-  maximum: Math.min(slots, Math.max(10, Math.ceil(slots / 10))),
-});
+const pollersOf = (slots: number) =>
+  ({ type: 'simple-maximum', maximum: Math.min(slots, Math.max(10, Math.ceil(slots / 10))) }) as const;
 
 /** Returns the capacity of one queue from its limits. */
-export const capacityOf = ({ tasksMax, activitiesMax, cachedMax }: QueueLimits): Capacity => ({
-  maxCachedWorkflows: cachedMax,
-  workflowTaskPollerBehavior: pollersOf(tasksMax),
-  activityTaskPollerBehavior: pollersOf(activitiesMax),
-  maxConcurrentWorkflowTaskExecutions: tasksMax,
-  maxConcurrentActivityTaskExecutions: activitiesMax,
-  maxConcurrentLocalActivityExecutions: tasksMax,
-});
+export const capacityOf = ({ tasksMax, activitiesMax, cachedMax }: QueueLimits) =>
+  ({
+    maxCachedWorkflows: cachedMax,
+    workflowTaskPollerBehavior: pollersOf(tasksMax),
+    activityTaskPollerBehavior: pollersOf(activitiesMax),
+    maxConcurrentWorkflowTaskExecutions: tasksMax,
+    maxConcurrentActivityTaskExecutions: activitiesMax,
+    maxConcurrentLocalActivityExecutions: tasksMax,
+  }) satisfies Partial<WorkerOptions>;

@@ -18,7 +18,7 @@ interface ScheduledFlow {
   workflow: FlowType;
   everyMs: number;
   /** Offset from midnight UTC, for a daily flow. */
-  offsetMs: number;
+  offsetMs?: number;
   /** How late a missed run is still started. Default: `CATCH_UP_MS`. */
   catchUpMs?: number;
   summary: string;
@@ -30,50 +30,41 @@ const CATCH_UP_MS = 60_000;
 /** Limits how long a call to an unresponsive server delays the worker's shutdown. */
 const CALL_TIMEOUT_MS = 5_000;
 
-function scheduledFlows({ maintenance }: Pick<Config, 'maintenance'>): ScheduledFlow[] {
+function scheduledFlows({ maintenance: settings }: Pick<Config, 'maintenance'>): ScheduledFlow[] {
   return [
-    {
-      workflow: 'sweep',
-      everyMs: maintenance.sweepEveryMs,
-      offsetMs: 0,
-      summary: 'Restarts missing flows of open resources',
-    },
+    { workflow: 'sweep', everyMs: settings.sweepEveryMs, summary: 'Restarts missing flows of open resources' },
     {
       workflow: 'failingFlows',
-      everyMs: maintenance.failingFlowsEveryMs,
-      offsetMs: 0,
+      everyMs: settings.failingFlowsEveryMs,
       summary: 'Lists flows with a task that fails again and again',
     },
     {
       workflow: 'retention',
-      everyMs: maintenance.retentionEveryMs,
-      offsetMs: 0,
+      everyMs: settings.retentionEveryMs,
       summary: 'Deletes rows that are past their retention; closes accounting days',
     },
     {
       workflow: 'ledgerSealing',
-      everyMs: maintenance.sealEveryMs,
-      offsetMs: 0,
+      everyMs: settings.sealEveryMs,
       summary: 'Seals the new postings of every book, and publishes the seals',
     },
     {
       workflow: 'ledgerVerification',
-      everyMs: maintenance.ledgerVerificationEveryMs,
+      everyMs: settings.ledgerVerificationEveryMs,
       offsetMs: 2 * HOUR_MS,
       summary: 'Verifies the ledger: balances, postings and the zero sum of every book',
     },
     {
       workflow: 'reconciliation',
-      everyMs: maintenance.reconciliationEveryMs,
+      everyMs: settings.reconciliationEveryMs,
       offsetMs: 3 * HOUR_MS,
       // Of the runs missed in an outage one is started as soon as it is over: it covers all of them.
-      catchUpMs: Math.max(maintenance.reconciliationEveryMs, CATCH_UP_MS),
+      catchUpMs: Math.max(settings.reconciliationEveryMs, CATCH_UP_MS),
       summary: "Compares the rails' statements with the ledger",
     },
     {
       workflow: 'creditPolling',
-      everyMs: maintenance.creditPollingEveryMs,
-      offsetMs: 0,
+      everyMs: settings.creditPollingEveryMs,
       summary: 'Imports credits whose callback was lost',
     },
   ];
@@ -137,7 +128,7 @@ type DesiredSchedule = ReturnType<typeof schedulesOf>[number];
 
 function schedulesOf(config: Settings) {
   const { taskQueue } = config.temporal;
-  return scheduledFlows(config).map(({ workflow, everyMs, offsetMs, catchUpMs, summary }) => {
+  return scheduledFlows(config).map(({ workflow, everyMs, offsetMs = 0, catchUpMs = CATCH_UP_MS, summary }) => {
     const id = scheduleId(taskQueue, workflow);
     // The SDK sends the priority, although its type of a Schedule's action lacks it.
     const action: ScheduleOptionsStartWorkflowAction<Workflow> & Pick<WorkflowStartOptions, 'priority'> = {
@@ -153,7 +144,7 @@ function schedulesOf(config: Settings) {
       scheduleId: id,
       spec: { intervals: [{ every: everyMs, offset: offsetMs % everyMs }] },
       action,
-      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: catchUpMs ?? CATCH_UP_MS } as const,
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: catchUpMs } as const,
     };
   });
 }

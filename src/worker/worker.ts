@@ -14,7 +14,6 @@ import { createDispatcher } from '../webhooks/dispatcher.ts';
 import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
 import { taskQueueOf, toOutbox } from '../workflows/flows.ts';
 import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
-import { logIdsOfActivity } from './activityLog.ts';
 import { attemptOfActivity } from './attempts.ts';
 import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
 import { capacityOf } from './capacity.ts';
@@ -25,7 +24,6 @@ import { QUEUES, type WorkerRuntime } from './queues.ts';
 import { guardRestore } from './restoreGuard.ts';
 import { restoreSchedules, syncSchedules } from './schedules.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
-import { versionOf } from './versioning.ts';
 import { bundleWorkflows } from './workflowBundle.ts';
 
 export interface RunningWorker {
@@ -108,7 +106,7 @@ async function createWorkers(
     namespace,
     dataConverter: dataConverterOf(payloadKeys),
     interceptors: {
-      activity: [...(isTracing() ? [traceOfActivity] : []), logIdsOfActivity, attemptOfActivity(closing)],
+      activity: [...(isTracing() ? [traceOfActivity] : []), attemptOfActivity(closing)],
     },
     ...(isTracing() && { sinks: traceSinks }),
     ...versionOf(config),
@@ -117,20 +115,38 @@ async function createWorkers(
   };
   const bundle = workflowBundle ?? (await buildBundle(payloadKeys !== null));
   const workers: Worker[] = [];
-  for (const { queue, activities, limits, activitiesPerSecond } of queues) {
-    const perSecond = activitiesPerSecond?.(config.worker) ?? null;
+  for (const { queue, activities, limits } of queues) {
+    const perSecond = queue === 'rail' ? config.worker.railActivitiesPerSecond : null;
     workers.push(
       await Worker.create({
         ...common,
         taskQueue: taskQueueOf(taskQueue, queue),
         activities: activities(runtime, client),
         ...capacityOf(limits(config.worker)),
-        ...(activitiesPerSecond === undefined && { workflowBundle: bundle }),
+        ...(queue !== 'rail' && { workflowBundle: bundle }),
         ...(perSecond !== null && { maxTaskQueueActivitiesPerSecond: perSecond }),
       }),
     );
   }
   return workers;
+}
+
+/**
+ * The deployment version of a worker; none without a build id. Every flow moves to the current version with its next
+ * workflow task (AUTO_UPGRADE). A pinned flow would stay on the version that started it and stop as soon as that
+ * version's workers are removed: a parked withdrawal may wait for weeks. Compatibility of old flows with new code is
+ * ensured by `patched` and the recorded histories (docs/replaying.md).
+ */
+function versionOf({ temporal: { buildId, taskQueue } }: WorkerRuntime['config']) {
+  if (buildId === '') return {};
+  return {
+    workerDeploymentOptions: {
+      // Installations that share a namespace have a task queue each.
+      version: { deploymentName: taskQueue, buildId },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  } satisfies Partial<WorkerOptions>;
 }
 
 /** The loops outside of Temporal: relay and sandbox bank, and what keeps the Schedules. */

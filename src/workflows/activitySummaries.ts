@@ -2,26 +2,15 @@
 // workflow calls its activities by name only. Summaries are not part of what a replay compares.
 import type { WorkflowInterceptorsFactory } from '@temporalio/workflow';
 
-const SEND = 'queries the rail, sends the transfer if the rail does not have it, and posts the result';
-const CHECK = 'queries the rail and posts the result of the transfer';
-const MARK_UNSENT = 'records that the rail never received the transfer, so that it can be sent again';
-const DECIDE = "posts the operators' decision on the transfer";
-
 /** By activity; `test/workflows/commandCoverage.test.ts` compares them with what the workflows call. */
 export const SUMMARIES: Readonly<Record<string, string>> = {
   applyAdjustmentDecision: 'posts or rejects the adjustment',
+  applyBankTransferDecision: "posts the operators' decision on the transfer",
   applyCaseDecision: "posts the operators' decision on the review case",
   applyCredit: 'confirms the credit with the rail and posts it to the payment',
   applyDeposit: 'confirms the credit with the rail, and posts it to the wallet or to suspense',
-  applyPayoutItemDecision: DECIDE,
   applyRecall: 'confirms the recall with the rail and takes the credit back',
-  applyRefundDecision: DECIDE,
-  applyReturnDecision: DECIDE,
-  applyWithdrawalDecision: DECIDE,
-  checkPayoutItem: CHECK,
-  checkRefund: CHECK,
-  checkReturn: CHECK,
-  checkWithdrawal: CHECK,
+  checkBankTransfer: 'queries the rail and posts the result of the transfer',
   closeAccountingDays: 'stores the closing balances of the days that have ended',
   closePaymentAccount: "closes the payment's account at the rail",
   deleteExpiredRows: 'deletes rows that are older than they are kept',
@@ -29,10 +18,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   expirePayment: 'expires the payment, and opens a review case for what it received',
   identifyOperator: 'finds out whose code this is, and what the operator may do',
   listUnappliedCredits: 'lists the credits of the payment that are not applied yet',
-  markPayoutItemUnsent: MARK_UNSENT,
-  markRefundUnsent: MARK_UNSENT,
-  markReturnUnsent: MARK_UNSENT,
-  markWithdrawalUnsent: MARK_UNSENT,
+  markBankTransferUnsent: 'posts that the rail never received the transfer, and puts the money back',
   pollCredits: 'queries the rails for credits that no callback has reported',
   readAdjustment: 'reads the adjustment',
   readReviewCase: 'reads the review case',
@@ -42,13 +28,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   rollUpPayout: 'lists the items that have not ended, and ends the payout when there are none',
   scanForFailingFlows: 'lists the flows with a task that keeps failing',
   sealLedger: 'seals the postings since the last seal, and publishes the seals',
-  sendPayoutItem: SEND,
-  sendRefund: SEND,
-  sendReturn: SEND,
-  sendWithdrawal: SEND,
-  setAsideCredit: 'confirms the credit with the rail, or opens a review case for it',
-  setAsideDeposit: 'confirms the credit with the rail, or opens a review case for it',
-  setAsideRecall: 'confirms the recall with the rail, or opens a review case for it',
+  sendBankTransfer: 'queries the rail, sends the transfer if the rail does not have it, and posts the result',
   signalPausedFlows: 'signals the flows that wait for the rail',
   verifyLedger: 'verifies the ledger, its seals and the resources',
 };

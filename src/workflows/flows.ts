@@ -17,6 +17,11 @@ export type InstallationScope = Pick<FlowScope, 'environment'> & Partial<Omit<Fl
 
 export const bookOf = ({ organisationId, environment }: FlowScope): Book => ({ organisationId, environment });
 
+/** The result of a flow: the status that its resource has at the end. */
+export interface FlowResult<Status = string> {
+  status: Status;
+}
+
 /** An instruction to the relay: start this workflow unless it is running, and send it the signal, if there is one. */
 export interface FlowMessage {
   workflow: FlowType;

@@ -14,7 +14,7 @@ export const MONEY_ACTIVITY: ActivityOptions = {
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
 };
 
-/** For those that call a rail: on the queue whose rate is limited (decision 17). */
+/** For those that call a rail: on the queue whose rate is limited (docs/decisions/0017-limits-of-a-rail.md). */
 export const RAIL_ACTIVITY: ActivityOptions = {
   ...MONEY_ACTIVITY,
   /** Read at each call, because it depends on the flow. */

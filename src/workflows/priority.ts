@@ -11,7 +11,7 @@ const PRIORITY_KEYS = {
     urgent: 1,
     /** Money of a batch, which may have a thousand transfers. */
     batch: 2,
-    /** Moves no money of anybody who waits, can come by the ten thousand, and may be late by minutes. */
+    /** Moves no money that a person waits for, can come by the ten thousand, and may be late by minutes. */
     background: 3,
   },
   test: { urgent: 4, batch: 5, background: 5 },

@@ -79,7 +79,7 @@ test('a flow with an activity that fails again and again is listed and counted, 
       since: expect.stringMatching(/^20/),
       amount: null,
       error: expect.stringMatching(
-        /^sendWithdrawal fails, attempt \d+: TypeError: the adapter cannot read the answer\. It is retried/,
+        /^sendBankTransfer fails, attempt \d+: TypeError: the adapter cannot read the answer\. It is retried/,
       ),
     },
   ]);
@@ -227,7 +227,7 @@ test('a flow whose activity no worker takes is listed until one does', async () 
     {
       id,
       attention: 'activity_stalled',
-      error: expect.stringMatching(/^checkWithdrawal: no worker has taken it for \d+ minutes?\./),
+      error: expect.stringMatching(/^checkBankTransfer: no worker has taken it for \d+ minutes?\./),
     },
   ]);
   await flows.startWorkerAgain();

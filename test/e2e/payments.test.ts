@@ -159,7 +159,7 @@ describe('bank-transfer payments', () => {
 
     const step: Parameters<PaymentActivities['applyCredit']> = [
       await inputOf(payment.id),
-      { inboundCreditId: publicId('inboundCredit', credit.id) },
+      { inboundCreditId: publicId('inboundCredit', credit.id), setAside: false },
     ];
     const { dependencies } = flows;
     const settled = { status: 'settled', amountReceived: payment.payableAmount };

@@ -107,7 +107,7 @@ describe('flows while the rail is paused', () => {
     await waitFor('the limit to pass', () => Date.now() - acceptedAt > LIMIT_MS);
     for (const id of references) await untilAttention(id, 'rail_paused');
     expect(await sendsOf(...references)).toBe(0);
-    expect(await deedsOf(withdrawal.id)).toEqual(['sendWithdrawal']);
+    expect(await deedsOf(withdrawal.id)).toEqual(['sendBankTransfer']);
     expect((await flows.test.get(`/withdrawals/${withdrawal.id}`)).data.status).toBe('processing');
 
     const listed = await cli('attention', 'list', '--query', `WalletId = '${withdrawal.walletId}'`);
@@ -246,7 +246,7 @@ test('all of many waiting flows are signalled once by a resume, and complete', a
     const deeds = await deedsOf(id);
     // Waiting costs nothing: each has tried to send, and looked once more if it has waited for a minute.
     const before = deeds.slice(0, deeds.indexOf('railResumed'));
-    expect(before).toEqual(['sendWithdrawal', 'sendWithdrawal'].slice(0, before.length));
+    expect(before).toEqual(['sendBankTransfer', 'sendBankTransfer'].slice(0, before.length));
     expect(deeds.filter((deed) => deed === 'railResumed')).toHaveLength(1);
     wentOnMs.push((await timeOfStepAfterResume(id)) - resumedAt);
   }

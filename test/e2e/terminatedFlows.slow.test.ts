@@ -240,7 +240,7 @@ test('a return signalled during the roll-up of its payout is processed', async (
   // The bank repeats its report of the payment, and returns the money when the item's flow has rolled the payout up.
   let returned = false;
   afterStep.set(context.organisationId, async (step) => {
-    if (step !== 'sendPayoutItem' || returned) return;
+    if (step !== 'sendBankTransfer' || returned) return;
     returned = true;
     const { runId } = activityInfo().workflowExecution ?? { runId: '' };
     await context.endTransfer(item.id, 'return');

@@ -297,7 +297,7 @@ describe('deposits that the rail does not confirm', () => {
   test.concurrent('a deposit during an outage of the rail parks, and an operator can only retry it', async () => {
     const { wallet, sessionId, id } = await deposit('away');
     await flows.untilAttention(id, 'rail_unreachable');
-    expect(await resolveFlow(id, 'set_aside')).toMatch(/one of retry:/);
+    expect(await resolveFlow(id, 'set_aside')).toMatch(/action must be retry:/);
     rail.say(sessionId, 'known');
     await resolveFlow(id, 'retry');
     expect(await flows.flow(id).result()).toEqual({ status: 'posted' });

@@ -4,9 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
 import { queryCredit } from '../../src/activities/credits.ts';
-import { createPayoutActivities } from '../../src/activities/payouts.ts';
+import { createBankTransferActivities } from '../../src/activities/moneyActivities.ts';
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
-import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { RailNotReadyError } from '../../src/rail/errors.ts';
 import type {
@@ -240,18 +239,16 @@ describe('payout items to wallets of the organisation, on a rail that charges fo
     expect(status).toBe(202);
     return { itemId: (data.items as { id: string }[])[0]?.id ?? '', payoutId: data.id, destination, source };
   }
-  const send = async ({ itemId, payoutId, source }: { itemId: string; payoutId: string; source: string }) => {
+  const send = async ({ itemId, source }: { itemId: string; source: string }) => {
     const { organisationId } = api.organisation;
     const scope = {
       organisationId,
       environment: 'test' as const,
       walletId: source,
-      payoutId,
       transferId: itemId,
       amount: 100_000,
     };
-    const { sendPayoutItem } = createPayoutActivities({ ...api.dependencies, ...api.dependencies.config });
-    return await sendPayoutItem(scope);
+    return await createBankTransferActivities(api.dependencies).sendBankTransfer(scope);
   };
 
   test('are posted within the book, once', async () => {
@@ -281,8 +278,8 @@ describe('the money of a rail with two balances', () => {
       bankCode: '058',
     });
     const input = { organisationId, environment: 'test' as const, walletId, transferId: data.id, amount: 100_000 };
-    const { checkWithdrawal } = createWithdrawalActivities({ ...api.dependencies, ...api.dependencies.config });
-    expect(await checkWithdrawal(input)).toMatchObject({ status: 'completed' });
+    const { checkBankTransfer } = createBankTransferActivities(api.dependencies);
+    expect(await checkBankTransfer(input)).toMatchObject({ status: 'completed' });
     const at = new Date(Date.now() - 90_000);
     const line = (kind: StatementLine['kind'], reference: string, amount: number, charge = 0): StatementLine => ({
       kind,

@@ -18,7 +18,7 @@ const activity = (attempt: number, type = 'PostgresError'): Description => ({
   pendingActivities: [
     {
       activityId: '7',
-      activityType: { name: 'sendWithdrawal' },
+      activityType: { name: 'sendBankTransfer' },
       attempt,
       lastFailure: { message: 'no such column\nat line 1', applicationFailureInfo: { type } },
     },

@@ -4,16 +4,8 @@ import { activityInfo } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { createAdjustmentActivities } from '../../src/activities/adjustments.ts';
-import { createAttentionActivities } from '../../src/activities/attention.ts';
-import { createInboundCreditActivities } from '../../src/activities/inboundCredits.ts';
-import { createPaymentActivities } from '../../src/activities/payments.ts';
-import { createPayoutActivities } from '../../src/activities/payouts.ts';
-import { createRecallActivities } from '../../src/activities/recalls.ts';
-import { createRefundActivities } from '../../src/activities/refunds.ts';
-import { createReviewCaseActivities } from '../../src/activities/reviewCases.ts';
+import { createMoneyActivities } from '../../src/activities/moneyActivities.ts';
 import { createWebhookActivities } from '../../src/activities/webhooks.ts';
-import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
 import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
@@ -54,19 +46,8 @@ export const FAILS_AND_REPEATS: FaultMode = async (run, attempt) => {
 type Activity = (input: FlowScope, ...rest: unknown[]) => Promise<unknown>;
 
 /** The activities of the money flows, by name. */
-export function moneyActivities(dependencies: ApiDependencies): Record<string, Activity> {
-  return {
-    ...createPaymentActivities(dependencies),
-    ...createInboundCreditActivities(dependencies),
-    ...createRecallActivities(dependencies),
-    ...createWithdrawalActivities(dependencies),
-    ...createRefundActivities(dependencies),
-    ...createPayoutActivities(dependencies),
-    ...createReviewCaseActivities(dependencies),
-    ...createAdjustmentActivities(dependencies),
-    ...createAttentionActivities(dependencies),
-  } as object as Record<string, Activity>;
-}
+export const moneyActivities = (dependencies: ApiDependencies) =>
+  createMoneyActivities(dependencies) as object as Record<string, Activity>;
 
 /** The activities of all flows of an organisation, by name. */
 export function flowActivities(dependencies: ApiDependencies): Record<string, Activity> {

@@ -2,7 +2,7 @@
 // role may or by a superuser, is reported with the resource or the account.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createLedgerVerificationActivities } from '../../src/activities/ledgerVerification.ts';
+import { createLedgerActivities } from '../../src/activities/ledger.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { trialBalance } from '../../src/ledger/reports.ts';
@@ -10,7 +10,6 @@ import { sweepFees } from '../../src/resources/feeSweeps/sweep.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
 import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import { listOpenItems } from '../../src/verification/openItems.ts';
 import type { Progress } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
@@ -91,7 +90,7 @@ test('accounting.open_items is what stands in transit, in reserve and in suspens
 
 test('the scheduled verification goes on from the last heartbeat of its attempt before', async () => {
   await (await openStage()).withdrawal();
-  const { verifyLedger } = createLedgerVerificationActivities({ sql: api.sql, log: createLog('test', 'silent') });
+  const { verifyLedger } = createLedgerActivities(api.dependencies);
   const run = async (heartbeatDetails?: Progress) => {
     const heartbeats: Progress[] = [];
     const attempt = new MockActivityEnvironment({ heartbeatDetails });

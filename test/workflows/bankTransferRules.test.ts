@@ -3,14 +3,38 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   checkPauseMs,
+  decideAttention,
   decideStep,
   decideTransfer,
   outcomeOpenMaxMs,
   type RailStatus,
   SENDS_MAX,
+  type TransferKnowledge,
   type TransferState,
   waitMs,
 } from '../../src/workflows/bankTransfer/decide.ts';
+
+const LIMITS = {
+  railUnreachableMs: 3_600_000,
+  railNotReadyMs: 7_200_000,
+  outcomeUnknownMs: 86_400_000,
+  probeMs: 900_000,
+  pausedLookMs: 3_600_000,
+};
+
+/** A transfer that was sent, and nothing more is known of it. */
+const SENT: Omit<TransferKnowledge, 'rail'> = {
+  knowsReference: false,
+  sends: 1,
+  sinceSendMs: 0,
+  checks: 0,
+  pausedChecks: 0,
+  openForMs: 0,
+  unreachableForMs: 0,
+  notReadyForMs: 0,
+  notReadyAttempts: 0,
+  retryAfterMs: 0,
+};
 
 const STATES: TransferState[] = ['processing', 'completed', 'failed', 'returned'];
 const STATUSES: RailStatus[] = ['processing', 'completed', 'failed', 'returned', 'unknown'];
@@ -62,7 +86,7 @@ test('for random sequences of rail statuses, money is back exactly if the final 
 });
 
 describe('references that the rail does not know', () => {
-  const known = { unknownIsFinalAfterMs: 5_000, knowsReference: false };
+  const limits = { unknownIsFinalAfterMs: 5_000 };
   test.each([
     ['is polled again before its unknown status is final', { rail: 'unknown', sends: 1, sinceSendMs: 4_999 }, 'check'],
     ['is sent again after its unknown status became final', { rail: 'unknown', sends: 1, sinceSendMs: 5_000 }, 'send'],
@@ -79,27 +103,29 @@ describe('references that the rail does not know', () => {
     ],
     ['is polled again while the rail is processing it', { rail: 'known', sends: 1, sinceSendMs: 90_000_000 }, 'check'],
   ] as const)('a reference %s', (_name, knowledge, expected) => {
-    expect(decideStep('check', { ...known, ...knowledge })).toBe(expected);
+    expect(decideStep('check', { ...SENT, ...knowledge }, limits)).toBe(expected);
   });
 
   test.each(['send', 'check', 'mark_unsent'] as const)(
     'a step %s that found the rail paused or not ready is repeated',
     (step) => {
       for (const rail of ['paused', 'not_ready'] as const) {
-        expect(decideStep(step, { ...known, rail, sends: SENDS_MAX, sinceSendMs: 90_000_000 })).toBe(step);
+        const known = { ...SENT, rail, sends: SENDS_MAX, sinceSendMs: 90_000_000 };
+        expect(decideStep(step, known, limits)).toBe(step);
       }
     },
   );
 
   test('a reference is polled for ever where the silence of the rail is never final', () => {
-    const silent = { ...known, rail: 'unknown', sinceSendMs: 9e12, unknownIsFinalAfterMs: null } as const;
-    for (const sends of [1, SENDS_MAX]) expect(decideStep('check', { ...silent, sends })).toBe('check');
+    const silent = { ...SENT, rail: 'unknown', sinceSendMs: 9e12 } as const;
+    const never = { unknownIsFinalAfterMs: null };
+    for (const sends of [1, SENDS_MAX]) expect(decideStep('check', { ...silent, sends }, never)).toBe('check');
   });
 
   test('a reference that the rail has known is neither sent again nor marked unsent, however long it is unknown', () => {
-    const lost = { ...known, rail: 'unknown', sinceSendMs: 9e12, knowsReference: true } as const;
+    const lost = { ...SENT, rail: 'unknown', sinceSendMs: 9e12, knowsReference: true } as const;
     for (const step of ['send', 'check', 'mark_unsent'] as const)
-      for (const sends of [0, 1, SENDS_MAX]) expect(decideStep(step, { ...lost, sends })).toBe('check');
+      for (const sends of [0, 1, SENDS_MAX]) expect(decideStep(step, { ...lost, sends }, limits)).toBe('check');
   });
 });
 
@@ -118,9 +144,11 @@ test.each([
     86_400_000,
   ],
 ] as const)('the outcome of a transfer may be open so long at %s', (_name, knowledge, expected) => {
-  const limits = { outcomeUnknownMs: 86_400_000, unknownIsFinalAfterMs: 900_000, ...knowledge };
+  const limits = { ...LIMITS, unknownIsFinalAfterMs: 900_000, ...knowledge };
   expect(outcomeOpenMaxMs(knowledge, limits)).toBe(expected);
 });
+
+type Wait = Partial<TransferKnowledge> & { rail: TransferKnowledge['rail']; isParked?: boolean };
 
 test.each([
   ['polls with growing pauses', { rail: 'known', checks: 2 }, 5_000],
@@ -145,27 +173,67 @@ test.each([
     { rail: 'not_ready', isParked: true, retryAfterMs: 1_000_000 },
     1_000_000,
   ],
-] as const)('a flow %s', (_name, wait, expected) => {
-  const limits = {
-    railUnreachableMs: 3_600_000,
-    railNotReadyMs: 7_200_000,
-    outcomeUnknownMs: 86_400_000,
-    probeMs: 900_000,
-    pausedLookMs: 3_600_000,
-  };
-  const idle = {
-    isParked: false,
-    checks: 0,
-    pausedChecks: 0,
-    unreachableForMs: 0,
-    notReadyAttempts: 0,
-    notReadyForMs: 0,
-  };
-  expect(waitMs({ ...idle, ...wait }, limits)).toBe(expected);
+] satisfies [string, Wait, number][])('a flow %s', (_name, { isParked = false, ...known }: Wait, expected) => {
+  expect(waitMs({ ...SENT, ...known }, LIMITS, isParked)).toBe(expected);
 });
 
 test('the pauses between status polls grow to 15 minutes', () => {
   const pauses = Array.from({ length: 20 }, (_, check) => checkPauseMs(check));
   expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
   expect(pauses.at(-1)).toBe(900_000);
+});
+
+test.each([
+  [
+    'a known transfer within the limit has no attention cause',
+    { rail: 'known', unreachableForMs: 0, openForMs: 86_399_999 },
+    null,
+  ],
+  [
+    'a transfer without an outcome for a day has the cause outcome_unknown',
+    { rail: 'known', unreachableForMs: 0, openForMs: 86_400_000 },
+    'outcome_unknown',
+  ],
+  [
+    'a reference unknown for a day has the cause outcome_unknown',
+    { rail: 'unknown', unreachableForMs: 0, openForMs: 86_400_000 },
+    'outcome_unknown',
+  ],
+  [
+    'a rail unreachable for less than the limit is no attention cause',
+    { rail: 'unreachable', unreachableForMs: 3_599_999, openForMs: 1 },
+    null,
+  ],
+  [
+    'a rail unreachable for the limit has the cause rail_unreachable',
+    { rail: 'unreachable', unreachableForMs: 3_600_000, openForMs: 1 },
+    'rail_unreachable',
+  ],
+  [
+    'a transfer without an outcome for a day keeps its cause when a query finds the rail unreachable',
+    { rail: 'unreachable', unreachableForMs: 0, openForMs: 90_000_000 },
+    'outcome_unknown',
+  ],
+  [
+    'a rail paused for any time is only shown',
+    { rail: 'paused', unreachableForMs: 9e9, openForMs: 9e9 },
+    'rail_paused',
+  ],
+  [
+    'a rail that is not ready for less than the limit is no attention cause, whatever else takes long',
+    { rail: 'not_ready', unreachableForMs: 0, openForMs: 9e9, notReadyForMs: 7_199_999 },
+    null,
+  ],
+  [
+    'a rail that is not ready for the limit has the cause rail_not_ready',
+    { rail: 'not_ready', unreachableForMs: 0, openForMs: 0, notReadyForMs: 7_200_000 },
+    'rail_not_ready',
+  ],
+  [
+    'a contradiction has the cause rail_contradiction immediately',
+    { rail: 'contradiction', unreachableForMs: 0, openForMs: 0 },
+    'rail_contradiction',
+  ],
+] as const)('%s', (_name, waiting, expected) => {
+  expect(decideAttention({ ...SENT, ...waiting }, LIMITS)).toBe(expected);
 });

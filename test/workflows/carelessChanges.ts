@@ -51,9 +51,9 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   {
     name: 'a contradiction and an unknown outcome set another search attribute',
     file: 'bankTransfer/drive.ts',
-    find: 'const wait = { ...flow,',
+    find: 'const timeout = waitMs(known,',
     edited: (isMade) =>
-      `if (${isMade} && (cause === 'rail_contradiction' || cause === 'outcome_unknown')) showState(cause); const wait = { ...flow,`,
+      `if (${isMade} && (cause === 'rail_contradiction' || cause === 'outcome_unknown')) showState(cause); const timeout = waitMs(known,`,
     rejectedBy: [
       'withdrawal-contradictionDismissed',
       'withdrawal-contradictionReturned',

@@ -3,7 +3,7 @@
 // and with its own accounts where the bank misbehaves.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createPayoutActivities } from '../../src/activities/payouts.ts';
+import { createMoneyActivities } from '../../src/activities/moneyActivities.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
@@ -143,11 +143,11 @@ test.concurrent('a crash between the hold and the send of an item holds its mone
 
 test.concurrent('activities that run concurrently move the money once and emit one event', async () => {
   const { payout, sourceWalletId, itemIds } = await createPayout([to(GOOD), to(REJECTED)]);
-  const steps = createPayoutActivities(flows.dependencies);
+  const steps = createMoneyActivities(flows.dependencies);
   const book = { organisationId: flows.organisation.organisationId, environment: 'test' as const };
   const input = { ...book, payoutId: payout.id, walletId: sourceWalletId, amount: 100_000 };
   const often = (step: () => Promise<unknown>) => Promise.all(Array.from({ length: 20 }, step));
-  for (const transferId of itemIds) await often(() => steps.sendPayoutItem({ ...input, transferId }));
+  for (const transferId of itemIds) await often(() => steps.sendBankTransfer({ ...input, transferId }));
   await often(() => steps.rollUpPayout(input));
   expect(await itemStatuses(payout.id)).toEqual(['completed', 'failed']);
   expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS - 103_000);

@@ -1,27 +1,26 @@
 // The rail statuses of a transfer in every order, each reported twice concurrently, with the real ledger: money is put
 // back and clawed back at most once, a contradiction moves nothing, and nothing is sent a second time.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createPayoutActivities } from '../../src/activities/payouts.ts';
-import { createRefundActivities } from '../../src/activities/refunds.ts';
-import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
+import { createBankTransferActivities } from '../../src/activities/moneyActivities.ts';
 import type { Journal } from '../../src/ledger/journal.ts';
 import type { Movement } from '../../src/ledger/movement.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type {
+  BankTransferActivities,
   BankTransferInput,
   OperatorDecision,
-  TransferProgress,
 } from '../../src/workflows/bankTransfer/messages.ts';
-import type { RefundInput } from '../../src/workflows/refund/messages.ts';
 import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { ScriptedRail, type Word } from '../support/scriptedRail.ts';
 
 let api: TestApi;
+let steps: BankTransferActivities;
 const rail = new ScriptedRail();
 
 beforeAll(async () => {
   api = await startTestApi({ rails: (rails) => rail.within(rails) });
+  steps = createBankTransferActivities(api.dependencies);
 });
 
 afterAll(async () => {
@@ -64,30 +63,10 @@ function expectedAfter(statuses: readonly Word[]): { state: Word; posted: string
 const contradicts = (statuses: readonly Word[]): boolean =>
   expectedAfter(statuses.slice(0, -1)).state === 'completed' && statuses.at(-1) === 'failed';
 
-type Step = (input: BankTransferInput) => Promise<TransferProgress>;
-type Decide = (input: BankTransferInput, decision: OperatorDecision) => Promise<TransferProgress>;
-
-/** The steps of one kind of transfer among its activities. */
-function stepsOf(activities: object, name: string): { send: Step; check: Step; markUnsent: Step; decide: Decide } {
-  const all = activities as Record<string, Step & Decide>;
-  const find = (step: string): Step & Decide => {
-    const found = all[step];
-    if (found === undefined) throw new Error(`there is no activity ${step}`);
-    return found;
-  };
-  return {
-    send: find(`send${name}`),
-    check: find(`check${name}`),
-    markUnsent: find(`mark${name}Unsent`),
-    decide: find(`apply${name}Decision`),
-  };
-}
-
 interface Kind {
   lengthMax: number;
   /** Accepts this many transfers of `AMOUNT` each, from newly created wallets. */
   accept: (count: number) => Promise<BankTransferInput[]>;
-  steps: () => ReturnType<typeof stepsOf>;
 }
 
 const scope = () => ({ organisationId: api.organisation.organisationId, environment: 'test' as const });
@@ -104,7 +83,6 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       );
       return made.map(({ id }) => ({ ...scope(), transferId: id, walletId, amount: AMOUNT }));
     },
-    steps: () => stepsOf(createWithdrawalActivities(api.dependencies), 'Withdrawal'),
   },
   refund: {
     lengthMax: 3,
@@ -121,7 +99,6 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       }
       return inputs;
     },
-    steps: () => stepsOf(createRefundActivities(api.dependencies), 'Refund'),
   },
   payoutItem: {
     lengthMax: 3,
@@ -129,10 +106,8 @@ const KINDS: Record<'withdrawal' | 'refund' | 'payoutItem', Kind> = {
       const sourceWalletId = await api.createWallet(undefined, { balance: count * (AMOUNT + 2_500) });
       const items = Array.from({ length: count }, () => ({ amount: AMOUNT, bankAccount: account }));
       const payout = await accept('/payouts', { sourceWalletId, items });
-      const { id: payoutId } = payout;
-      return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), payoutId, transferId: id, amount: AMOUNT }));
+      return (payout.items as Resource[]).map(({ id }) => ({ ...scope(), transferId: id, amount: AMOUNT }));
     },
-    steps: () => stepsOf(createPayoutActivities(api.dependencies), 'PayoutItem'),
   },
 };
 
@@ -150,16 +125,15 @@ async function postingsOf(transferId: string): Promise<string[]> {
 }
 
 /** Runs one sequence, with two concurrent checks per status, as by two workers. Returns the violations found. */
-async function runSequence(kind: Kind, input: BankTransferInput, statuses: readonly Word[]): Promise<string[]> {
-  const { send, check, markUnsent } = kind.steps();
+async function runSequence(input: BankTransferInput, statuses: readonly Word[]): Promise<string[]> {
   const reference = input.transferId;
   const problems: string[] = [];
   const verify = (holds: boolean, what: string) => void (holds || problems.push(`${statuses.join(', ')}: ${what}`));
 
-  await send(input);
+  await steps.sendBankTransfer(input);
   for (const [index, status] of statuses.entries()) {
     rail.say(reference, status);
-    const answers = await Promise.all([check(input), check(input)]);
+    const answers = await Promise.all([steps.checkBankTransfer(input), steps.checkBankTransfer(input)]);
     const statusesSoFar = statuses.slice(0, index + 1);
     const railExpected = contradicts(statusesSoFar) ? 'contradiction' : 'known';
     verify(
@@ -171,7 +145,7 @@ async function runSequence(kind: Kind, input: BankTransferInput, statuses: reado
   }
   // A delayed attempt of an earlier activity changes nothing either.
   const before = await postingsOf(reference);
-  await Promise.all([markUnsent(input), send(input)]);
+  await Promise.all([steps.markBankTransferUnsent(input), steps.sendBankTransfer(input)]);
   verify((await postingsOf(reference)).join() === before.join(), 'a delayed activity moved money');
   verify(rail.sendsOf(reference) === 1, `it was sent ${rail.sendsOf(reference)} times`);
   return problems;
@@ -190,7 +164,7 @@ describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('rail statuses of a 
     const remaining = all.map((statuses, index) => ({ statuses, input: inputs[index] as BankTransferInput }));
     const runNext = async (): Promise<void> => {
       for (let next = remaining.shift(); next !== undefined; next = remaining.shift()) {
-        problems.push(...(await runSequence(kind, next.input, next.statuses)));
+        problems.push(...(await runSequence(next.input, next.statuses)));
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, runNext));
@@ -207,12 +181,12 @@ test('concurrent ends of refunds of one payment cause no conflicts', async () =>
     return result;
   };
   const journal = { post } as Journal;
-  const { sendRefund, checkRefund } = createRefundActivities({ ...api.dependencies, journal });
+  const own = createBankTransferActivities({ ...api.dependencies, journal });
   for (const input of inputs) {
-    await sendRefund(input as RefundInput);
+    await own.sendBankTransfer(input);
     rail.say(input.transferId, 'completed');
   }
-  const ends = await Promise.all(inputs.map((input) => checkRefund(input as RefundInput)));
+  const ends = await Promise.all(inputs.map((input) => own.checkBankTransfer(input)));
   expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['completed']));
   expect(outcomes).toEqual(inputs.map(() => 'posted'));
 });
@@ -228,17 +202,19 @@ describe('a completed transfer that the bank reports as failed', () => {
     'the return of a %s that operators decide is posted once',
     async (name) => {
       const [input] = (await KINDS[name].accept(1)) as [BankTransferInput];
-      const { send, check, decide } = KINDS[name].steps();
-      await send(input);
+      await steps.sendBankTransfer(input);
       // A transfer that is not completed is not returned.
-      expect(await decide(input, decision)).toMatchObject({ status: 'processing' });
+      expect(await steps.applyBankTransferDecision(input, decision)).toMatchObject({ status: 'processing' });
       rail.say(input.transferId, 'completed');
-      await check(input);
+      await steps.checkBankTransfer(input);
       rail.say(input.transferId, 'failed');
-      expect(await check(input)).toMatchObject({ status: 'completed', rail: 'contradiction' });
-      const answers = await Promise.all([decide(input, decision), decide(input, decision)]);
+      expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'completed', rail: 'contradiction' });
+      const answers = await Promise.all([
+        steps.applyBankTransferDecision(input, decision),
+        steps.applyBankTransferDecision(input, decision),
+      ]);
       expect(answers.map(({ status }) => status)).toEqual(['returned', 'returned']);
-      expect(await check(input)).toMatchObject({ status: 'returned', rail: 'known' });
+      expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'returned', rail: 'known' });
       expect(await postingsOf(input.transferId)).toEqual(['completion', 'return']);
       // The statement that moves the money writes the audit entry.
       expect(
@@ -251,11 +227,13 @@ describe('a completed transfer that the bank reports as failed', () => {
 
   test('a return is not posted once the bank reports the transfer as completed again', async () => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
-    const { send, check, decide } = KINDS.withdrawal.steps();
-    await send(input);
+    await steps.sendBankTransfer(input);
     rail.say(input.transferId, 'completed');
-    await check(input);
-    expect(await decide(input, decision)).toMatchObject({ status: 'completed', rail: 'known' });
+    await steps.checkBankTransfer(input);
+    expect(await steps.applyBankTransferDecision(input, decision)).toMatchObject({
+      status: 'completed',
+      rail: 'known',
+    });
     expect(await postingsOf(input.transferId)).toEqual(['completion']);
   });
 });
@@ -266,10 +244,9 @@ describe('a failed transfer that the bank has paid', () => {
     const walletId = await api.createWallet(undefined, { balance: 103_000 });
     const { id } = await accept(`/wallets/${walletId}/withdraw`, { amount: 100_000, ...account });
     const input = { ...scope(), transferId: id, walletId, amount: 100_000 };
-    const { send, check } = KINDS.withdrawal.steps();
-    await send(input);
+    await steps.sendBankTransfer(input);
     rail.say(id, 'failed');
-    await check(input);
+    await steps.checkBankTransfer(input);
     rail.say(id, 'completed');
     return { input, walletId };
   }
@@ -293,8 +270,7 @@ describe('a failed transfer that the bank has paid', () => {
   ])('what is still in the wallet is taken at once: %s', async (_title, spent, left, missing) => {
     const { input, walletId } = await failed();
     await spend(walletId, spent);
-    const { check } = KINDS.withdrawal.steps();
-    const answers = await Promise.all([check(input), check(input)]);
+    const answers = await Promise.all([steps.checkBankTransfer(input), steps.checkBankTransfer(input)]);
     expect(answers.map(({ status }) => status)).toEqual(['completed', 'completed']);
     expect(await api.balanceOf(walletId)).toBe(left);
     expect(await missingIn(input.transferId)).toEqual([`open: ${missing}`]);
@@ -312,8 +288,8 @@ describe('a failed transfer that the bank has paid', () => {
         return result;
       },
     } as Journal;
-    const { checkWithdrawal } = createWithdrawalActivities({ ...api.dependencies, journal });
-    expect(await checkWithdrawal(input as never)).toMatchObject({ status: 'completed' });
+    const { checkBankTransfer } = createBankTransferActivities({ ...api.dependencies, journal });
+    expect(await checkBankTransfer(input)).toMatchObject({ status: 'completed' });
     expect(posts).toEqual(['refused', 'posted']);
     expect(await api.balanceOf(walletId)).toBe(0);
     expect(await missingIn(input.transferId)).toEqual(['open: 57000']);
@@ -327,29 +303,27 @@ describe('transfers that the rail no longer knows', () => {
     [['returned', 'unknown'], ['return']],
   ] as const)('an unknown status after %j changes nothing', async (statuses, posted) => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
-    const { send, check, markUnsent } = KINDS.withdrawal.steps();
-    await send(input);
+    await steps.sendBankTransfer(input);
     for (const status of statuses) {
       rail.say(input.transferId, status);
-      await check(input);
+      await steps.checkBankTransfer(input);
     }
-    await markUnsent(input);
+    await steps.markBankTransferUnsent(input);
     expect(await postingsOf(input.transferId)).toEqual(posted);
     expect(rail.sendsOf(input.transferId)).toBe(1);
   });
 
   test('a transfer that became unknown while processing is failed once, and clawed back when it completes later', async () => {
     const [input] = (await KINDS.withdrawal.accept(1)) as [BankTransferInput];
-    const { send, check, markUnsent } = KINDS.withdrawal.steps();
-    await send(input);
+    await steps.sendBankTransfer(input);
     rail.say(input.transferId, 'unknown');
-    expect(await check(input)).toMatchObject({ status: 'processing', rail: 'unknown' });
+    expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'processing', rail: 'unknown' });
     expect(await postingsOf(input.transferId)).toEqual([]);
-    const ends = await Promise.all([markUnsent(input), markUnsent(input)]);
+    const ends = await Promise.all([steps.markBankTransferUnsent(input), steps.markBankTransferUnsent(input)]);
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'failed']);
     expect(await postingsOf(input.transferId)).toEqual(['return']);
     rail.say(input.transferId, 'completed');
-    expect(await check(input)).toMatchObject({ status: 'completed', rail: 'known' });
+    expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'completed', rail: 'known' });
     expect(await postingsOf(input.transferId)).toEqual(['return', 'clawback']);
   });
 });

@@ -7,7 +7,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { POSTING_REFUSED, type Resolution, resolve } from '../../src/workflows/attention/messages.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
-import { creditReceived, type PaymentProgress } from '../../src/workflows/payment/messages.ts';
+import { creditReceived, type PaymentActivities, type PaymentProgress } from '../../src/workflows/payment/messages.ts';
 import type { IncompleteWork } from '../../src/workflows/railWait/decide.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { OPERATORS } from '../support/operators.ts';
@@ -15,6 +15,8 @@ import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const TASK_QUEUE = 'raised-decision';
+
+type AppliedCredit = Parameters<PaymentActivities['applyCredit']>[1];
 
 let connection: Connection;
 let native: NativeConnection;
@@ -59,20 +61,17 @@ test('a decision is executed and audited even if the running activity is refused
   const common = {
     connection: native,
     activities: {
-      applyCredit: async (_: unknown, { inboundCreditId }: { inboundCreditId: string }): Promise<PaymentProgress> => {
+      applyCredit: async (_: unknown, { inboundCreditId, ...options }: AppliedCredit): Promise<PaymentProgress> => {
+        if (options.setAside) {
+          setAside.push(inboundCreditId);
+          return { status: 'settled', amountReceived: 2 };
+        }
         if (inboundCreditId === denied) return { ...pending, incomplete };
         if (hasStarted) return { status: 'settled', amountReceived: 2 };
         hasStarted = true;
         await gate;
         const refusal = { code: 'ANY', account: null, transaction: null, postings: [] };
         throw ApplicationFailure.nonRetryable('refused', POSTING_REFUSED, refusal);
-      },
-      setAsideCredit: async (
-        _: unknown,
-        { inboundCreditId }: { inboundCreditId: string },
-      ): Promise<PaymentProgress> => {
-        setAside.push(inboundCreditId);
-        return { status: 'settled', amountReceived: 2 };
       },
       closePaymentAccount: async (): Promise<PaymentProgress> => ({ status: 'settled', amountReceived: 2 }),
       identifyOperator: async () => ({ operator: OPERATORS.ada.publicId }),

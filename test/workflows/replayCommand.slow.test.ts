@@ -55,7 +55,7 @@ describe('replayed histories', () => {
     result = await run(
       workflowId,
       recorded('withdrawal-returned'),
-      altered('withdrawal-completed', (text) => text.replace('"sendWithdrawal"', '"sendMoney"')),
+      altered('withdrawal-completed', (text) => text.replace('"sendBankTransfer"', '"sendMoney"')),
       altered('payment-settled', (text) => text.replace('"name": "payment"', '"name": "cheque"')),
       recorded('refund-completed'),
       '--address',
@@ -76,7 +76,7 @@ describe('replayed histories', () => {
 
   test("a history with another activity is reported with its event, the code's command and its location", () => {
     expect(result.output).toMatch(
-      /withdrawal-completed\.json cannot be replayed with this code\.\n {2}event \d+\n {4}recorded {2}ActivityTaskScheduled sendMoney\n {4}produced {2}scheduleActivity sendWithdrawal\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n(?: {6}src\/.*\n)* {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
+      /withdrawal-completed\.json cannot be replayed with this code\.\n {2}event \d+\n {4}recorded {2}ActivityTaskScheduled sendMoney\n {4}produced {2}scheduleActivity sendBankTransfer\n {6}src\/workflows\/bankTransfer\/drive\.ts:\d+ .*\n(?: {6}src\/.*\n)* {6}src\/workflows\/withdrawal\/workflow\.ts:\d+ .*\n {2}\[TMPRL1100\] /,
     );
   });
 

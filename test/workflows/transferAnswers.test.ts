@@ -1,7 +1,7 @@
 // What a step of a bank transfer makes of each answer of the rail beside a plain status: nothing is posted that the
 // rail did not report about this very transfer, and a rail that is not ready fails nothing.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createWithdrawalActivities } from '../../src/activities/withdrawals.ts';
+import { createBankTransferActivities } from '../../src/activities/moneyActivities.ts';
 import { RailNotReadyError, RailUnavailableError } from '../../src/rail/errors.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
@@ -31,7 +31,7 @@ async function accepted() {
   const { data } = await api.test.money(`/wallets/${walletId}/withdraw`, body);
   const { organisationId } = api.organisation;
   const input = { organisationId, environment: 'test' as const, walletId, transferId: data.id, amount: AMOUNT };
-  const steps = createWithdrawalActivities({ ...api.dependencies, ...api.dependencies.config });
+  const steps = createBankTransferActivities(api.dependencies);
   return {
     id: data.id,
     walletId,
@@ -49,7 +49,7 @@ describe('a report about another transfer', () => {
   ])('another %s is a contradiction, and posts nothing', async (_name, other) => {
     const { id, input, steps, status } = await accepted();
     rail.tell(id, { ...reportOf(id, 'completed'), ...other });
-    for (const step of [steps.sendWithdrawal, steps.checkWithdrawal, steps.markWithdrawalUnsent]) {
+    for (const step of [steps.sendBankTransfer, steps.checkBankTransfer, steps.markBankTransferUnsent]) {
       expect(await step(input)).toMatchObject({ status: 'processing', rail: 'contradiction' });
     }
     expect([await status(), rail.sendsOf(id)]).toEqual(['processing', 0]);
@@ -58,7 +58,7 @@ describe('a report about another transfer', () => {
   test('the same amount, account and bank completes it', async () => {
     const { id, input, steps, status } = await accepted();
     rail.tell(id, { ...reportOf(id, 'completed'), amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' });
-    expect(await steps.checkWithdrawal(input)).toMatchObject({ status: 'completed', rail: 'known' });
+    expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'completed', rail: 'known' });
     expect(await status()).toBe('completed');
   });
 
@@ -66,7 +66,7 @@ describe('a report about another transfer', () => {
     const { id, walletId, input, steps } = await accepted();
     rail.tell(id, { ...reportOf(id, 'completed'), amount: AMOUNT + 1 });
     const decision = { outcome: 'fail' as const, reason: 'the bank said so in writing', audit: [] };
-    expect(await steps.applyWithdrawalDecision(input, decision)).toMatchObject({ status: 'failed' });
+    expect(await steps.applyBankTransferDecision(input, decision)).toMatchObject({ status: 'failed' });
     expect(await api.balanceOf(walletId)).toBe(BALANCE);
   });
 });
@@ -95,7 +95,7 @@ describe('the message of the rail instead of a status', () => {
     expect(await findProviderMessage(api.sql, organisationId, id)).toBeNull();
     for (const providerMessage of ['Please try again later', 'Beneficiary bank not available']) {
       fail(id, providerMessage);
-      expect(JSON.stringify(await steps.sendWithdrawal(input))).not.toContain(providerMessage);
+      expect(JSON.stringify(await steps.sendBankTransfer(input))).not.toContain(providerMessage);
       expect(await findProviderMessage(api.sql, organisationId, id)).toMatchObject({ message: providerMessage });
     }
   });
@@ -103,7 +103,7 @@ describe('the message of the rail instead of a status', () => {
   test('nothing is stored of a rail that sends no message', async () => {
     const { id, input, steps } = await accepted();
     rail.fail('send', id, new RailUnavailableError('no answer'));
-    await steps.sendWithdrawal(input);
+    await steps.sendBankTransfer(input);
     expect(await findProviderMessage(api.sql, api.organisation.organisationId, id)).toBeNull();
   });
 });
@@ -115,16 +115,16 @@ describe('a rail that is not ready', () => {
   test('a send that it does not accept leaves the transfer as it is', async () => {
     const { id, input, steps, status } = await accepted();
     rail.fail('send', id, underfunded);
-    expect(await steps.sendWithdrawal(input)).toMatchObject({ status: 'processing', rail: 'not_ready', notReady });
+    expect(await steps.sendBankTransfer(input)).toMatchObject({ status: 'processing', rail: 'not_ready', notReady });
     expect(await status()).toBe('processing');
     rail.fail('send', id, null);
-    expect(await steps.sendWithdrawal(input)).toMatchObject({ status: 'processing', rail: 'known' });
+    expect(await steps.sendBankTransfer(input)).toMatchObject({ status: 'processing', rail: 'known' });
   });
 
   test('nothing is sent, and nothing given up, while it does not report the status either', async () => {
     const { id, input, steps, status } = await accepted();
     rail.fail('status', id, underfunded);
-    for (const step of [steps.sendWithdrawal, steps.checkWithdrawal, steps.markWithdrawalUnsent]) {
+    for (const step of [steps.sendBankTransfer, steps.checkBankTransfer, steps.markBankTransferUnsent]) {
       expect(await step(input)).toMatchObject({ status: 'processing', rail: 'not_ready', notReady });
     }
     expect([await status(), rail.sendsOf(id)]).toEqual(['processing', 0]);
@@ -133,7 +133,7 @@ describe('a rail that is not ready', () => {
   test('it is not taken for one that does not respond', async () => {
     const { id, input, steps } = await accepted();
     rail.fail('send', id, new RailUnavailableError('no answer'));
-    const progress = await steps.sendWithdrawal(input);
+    const progress = await steps.sendBankTransfer(input);
     expect([progress.rail, progress.notReady]).toEqual(['unreachable', undefined]);
   });
 });

@@ -14,11 +14,7 @@ export const ACTIONS: Readonly<Record<AdjustmentAction, string>> = {
 
 /** Why a decision is refused before its operator is known; null if it may be tried. */
 export function refuseDecision(isOpen: boolean, decision: Partial<AdjustmentDecision> | null): string | null {
-  if (!isOpen) return 'This adjustment is decided already.';
-  const actions = Object.keys(ACTIONS);
-  return refuseMessage(decision, (action) =>
-    actions.some((one) => one === action) ? null : `action must be one of ${actions.join(', ')}.`,
-  );
+  return isOpen ? refuseMessage(decision, Object.keys(ACTIONS)) : 'This adjustment is decided already.';
 }
 
 /** Why this operator may not decide so; null if they may. Ids of operators. The requester may only reject it. */

@@ -10,10 +10,6 @@ export interface AdjustmentInput extends FlowScope {
   amount: Kobo;
 }
 
-export interface AdjustmentResult {
-  status: string;
-}
-
 /** The state of an adjustment in the database. Its reason and evidence may name persons, so they stay there. */
 export interface AdjustmentSnapshot {
   status: string;

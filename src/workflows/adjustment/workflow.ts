@@ -6,6 +6,7 @@
 //   3. reject: the flow ends, and nothing is posted.
 import { condition, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
+import type { FlowResult } from '../flows.ts';
 import { type DecisionState, handleDecisions } from '../operators/handle.ts';
 import { identify } from '../operators/identify.ts';
 import type { DecisionAnswer } from '../operators/messages.ts';
@@ -17,14 +18,13 @@ import {
   type AdjustmentActivities,
   type AdjustmentDecision,
   type AdjustmentInput,
-  type AdjustmentResult,
   type AdjustmentSnapshot,
   decide,
 } from './messages.ts';
 
 const { readAdjustment, applyAdjustmentDecision } = proxyActivities<AdjustmentActivities>(MONEY_ACTIVITY);
 
-export async function adjustment(input: AdjustmentInput): Promise<AdjustmentResult> {
+export async function adjustment(input: AdjustmentInput): Promise<FlowResult> {
   const state: DecisionState<AdjustmentSnapshot> = { snapshot: null, deciding: false };
   handleDecisions(decide, state, {
     refuse: (decision) => refuseDecision((state.snapshot?.status ?? 'requested') === 'requested', decision),

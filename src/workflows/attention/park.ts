@@ -50,23 +50,7 @@ export interface Decision {
   audit: AuditEntry[];
 }
 
-export interface Attention {
-  /**
-   * Requests a decision while the flow continues. A further call updates what is shown; null withdraws the request. A
-   * cause that needs no decision has no view: the flow shows its own details.
-   */
-  raise: (request: { cause: AttentionCause; view: ParkedView | null } | null) => void;
-  /** Whether an operator has decided on what is raised, and the decision is not taken yet. */
-  isDecided: () => boolean;
-  /**
-   * Returns the decision once, writes it to the audit trail and withdraws the request; null if there is no decision.
-   */
-  takeDecision: () => Promise<Decision | null>;
-  /** Runs a step that posts. If the ledger refuses, the flow parks, and `retry` runs the step again. */
-  postOrPark: <Result>(step: () => Promise<Result>) => Promise<Result>;
-  /** What is raised, for the next run of a flow that continues as new. */
-  carried: () => { attention: CarriedAttention } | null;
-}
+export type Attention = ReturnType<typeof createAttention>;
 
 /** What a flow has raised. The search attributes are carried over by Temporal. */
 export interface CarriedAttention {
@@ -85,7 +69,7 @@ const unfinishedPolicy = HandlerUnfinishedPolicy.ABANDON;
 export function createAttention(
   { organisationId, environment, subject }: { organisationId: string; environment: Environment; subject: string },
   carried: CarriedAttention | null = null,
-): Attention {
+) {
   let cause: AttentionCause | null = carried?.cause ?? null;
   let view: ParkedView | null = null;
   let proposal: Decided | null = carried?.proposal ?? null;
@@ -206,7 +190,11 @@ export function createAttention(
   }
 
   return {
-    raise(request) {
+    /**
+     * Requests a decision while the flow continues. A further call updates what is shown; null withdraws the request. A
+     * cause that needs no decision has no view: the flow shows its own details.
+     */
+    raise(request: { cause: AttentionCause; view: ParkedView | null } | null): void {
       if (decided !== null) return; // takeDecision comes first
       if (request === null) {
         if (cause !== null) leave();
@@ -217,9 +205,14 @@ export function createAttention(
         enter(request.cause, request.view);
       }
     },
-    isDecided: () => decided !== null,
-    takeDecision: async () => (decided === null ? null : await takeDecision()),
-    async postOrPark(step) {
+    /** Whether an operator has decided on what is raised, and the decision is not taken yet. */
+    isDecided: (): boolean => decided !== null,
+    /**
+     * Returns the decision once, writes it to the audit trail and withdraws the request; null if there is no decision.
+     */
+    takeDecision: async (): Promise<Decision | null> => (decided === null ? null : await takeDecision()),
+    /** Runs a step that posts. If the ledger refuses, the flow parks, and `retry` runs the step again. */
+    async postOrPark<Result>(step: () => Promise<Result>): Promise<Result> {
       for (;;) {
         try {
           return await step();
@@ -231,7 +224,8 @@ export function createAttention(
         }
       }
     },
-    carried: () => (cause === null ? null : { attention: { cause, proposal } }),
+    /** What is raised, for the next run of a flow that continues as new. */
+    carried: (): { attention: CarriedAttention } | null => (cause === null ? null : { attention: { cause, proposal } }),
   };
 }
 

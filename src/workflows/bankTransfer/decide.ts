@@ -1,5 +1,6 @@
 // The rules of a bank transfer (contract, section 3.3) as pure functions: what the status that the rail reports
 // changes. Shared by withdrawals, refunds to a bank, payout items and returns to the sender.
+import type { TransferLimits } from './messages.ts';
 
 /** The state of a transfer in the database. */
 export type TransferState = 'processing' | 'completed' | 'failed' | 'returned';
@@ -52,24 +53,35 @@ export interface TransferKnowledge {
    * operations, or contradicts itself.
    */
   rail: 'known' | 'unknown' | 'unreachable' | 'not_ready' | 'paused' | 'contradiction';
+  /** Whether the rail has ever reported the transfer, or that the reference exists. */
+  knowsReference: boolean;
   sends: number;
   sinceSendMs: number;
-  /** How long the rail may take to know a reference that it received; null: its silence is never final. */
-  unknownIsFinalAfterMs: number | null;
-  /** Whether the rail has ever reported the transfer, or has said that the reference exists. */
-  knowsReference: boolean;
+  /** Number of status queries since the last send. */
+  checks: number;
+  /** Number of steps in a row that found the rail paused. */
+  pausedChecks: number;
+  /** How long the outcome has been open. */
+  openForMs: number;
+  /** How long the rail has been unreachable without interruption. */
+  unreachableForMs: number;
+  /** How long and in how many steps the rail has not accepted it without interruption, and when it wants the next. */
+  notReadyForMs: number;
+  notReadyAttempts: number;
+  retryAfterMs: number;
 }
 
 /**
  * A reference that the rail does not know counts as not sent only after the rail's own waiting time, and only if the
  * rail has never known it. Then the same reference is sent again, and after the last send the money goes back. A step
  * that found the rail paused or not ready is repeated, because the rail has accepted nothing.
- * In every other case: query the status. Where the rail's silence is never final, or contradicts what it said before,
+ * In every other case: query the status. Where the rail's silence is never final, or contradicts an earlier report,
  * the flow parks instead.
  */
 export function decideStep(
   step: TransferStep,
-  { rail, sends, sinceSendMs, unknownIsFinalAfterMs, knowsReference }: TransferKnowledge,
+  { rail, sends, sinceSendMs, knowsReference }: TransferKnowledge,
+  { unknownIsFinalAfterMs }: Pick<TransferLimits, 'unknownIsFinalAfterMs'>,
 ): TransferStep {
   if (knowsReference) return 'check';
   if (rail === 'paused' || rail === 'not_ready') return step;
@@ -79,14 +91,29 @@ export function decideStep(
 
 /**
  * How long the outcome of a transfer may be open before an operator is requested. A rail that has known the reference
- * and no longer does so will not tell more: it may take as long as for a reference that it has never known.
+ * and no longer does so may take only as long as for a reference that it has never known.
  */
 export function outcomeOpenMaxMs(
   { rail, knowsReference }: Pick<TransferKnowledge, 'rail' | 'knowsReference'>,
-  { outcomeUnknownMs, unknownIsFinalAfterMs }: { outcomeUnknownMs: number; unknownIsFinalAfterMs: number | null },
+  { outcomeUnknownMs, unknownIsFinalAfterMs }: Pick<TransferLimits, 'outcomeUnknownMs' | 'unknownIsFinalAfterMs'>,
 ): number {
   const isLost = rail === 'unknown' && knowsReference;
   return Math.min(outcomeUnknownMs, isLost ? (unknownIsFinalAfterMs ?? outcomeUnknownMs) : outcomeUnknownMs);
+}
+
+/**
+ * Whether a flow that waits for a rail must show it to operators, and why. A pause of the rail is intended, so it is
+ * only shown, however long it lasts.
+ */
+export function decideAttention(
+  { rail, unreachableForMs, notReadyForMs, openForMs }: TransferKnowledge,
+  limits: Pick<TransferLimits, 'railUnreachableMs' | 'railNotReadyMs' | 'outcomeUnknownMs'>,
+): 'rail_contradiction' | 'rail_paused' | 'rail_unreachable' | 'rail_not_ready' | 'outcome_unknown' | null {
+  if (rail === 'contradiction') return 'rail_contradiction';
+  if (rail === 'paused') return 'rail_paused';
+  if (rail === 'not_ready') return notReadyForMs >= limits.railNotReadyMs ? 'rail_not_ready' : null;
+  if (rail === 'unreachable' && unreachableForMs >= limits.railUnreachableMs) return 'rail_unreachable';
+  return openForMs >= limits.outcomeUnknownMs ? 'outcome_unknown' : null;
 }
 
 /** Delays between status queries while no callback arrives: short at first, then 15 minutes. */
@@ -104,39 +131,18 @@ const NOT_READY_PAUSE_MAX_MS = 900_000;
 /** A flow that began to wait while the rail was being resumed is not found by the resume, and checks once by itself. */
 const FIRST_LOOK_MS = 60_000;
 
-/** What a flow waits for after a step. */
-export interface TransferWait {
-  rail: TransferKnowledge['rail'];
-  /** An operator is requested. */
-  isParked: boolean;
-  /** Number of status queries since the last send. */
-  checks: number;
-  pausedChecks: number;
-  unreachableForMs: number;
-  /** Number of steps in a row that found the rail not ready, since when, and when it wants the next one. */
-  notReadyAttempts: number;
-  notReadyForMs: number;
-  retryAfterMs?: number | null;
-}
-
-export interface WaitLimits {
-  railUnreachableMs: number;
-  railNotReadyMs: number;
-  outcomeUnknownMs: number;
-  probeMs: number;
-  pausedLookMs: number;
-}
-
 /**
- * How long a flow waits for a signal before it runs its next step without one. `spread`: a factor around 1, another for
+ * How long a flow waits for a signal before it runs its next step without one. `isParked`: an operator is requested.
+ * `spread`: a factor around 1, another for
  * each flow, so that those that have met one outage do not query together.
  */
 export function waitMs(
-  { rail, isParked, checks, pausedChecks, unreachableForMs, notReadyAttempts, notReadyForMs, ...wanted }: TransferWait,
-  limits: WaitLimits,
+  known: TransferKnowledge,
+  limits: Omit<TransferLimits, 'unknownIsFinalAfterMs' | 'creditUnconfirmedMs'>,
+  isParked: boolean,
   spread = 1,
 ): number {
-  const retryAfterMs = wanted.retryAfterMs ?? 0;
+  const { rail, checks, pausedChecks, unreachableForMs, notReadyAttempts, notReadyForMs, retryAfterMs } = known;
   if (rail === 'paused') return pausedChecks > 1 ? limits.pausedLookMs : Math.min(FIRST_LOOK_MS, limits.pausedLookMs);
   if (isParked) return Math.max(retryAfterMs, limits.probeMs);
   if (rail === 'not_ready') {

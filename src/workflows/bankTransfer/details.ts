@@ -1,8 +1,7 @@
 // The current details of a bank transfer in the Temporal UI, and what an operator reads when its flow is parked.
 import { nairaText } from '../../money.ts';
-import type { decideAttention } from '../attention/decide.ts';
 import type { ParkedView } from '../attention/park.ts';
-import type { TransferState } from './decide.ts';
+import type { decideAttention, TransferState } from './decide.ts';
 import type { BankTransferInput, NotReady, TransferFlowState, TransferProgress } from './messages.ts';
 
 export const referenceOf = ({ reference, transferId }: BankTransferInput): string => reference ?? transferId;

@@ -12,34 +12,38 @@
 //      apply the decision. Meanwhile a signal or a timer triggers a query; if the cause is gone, the request is
 //      withdrawn.
 //   7. The history is long: continue as new at the same place.
-import { condition, continueAsNew, setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { condition, continueAsNew, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
-import { decideAttention } from '../attention/decide.ts';
 import { createAttention, type Decision } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
+import { RAIL_ACTIVITY } from '../options.ts';
 import { showState } from '../state.ts';
-import { decideStep, outcomeOpenMaxMs, type TransferState, type TransferStep, waitMs } from './decide.ts';
+import {
+  decideAttention,
+  decideStep,
+  outcomeOpenMaxMs,
+  type TransferKnowledge,
+  type TransferState,
+  type TransferStep,
+  waitMs,
+} from './decide.ts';
 import { describeStep, describeWait, parkedView, referenceOf } from './details.ts';
 import {
+  type BankTransferActivities,
   type BankTransferInput,
   type OperatorDecision,
   railResumed,
-  type TransferActivity,
-  type TransferDecisionActivity,
   type TransferFlowState,
   type TransferProgress,
   transferUpdated,
 } from './messages.ts';
 
-export type BankTransferSteps<Input> = Record<TransferStep, TransferActivity<Input>> & {
-  decide: TransferDecisionActivity<Input>;
-};
+const { sendBankTransfer, checkBankTransfer, markBankTransferUnsent, applyBankTransferDecision } =
+  proxyActivities<BankTransferActivities>(RAIL_ACTIVITY);
 
-export async function driveBankTransfer<Input extends BankTransferInput>(
-  { continued, ...scope }: Input,
-  steps: BankTransferSteps<Input>,
-): Promise<TransferState> {
-  const input = scope as Input;
+const STEPS = { send: sendBankTransfer, check: checkBankTransfer, mark_unsent: markBankTransferUnsent };
+
+export async function driveBankTransfer({ continued, ...input }: BankTransferInput): Promise<TransferState> {
   const attention = createAttention({ ...input, subject: input.transferId }, continued?.attention);
   const flow = continued ?? initialState(Date.now());
   let signals = 0;
@@ -62,29 +66,24 @@ export async function driveBankTransfer<Input extends BankTransferInput>(
     if (decision?.action === 'dismiss') break;
     if (decision !== null) restartLimits(flow, Date.now());
     if (attention.carried() === null) setCurrentDetails(describeStep(input, flow));
-    const progress = await attention.postOrPark(() => takeStep(steps, input, flow.step, decision));
+    const progress = await attention.postOrPark(() => takeStep(input, flow.step, decision));
     const { rail, notReady } = progress;
     status = progress.status;
     noteStep(flow, progress, Date.now());
-    const limits = { ...progress.limits, outcomeUnknownMs: outcomeOpenMaxMs({ ...flow, rail }, progress.limits) };
-
     if (status !== 'processing' && isOver(flow, progress)) {
       if (signals === seen && !attention.isDecided()) break;
       flow.step = 'check'; // a bank may return a transfer that it has just confirmed
       continue;
     }
-    const now = Date.now();
-    const notReadyForMs = now - (flow.notReady?.since ?? now);
-    const unreachableForMs = flow.unreachableSince === null ? 0 : now - flow.unreachableSince;
-    flow.step = decideStep(flow.step, { ...flow, rail, sinceSendMs: now - flow.sentAt, ...limits });
+    const known = knowledgeOf(flow, progress, Date.now());
+    const limits = { ...progress.limits, outcomeUnknownMs: outcomeOpenMaxMs(known, progress.limits) };
+    flow.step = decideStep(flow.step, known, limits);
     if (flow.step !== 'check' && rail !== 'paused' && rail !== 'not_ready') continue;
-    const cause = decideAttention({ rail, unreachableForMs, notReadyForMs, openForMs: now - flow.openSince }, limits);
+    const cause = decideAttention(known, limits);
     const view = cause === null || cause === 'rail_paused' ? null : parkedView(input, cause, status, notReady);
     attention.raise(cause && { cause, view });
     if (cause === null || cause === 'rail_paused') setCurrentDetails(describeWait(input, flow, progress));
-    const wait = { ...flow, rail, isParked: cause !== null, unreachableForMs, notReadyForMs };
-    const spread = 0.75 + Math.random() / 2;
-    const timeout = waitMs({ ...wait, notReadyAttempts: flow.notReady?.attempts ?? 0, ...notReady }, limits, spread);
+    const timeout = waitMs(known, limits, cause !== null, 0.75 + Math.random() / 2);
     await condition(() => signals > seen || attention.isDecided(), timeout, {
       summary: 'until the rail is queried again',
     });
@@ -116,15 +115,14 @@ function restartLimits(flow: TransferFlowState, now: number): void {
   if (flow.notReady !== undefined) flow.notReady = { since: now, attempts: 0 };
 }
 
-const takeStep = async <Input>(
-  steps: BankTransferSteps<Input>,
-  input: Input,
+async function takeStep(
+  input: BankTransferInput,
   step: TransferStep,
   decision: Decision | null,
-): Promise<TransferProgress> => {
+): Promise<TransferProgress> {
   const decided = decision && decisionOf(decision);
-  return decided === null ? await steps[step](input) : await steps.decide(input, decided);
-};
+  return decided === null ? await STEPS[step](input) : await applyBankTransferDecision(input, decided);
+}
 
 function noteStep(flow: TransferFlowState, { rail, knowsReference }: TransferProgress, now: number): void {
   if (knowsReference || rail === 'known' || rail === 'contradiction') flow.knowsReference = true;
@@ -147,6 +145,21 @@ function noteStep(flow: TransferFlowState, { rail, knowsReference }: TransferPro
   flow.sentAt = now;
   flow.openSince = now;
 }
+
+const knowledgeOf = (
+  { sentAt, openSince, unreachableSince, notReady: refused, ...flow }: TransferFlowState,
+  { rail, notReady }: TransferProgress,
+  now: number,
+): TransferKnowledge => ({
+  ...flow,
+  rail,
+  sinceSendMs: now - sentAt,
+  openForMs: now - openSince,
+  unreachableForMs: now - (unreachableSince ?? now),
+  notReadyForMs: now - (refused?.since ?? now),
+  notReadyAttempts: refused?.attempts ?? 0,
+  retryAfterMs: notReady?.retryAfterMs ?? 0,
+});
 
 /**
  * Whether a transfer that has ended needs nothing more. A flow restarted after the end, by a reset for example, needs

@@ -1,5 +1,5 @@
 // The messages that all flows with a bank transfer share: the input, the signal that the rail's callback causes, and
-// the results of the activities.
+// the activities.
 import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { AttentionLimits } from '../attention/decide.ts';
@@ -35,7 +35,7 @@ export interface TransferFlowState {
   pausedChecks: number;
   /** Since when each step has found the rail not ready, and their number; undefined: the last one found it ready. */
   notReady?: { since: number; attempts: number } | undefined;
-  /** Whether the rail has ever reported the transfer, or has said that the reference exists. */
+  /** Whether the rail has ever reported the transfer, or that the reference exists. */
   knowsReference: boolean;
   /** Whether the rail has ever reported news of this transfer to this flow. */
   hasNews: boolean;
@@ -54,7 +54,7 @@ export const withTransferUpdate = (message: FlowMessage): FlowMessage => ({
   signal: { name: transferUpdated.name, payload: null },
 });
 
-/** Why a rail does not accept a transfer for now, and when it wants it again; null: it does not say. */
+/** Why a rail does not accept a transfer for now, and after how long it wants it again; null: unknown. */
 export interface NotReady {
   why: 'underfunded' | 'duplicate_guard' | 'rate_limited' | 'unauthorised' | 'feature_off';
   retryAfterMs: number | null;
@@ -66,7 +66,7 @@ export interface TransferProgress {
   rail: TransferKnowledge['rail'];
   /** Why the rail does not accept the transfer for now, if it does not. */
   notReady?: NotReady;
-  /** The rail reports no status, but says that the reference exists. */
+  /** The rail reports no status, but that the reference exists. */
   knowsReference?: boolean;
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
@@ -92,8 +92,16 @@ export interface OperatorDecision {
   audit: AuditEntry[];
 }
 
-/** A step, as an activity: reads the transfer, queries the rail, and posts what follows from its status. */
-export type TransferActivity<Input> = (input: Input) => Promise<TransferProgress>;
-
-/** Posts what operators decided, unless the rail has reported a final status by then. */
-export type TransferDecisionActivity<Input> = (input: Input, decision: OperatorDecision) => Promise<TransferProgress>;
+/** The steps of a bank transfer. Each reads it, queries the rail, and posts what follows from its status. */
+export interface BankTransferActivities {
+  /** Sends it, unless the rail knows its reference already. Every send has the same reference. */
+  sendBankTransfer: (input: BankTransferInput) => Promise<TransferProgress>;
+  checkBankTransfer: (input: BankTransferInput) => Promise<TransferProgress>;
+  /** Posts it as never received, unless the rail knows it after all. */
+  markBankTransferUnsent: (input: BankTransferInput) => Promise<TransferProgress>;
+  /**
+   * Posts what operators decided. A final status that the rail has reported by now takes precedence; a return is
+   * decided against its status `failed`.
+   */
+  applyBankTransferDecision: (input: BankTransferInput, decision: OperatorDecision) => Promise<TransferProgress>;
+}

@@ -7,17 +7,17 @@
 //   3. The ledger refuses both postings: park.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
+import type { FlowResult } from '../flows.ts';
 import { RAIL_ACTIVITY } from '../options.ts';
-import type { CreditInput, CreditResult } from '../railWait/messages.ts';
+import type { CreditActivities, CreditInput } from '../railWait/messages.ts';
 import { untilConfirmed } from '../railWait/untilConfirmed.ts';
 import { showState } from '../state.ts';
-import type { InboundCreditActivities } from './messages.ts';
 
-const { applyDeposit, setAsideDeposit } = proxyActivities<InboundCreditActivities>(RAIL_ACTIVITY);
+const { applyDeposit } = proxyActivities<CreditActivities>(RAIL_ACTIVITY);
 
-export async function inboundCredit(input: CreditInput): Promise<CreditResult> {
+export async function inboundCredit(input: CreditInput): Promise<FlowResult> {
   setCurrentDetails(`Waiting for the rail to confirm the credit of ${nairaText(input.amount)}.`);
-  const status = await untilConfirmed(input, { apply: applyDeposit, setAside: setAsideDeposit });
+  const status = await untilConfirmed(input, applyDeposit);
   setCurrentDetails(`**${status}**: ${nairaText(input.amount)}.`);
   if (status !== 'posted') showState(status);
   return { status };

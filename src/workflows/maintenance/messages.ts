@@ -7,18 +7,10 @@ export interface SweepResult {
   restarted: string[];
 }
 
-export interface SweepActivities {
-  restartMissingFlows: () => Promise<SweepResult>;
-}
-
 export interface FailingFlowsResult {
   /** Open flows that were described; the others wait by design. */
   described: number;
   failing: number;
-}
-
-export interface FailingFlowsActivities {
-  scanForFailingFlows: () => Promise<FailingFlowsResult>;
 }
 
 /** How many rows were deleted. */
@@ -33,20 +25,11 @@ export interface RetentionResult extends DeletedRows {
   closedDays: number;
 }
 
-export interface RetentionActivities {
-  deleteExpiredRows: () => Promise<DeletedRows>;
-  closeAccountingDays: () => Promise<number>;
-}
-
 export interface SealingResult {
   /** New seals; a book without new postings gets none. */
   seals: number;
   /** Seals that were written outside of the database. */
   published: number;
-}
-
-export interface LedgerSealingActivities {
-  sealLedger: () => Promise<SealingResult>;
 }
 
 /** What was verified. A verification with findings fails, and has no result. */
@@ -57,12 +40,8 @@ export interface VerificationResult {
   postings: number;
 }
 
-export interface LedgerVerificationActivities {
-  verifyLedger: () => Promise<VerificationResult>;
-}
-
-/** A period to ask for; ISO 8601. */
-export interface CreditPeriod {
+/** A period to ask for or to compare; ISO 8601. */
+export interface Period {
   from: string;
   to: string;
 }
@@ -75,10 +54,32 @@ export interface CreditsPolled {
   recovered: number;
 }
 
-export interface CreditPollingActivities {
+export interface Reconciled {
+  books: number;
+  /** Books whose bank failed. */
+  failed: number;
+  lines: number;
+  breaks: number;
+  /** Breaks that no earlier run had found; a review case was opened for each. */
+  opened: number;
+}
+
+export interface MaintenanceActivities {
+  restartMissingFlows: () => Promise<SweepResult>;
+  scanForFailingFlows: () => Promise<FailingFlowsResult>;
+  deleteExpiredRows: () => Promise<DeletedRows>;
+  /** Returns the number of days. */
+  closeAccountingDays: () => Promise<number>;
+  sealLedger: () => Promise<SealingResult>;
+  verifyLedger: () => Promise<VerificationResult>;
   /**
    * Asks the rail of every book for the credits that it received in a period, or, without one, since it was last asked,
    * and imports those that no callback reported.
    */
-  pollCredits: (period: CreditPeriod | null) => Promise<CreditsPolled>;
+  pollCredits: (period: Period | null) => Promise<CreditsPolled>;
+  /**
+   * Compares every book that has a rail: the given period, or, without one, each from where it is reconciled to until
+   * now. A retry after a lost response stores one more report, which is harmless.
+   */
+  reconcileBooks: (period: Period | null) => Promise<Reconciled>;
 }

@@ -2,17 +2,12 @@
 // a run repeats or continues what an earlier one left.
 import { type ActivityOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type {
-  CreditPeriod,
-  CreditPollingActivities,
   CreditsPolled,
-  FailingFlowsActivities,
   FailingFlowsResult,
-  LedgerSealingActivities,
-  LedgerVerificationActivities,
-  RetentionActivities,
+  MaintenanceActivities,
+  Period,
   RetentionResult,
   SealingResult,
-  SweepActivities,
   SweepResult,
   VerificationResult,
 } from './messages.ts';
@@ -24,16 +19,15 @@ const LONG: ActivityOptions = {
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
 };
 
-const { restartMissingFlows } = proxyActivities<SweepActivities>({ ...LONG, heartbeatTimeout: '30 seconds' });
-const { scanForFailingFlows } = proxyActivities<FailingFlowsActivities>(LONG);
-const { closeAccountingDays, deleteExpiredRows } = proxyActivities<RetentionActivities>(LONG);
-const { sealLedger } = proxyActivities<LedgerSealingActivities>({ ...LONG, heartbeatTimeout: '2 minutes' });
-const { verifyLedger } = proxyActivities<LedgerVerificationActivities>({
+const { scanForFailingFlows, closeAccountingDays, deleteExpiredRows, pollCredits } =
+  proxyActivities<MaintenanceActivities>(LONG);
+const { restartMissingFlows } = proxyActivities<MaintenanceActivities>({ ...LONG, heartbeatTimeout: '30 seconds' });
+const { sealLedger } = proxyActivities<MaintenanceActivities>({ ...LONG, heartbeatTimeout: '2 minutes' });
+const { verifyLedger } = proxyActivities<MaintenanceActivities>({
   ...LONG,
   startToCloseTimeout: '12 hours',
   heartbeatTimeout: '2 minutes',
 });
-const { pollCredits } = proxyActivities<CreditPollingActivities>(LONG);
 
 /** Every half minute: finds accepted resources without a flow, and restarts their flows. */
 export async function sweep(): Promise<SweepResult> {
@@ -85,7 +79,7 @@ export async function ledgerVerification(): Promise<VerificationResult> {
  * Every five minutes: asks the rail of every book for credits whose callback was lost, and imports each once, by its
  * session id. With a period when an operator asks for it.
  */
-export async function creditPolling(period?: CreditPeriod | null): Promise<CreditsPolled> {
+export async function creditPolling(period?: Period | null): Promise<CreditsPolled> {
   const result = await pollCredits(period ?? null);
   const { books, failed, recovered } = result;
   setCurrentDetails(`Imported **${recovered} credits** that no callback reported. ${failed} of ${books} banks failed.`);

@@ -25,19 +25,27 @@ export function auditEntries(action: string, decided: Decided, proposal: Decided
 }
 
 /**
- * Why the message of an operator is refused before its sender is identified; null if it may be tried. `refuseAction`
- * says why its action is refused.
+ * Why the message of an operator is refused before its sender is identified; null if it may be tried. `choices` and
+ * `because`: as of `refuseAction`.
  */
 export function refuseMessage(
   message: { action?: unknown; reason?: unknown; code?: unknown } | null,
-  refuseAction: (action: unknown) => string | null,
+  choices: readonly string[],
+  because?: string,
 ): string | null {
   if (message === null || typeof message !== 'object') return 'Send one object: {"action", "reason", "code"}.';
   const { action, reason, code } = message;
-  const refusal = refuseAction(action);
+  const refusal = refuseAction(action, choices, because);
   if (refusal !== null) return refusal;
   if (isBlank(reason)) return 'reason must say why, for the audit trail.';
   return isBlank(code) ? 'code must say who decides. Make one: npm run cli -- operators code WORKFLOW_ID' : null;
+}
+
+/** Why an action is refused; null if it is one of the choices. `because`: why there are no others, as a sentence. */
+export function refuseAction(action: unknown, choices: readonly string[], because?: string): string | null {
+  if (choices.some((choice) => choice === action)) return null;
+  const allowed = `action must be ${choices.length === 1 ? '' : 'one of '}${choices.join(', ')}`;
+  return because === undefined ? `${allowed}.` : `${allowed}: ${because}`;
 }
 
 const isBlank = (text: unknown): boolean => typeof text !== 'string' || text.trim() === '';

@@ -4,7 +4,7 @@ import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowScope } from '../flows.ts';
-import type { IncompleteWork } from '../railWait/decide.ts';
+import type { CreditOptions, CreditProgress } from '../railWait/messages.ts';
 import type { CarriedRailWaits } from '../railWait/waits.ts';
 
 export interface PaymentInput extends FlowScope {
@@ -44,15 +44,8 @@ export interface PaymentSettledByWallet {
 }
 
 /** The state of a payment after a step. Ids, codes and amounts only: it is stored in the workflow's history. */
-export interface PaymentProgress {
-  status: string;
+export interface PaymentProgress extends CreditProgress {
   amountReceived: Kobo;
-  /** What could not be done because of the rail; absent if the step is complete. */
-  incomplete?: IncompleteWork;
-}
-
-export interface PaymentResult {
-  status: string;
 }
 
 export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
@@ -64,11 +57,7 @@ export const paymentSettledByWallet = defineSignal<[PaymentSettledByWallet]>('pa
 
 export interface PaymentActivities {
   /** Confirms a credit with the rail and posts it: held, settled, or to suspense with a review case. */
-  applyCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
-  /**
-   * The same, after an operator's `set_aside`: if the rail still does not confirm the credit, a review case is opened.
-   */
-  setAsideCredit: (input: PaymentInput, credit: CreditReceived) => Promise<PaymentProgress>;
+  applyCredit: (input: PaymentInput, credit: CreditReceived & CreditOptions) => Promise<PaymentProgress>;
   /** Lists a payment's credits that are not applied yet, after this one. */
   listUnappliedCredits: (input: PaymentInput, after: string | null) => Promise<UnappliedCredits>;
   /** Expires a payment whose window closed. What was received so far goes to review. */

@@ -27,6 +27,7 @@ import {
 import { nairaText } from '../../money.ts';
 import { createAttention } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
+import type { FlowResult } from '../flows.ts';
 import { MONEY_ACTIVITY, ONE_TRY, RAIL_ACTIVITY } from '../options.ts';
 import { inBackground } from '../priority.ts';
 import { createRailWaits } from '../railWait/waits.ts';
@@ -38,16 +39,15 @@ import {
   type PaymentActivities,
   type PaymentInput,
   type PaymentProgress,
-  type PaymentResult,
   paymentSettledByWallet,
   type UnappliedCredits,
   unappliedCredits,
 } from './messages.ts';
 
 const { listUnappliedCredits } = proxyActivities<PaymentActivities>(MONEY_ACTIVITY);
-const { applyCredit, setAsideCredit } = proxyActivities<PaymentActivities>(RAIL_ACTIVITY);
+const { applyCredit } = proxyActivities<PaymentActivities>(RAIL_ACTIVITY);
 
-export async function payment({ continued, ...input }: PaymentInput): Promise<PaymentResult> {
+export async function payment({ continued, ...input }: PaymentInput): Promise<FlowResult> {
   const attention = createAttention({ ...input, subject: input.paymentId }, continued?.attention);
   const rail = createRailWaits(attention, continued?.rail);
   const fresh = new Set<string>();
@@ -141,7 +141,7 @@ async function expireInTask(input: PaymentInput): Promise<PaymentProgress | null
 async function doStep(
   input: PaymentInput,
   step: Exclude<PaymentStep, { do: 'wait' | 'end' }>,
-  isToBeSetAside: boolean,
+  setAside: boolean,
 ): Promise<PaymentProgress> {
   // By the ten thousand when many payments expire together: a credit must not wait behind them.
   const priority = inBackground(input);
@@ -149,6 +149,5 @@ async function doStep(
   const { closePaymentAccount } = proxyActivities<PaymentActivities>({ ...RAIL_ACTIVITY, priority });
   if (step.do === 'expire') return (await expireInTask(input)) ?? (await expirePayment(input));
   if (step.do === 'closeAccount') return await closePaymentAccount(input);
-  const credit = { inboundCreditId: step.inboundCreditId };
-  return isToBeSetAside ? await setAsideCredit(input, credit) : await applyCredit(input, credit);
+  return await applyCredit(input, { inboundCreditId: step.inboundCreditId, setAside });
 }

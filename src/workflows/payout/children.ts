@@ -16,21 +16,21 @@ import { AMOUNT_KOBO, ENVIRONMENT, FLOW_STATE, ORGANISATION_ID, WALLET_ID } from
 import { WINDOW, WINDOW_TURN_MS } from './decide.ts';
 import type { OpenItem } from './messages.ts';
 
+const INHERITED = [ORGANISATION_ID, ENVIRONMENT, WALLET_ID].map(({ name }) => name);
+
 /** Ending a payout's flow does not end the transfers in progress: each continues to its own end. */
-export function childOptions(child: { id: string; summary: string; state: string; amount: Kobo }) {
-  const own = workflowInfo().typedSearchAttributes;
-  const [organisationId, environment, walletId] = [ORGANISATION_ID, ENVIRONMENT, WALLET_ID].map((key) => own.get(key));
+export function childOptions(child: { id: string; summary: string; amount: Kobo }) {
   return {
     workflowId: child.id,
     parentClosePolicy: ParentClosePolicy.ABANDON,
     cancellationType: ChildWorkflowCancellationType.ABANDON,
     staticSummary: child.summary,
     typedSearchAttributes: [
-      { key: FLOW_STATE, value: child.state },
+      ...workflowInfo()
+        .typedSearchAttributes.getAll()
+        .filter(({ key: { name } }) => INHERITED.includes(name)),
+      { key: FLOW_STATE, value: 'pending' },
       { key: AMOUNT_KOBO, value: child.amount },
-      ...(organisationId === undefined ? [] : [{ key: ORGANISATION_ID, value: organisationId }]),
-      ...(environment === undefined ? [] : [{ key: ENVIRONMENT, value: environment }]),
-      ...(walletId === undefined ? [] : [{ key: WALLET_ID, value: walletId }]),
     ],
   };
 }

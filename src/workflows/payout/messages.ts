@@ -1,7 +1,6 @@
 // The messages of the payout flow.
-import type { Kobo } from '../../money.ts';
+import { type Kobo, nairaText } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
-import type { PayoutState } from './decide.ts';
 
 export interface PayoutInput extends FlowScope {
   payoutId: string;
@@ -20,15 +19,15 @@ export interface OpenItem {
   amount: Kobo;
 }
 
+/** The summary of the flow of an item. */
+export const itemSummary = (amount: Kobo, walletId: string): string =>
+  `Payout item of ${nairaText(amount)} from ${walletId}`;
+
 /** The items of a payout: those that have not ended in batch order, the others counted. */
 export interface PayoutProgress {
   openItems: OpenItem[];
   completed: number;
   failed: number;
-}
-
-export interface PayoutResult {
-  status: PayoutState;
 }
 
 export interface PayoutActivities {

@@ -14,16 +14,16 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { createAttention } from '../attention/park.ts';
+import type { FlowResult } from '../flows.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
-import { payoutItemSummary } from '../payoutItem/messages.ts';
 import { payoutItem } from '../payoutItem/workflow.ts';
 import { childOptions, resultOf, runWithWindow } from './children.ts';
-import { type ItemCounts, rollUp, roundPauseMs, triesAll } from './decide.ts';
-import type { OpenItem, PayoutActivities, PayoutInput, PayoutResult } from './messages.ts';
+import { type ItemCounts, type PayoutState, rollUp, roundPauseMs, triesAll } from './decide.ts';
+import { itemSummary, type OpenItem, type PayoutActivities, type PayoutInput } from './messages.ts';
 
 const { rollUpPayout } = proxyActivities<PayoutActivities>(MONEY_ACTIVITY);
 
-export async function payout(input: PayoutInput): Promise<PayoutResult> {
+export async function payout(input: PayoutInput): Promise<FlowResult<PayoutState>> {
   const attention = createAttention({ ...input, subject: input.payoutId });
   /** The items that run without this parent. */
   const elsewhere = new Set(input.running);
@@ -64,12 +64,12 @@ async function runItems(
 }
 
 async function runItem(
-  { organisationId, environment, payoutId, walletId }: PayoutInput,
+  { organisationId, environment, walletId }: PayoutInput,
   { itemId, amount }: OpenItem,
   onStarted: () => void,
 ) {
-  const input = { organisationId, environment, payoutId, walletId, transferId: itemId, amount };
-  const child = { id: itemId, summary: payoutItemSummary(input), state: 'pending', amount };
+  const input = { organisationId, environment, walletId, transferId: itemId, amount };
+  const child = { id: itemId, summary: itemSummary(amount, walletId), amount };
   const started = await startChild(payoutItem, { ...childOptions(child), args: [input] });
   onStarted();
   return await started.result();

@@ -19,9 +19,16 @@ export interface CreditProgress {
   incomplete?: IncompleteWork;
 }
 
-export interface CreditResult {
-  status: string;
+/** `setAside`: an operator has decided that a review case is opened for what the rail still does not confirm. */
+export interface CreditOptions {
+  setAside: boolean;
 }
 
-/** A step, as an activity: confirms with the rail, and posts. */
-export type CreditActivity = (input: CreditInput) => Promise<CreditProgress>;
+export type CreditActivity = (input: CreditInput, options: CreditOptions) => Promise<CreditProgress>;
+
+export interface CreditActivities {
+  /** Confirms the credit with the rail and posts it: to its wallet, or to suspense with a review case. */
+  applyDeposit: CreditActivity;
+  /** Confirms the recall with the rail and posts it. */
+  applyRecall: CreditActivity;
+}

@@ -8,16 +8,13 @@ import type { CreditActivity, CreditInput } from './messages.ts';
 import { createRailWaits } from './waits.ts';
 
 /** Returns the status that the last step has reached. */
-export async function untilConfirmed(
-  { continued, ...input }: CreditInput,
-  steps: { apply: CreditActivity; setAside: CreditActivity },
-): Promise<string> {
+export async function untilConfirmed({ continued, ...input }: CreditInput, apply: CreditActivity): Promise<string> {
   const { inboundCreditId } = input;
   const attention = createAttention({ ...input, subject: inboundCreditId }, continued?.attention);
   const rail = createRailWaits(attention, continued?.rail);
   for (;;) {
-    const step = rail.isToBeSetAside(inboundCreditId) ? steps.setAside : steps.apply;
-    const { status, incomplete } = await attention.postOrPark(() => step(input));
+    const setAside = rail.isToBeSetAside(inboundCreditId);
+    const { status, incomplete } = await attention.postOrPark(() => apply(input, { setAside }));
     rail.note(inboundCreditId, incomplete);
     const isRaised = rail.requestOperator();
     const [wait] = rail.waits();

@@ -13,56 +13,46 @@ export interface CarriedRailWaits {
 /** Waits that are carried over: an input must stay small. The flow reads the credits of the others again. */
 const CARRIED_MAX = 100;
 
-export interface RailWaits {
-  /** What waits for the rail. */
-  waits: () => readonly RailWait[];
-  /** Public ids of the credits among them. */
-  credits: () => string[];
-  /** Records that a step for this id has run, and what it could not do because of the rail. */
-  note: (id: string, incomplete: IncompleteWork | undefined) => void;
-  /** Requests an operator, or withdraws the request, by what waits now. Returns whether one is requested. */
-  requestOperator: () => boolean;
-  /** Applies an operator's decision, if there is one. */
-  applyDecision: () => Promise<void>;
-  /** Whether an operator has decided to set this credit aside. */
-  isToBeSetAside: (id: string) => boolean;
-  /** For the next run of a flow that continues as new: an account's wait always, of the credits' as many as fit. */
-  carried: () => CarriedRailWaits;
-}
-
-export function createRailWaits(attention: Attention, carried?: CarriedRailWaits): RailWaits {
+export function createRailWaits(attention: Attention, carried?: CarriedRailWaits) {
   let waits: RailWait[] = carried?.waits ?? [];
   let parked: RailWait[] = [];
   const setAside = new Set(carried?.setAside);
 
-  const rail: RailWaits = {
-    waits: () => waits,
-    credits: () => waits.filter(({ last }) => last.what === 'credit').map(({ last }) => last.id),
-    note(id, incomplete) {
+  /** Requests an operator, or withdraws the request, by what waits now. Returns whether one is requested. */
+  function requestOperator(): boolean {
+    const request = requestOf(waits, Date.now());
+    parked = request?.parked ?? [];
+    attention.raise(request && { cause: request.cause, view: requestView(request) });
+    return request !== null;
+  }
+
+  if (carried !== undefined) requestOperator(); // before a decision can arrive
+  return {
+    requestOperator,
+    waits: (): readonly RailWait[] => waits,
+    /** Public ids of the credits that wait. */
+    credits: (): string[] => waits.filter(({ last }) => last.what === 'credit').map(({ last }) => last.id),
+    /** Records that a step for this id has run, and what it could not do because of the rail. */
+    note(id: string, incomplete: IncompleteWork | undefined): void {
       const before = waits.find(({ last }) => last.id === incomplete?.id) ?? null;
       waits = waits.filter((wait) => wait !== before && wait.last.id !== id);
       setAside.delete(id);
       if (incomplete !== undefined) waits.push(waitAfter(before, incomplete, Date.now()));
     },
-    requestOperator() {
-      const request = requestOf(waits, Date.now());
-      parked = request?.parked ?? [];
-      attention.raise(request && { cause: request.cause, view: requestView(request) });
-      return request !== null;
-    },
-    async applyDecision() {
+    /** Applies an operator's decision, if there is one. */
+    async applyDecision(): Promise<void> {
       const decision = await attention.takeDecision();
       if (decision === null) return;
       const after = afterDecision(waits, { parked }, decision.action, Date.now());
       waits = after.waits;
       for (const id of after.setAside) setAside.add(id);
     },
-    isToBeSetAside: (id) => setAside.has(id),
-    carried: () => ({
+    /** Whether an operator has decided to set this credit aside. */
+    isToBeSetAside: (id: string): boolean => setAside.has(id),
+    /** For the next run of a flow that continues as new: an account's wait always, of the credits' as many as fit. */
+    carried: (): CarriedRailWaits => ({
       waits: waits.toSorted((a, b) => a.last.what.localeCompare(b.last.what)).slice(0, CARRIED_MAX),
       setAside: [...setAside].slice(0, CARRIED_MAX),
     }),
   };
-  if (carried !== undefined) rail.requestOperator(); // before a decision can arrive
-  return rail;
 }

@@ -7,18 +7,18 @@
 //   3. The ledger refuses the posting, for example because the wallet is closed: park.
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
+import type { FlowResult } from '../flows.ts';
 import { RAIL_ACTIVITY } from '../options.ts';
-import type { CreditInput, CreditResult } from '../railWait/messages.ts';
+import type { CreditActivities, CreditInput } from '../railWait/messages.ts';
 import { untilConfirmed } from '../railWait/untilConfirmed.ts';
 import { showState } from '../state.ts';
-import type { RecallActivities } from './messages.ts';
 
-const { applyRecall, setAsideRecall } = proxyActivities<RecallActivities>(RAIL_ACTIVITY);
+const { applyRecall } = proxyActivities<CreditActivities>(RAIL_ACTIVITY);
 
-export async function recall(input: CreditInput): Promise<CreditResult> {
+export async function recall(input: CreditInput): Promise<FlowResult> {
   const { inboundCreditId, amount } = input;
   setCurrentDetails(`Waiting for the rail to confirm that it took back ${nairaText(amount)} (${inboundCreditId}).`);
-  const status = await untilConfirmed(input, { apply: applyRecall, setAside: setAsideRecall });
+  const status = await untilConfirmed(input, applyRecall);
   setCurrentDetails(`**${status}**: ${nairaText(amount)} of ${inboundCreditId}.`);
   showState(status);
   return { status };

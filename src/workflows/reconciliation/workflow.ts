@@ -6,10 +6,10 @@
 //      same place.
 //      If there are breaks, the flow sets Attention to `reconciliation_breaks`, and completes.
 import { proxyActivities, setCurrentDetails, sleep, upsertSearchAttributes } from '@temporalio/workflow';
+import type { MaintenanceActivities, Period, Reconciled } from '../maintenance/messages.ts';
 import { ATTENTION } from '../searchAttributes.ts';
-import type { Reconciled, ReconciliationActivities, ReconciliationInput } from './messages.ts';
 
-const { reconcileBooks } = proxyActivities<ReconciliationActivities>({
+const { reconcileBooks } = proxyActivities<MaintenanceActivities>({
   startToCloseTimeout: '6 hours',
   heartbeatTimeout: '5 minutes',
   retry: { initialInterval: '10 seconds', backoffCoefficient: 2, maximumInterval: '10 minutes' },
@@ -20,7 +20,7 @@ const FIRST_PAUSE_MS = 10 * 60_000;
 const RETRIES_MAX = 5;
 
 /** `null`: as by the Schedule, but once: an operator waits for the result, as with a period. */
-export async function reconciliation(period?: ReconciliationInput | null): Promise<Reconciled> {
+export async function reconciliation(period?: Period | null): Promise<Reconciled> {
   let total = await reconcileBooks(period ?? null);
   for (let retry = 0; period === undefined && total.failed > 0 && retry < RETRIES_MAX; retry += 1) {
     show(total, `The bank of ${total.failed} books failed; they are compared again later.`);

@@ -45,14 +45,8 @@ export function attentionOf(reason: string): string {
   return reason === 'reconciliation_break' ? reason : 'review';
 }
 
-/** Why a case of this reason refuses the action; null if it accepts it. */
-export function refuseAction(reason: string, action: unknown): string | null {
-  const choices = choicesOf(reason);
-  if (choices.some((choice) => choice === action)) return null;
-  const allowed = `action must be ${choices.length === 1 ? '' : 'one of '}${choices.join(', ')}`;
-  const because = WITHOUT_MONEY[reason]?.because;
-  return because === undefined ? `${allowed}.` : `${allowed}: ${because}`;
-}
+/** Why a case of this reason accepts no other actions, if it holds no money. */
+export const limitOf = (reason: string): string | undefined => WITHOUT_MONEY[reason]?.because;
 
 /** Why a decision is refused; null if it may be tried. */
 export function refuseDecision(
@@ -60,7 +54,7 @@ export function refuseDecision(
   decision: Partial<ReviewDecision> | null,
 ): string | null {
   if (!reviewed.isOpen) return 'This case is not open: it is resolved, or a decision is being carried out.';
-  const refusal = refuseMessage(decision, (action) => refuseAction(reviewed.reason, action));
+  const refusal = refuseMessage(decision, choicesOf(reviewed.reason), limitOf(reviewed.reason));
   if (refusal !== null) return refusal;
   const { action, walletId, evidence } = decision ?? {};
   if (walletId !== undefined && action !== 'credit') return 'walletId is only allowed with the action credit.';

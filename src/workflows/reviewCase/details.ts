@@ -57,67 +57,50 @@ export function describeCase(
 
 function describe(input: ReviewCaseInput, snapshot: ReviewCaseSnapshot, paidAfterAll: boolean): string[] {
   if (snapshot.break !== null) return describeBreak(snapshot.break);
-  if (input.reason === 'credit_recalled') return describeRecall(input);
-  if (input.reason === 'paid_after_failure') return describeClawback(input, snapshot);
-  return input.reason === 'credit_unconfirmed'
-    ? describeUnconfirmed(input)
-    : describeMoney(input, snapshot, paidAfterAll);
+  const withoutMoney = WITHOUT_MONEY[input.reason];
+  const paragraphs = withoutMoney ? [withoutMoney(input, snapshot)] : describeMoney(input, snapshot, paidAfterAll);
+  return [`**Needs attention: review** (${input.reason})`, ...paragraphs.flatMap((paragraph) => ['', paragraph])];
 }
 
-function describeRecall({ amount, walletId }: ReviewCaseInput): string[] {
-  const [owes, account] =
-    walletId === undefined
-      ? ['the bank', 'receivable:bank']
-      : [`the owner of ${walletId}`, `receivable:wallet:${walletId}`];
-  return [
-    '**Needs attention: review** (credit_recalled)',
-    '',
-    `The bank has taken a credit back, and **${nairaText(amount)} of it is missing**: ${owes} owes what is booked in ${account}. ` +
-      'Claim it, or book it as a loss by an adjustment. If the recall was set aside because the bank did not confirm it, ' +
-      'nothing was posted: ask the bank in writing.',
-  ];
-}
-
-function describeClawback({ amount, walletId }: ReviewCaseInput, { transfer }: ReviewCaseSnapshot): string[] {
-  return [
-    '**Needs attention: review** (paid_after_failure)',
-    '',
+/** The cases that hold no money, by reason. */
+const WITHOUT_MONEY: Readonly<Record<string, (input: ReviewCaseInput, snapshot: ReviewCaseSnapshot) => string>> = {
+  credit_recalled: ({ amount, walletId }) => {
+    const owes =
+      walletId === undefined
+        ? 'the bank owes what is booked in receivable:bank'
+        : `the owner of ${walletId} owes what is booked in receivable:wallet:${walletId}`;
+    return (
+      `The bank has taken a credit back, and **${nairaText(amount)} of it is missing**: ${owes}. Claim it, or book it as ` +
+      'a loss by an adjustment. If the recall was set aside because the bank did not confirm it, nothing was posted: ' +
+      'ask the bank in writing.'
+    );
+  },
+  paid_after_failure: ({ amount, walletId }, { transfer }) =>
     `The bank has paid ${transfer}, which it had reported as failed. The money that had gone back was taken from ` +
-      `${walletId} again, up to its balance. **${nairaText(amount)} is missing** and is booked in receivable:bank. Ask the bank ` +
-      'in writing. If it keeps the money, book the missing amount as a loss by an adjustment.',
-  ];
-}
-
-function describeUnconfirmed({ amount, walletId, transferId }: ReviewCaseInput): string[] {
-  return [
-    '**Needs attention: review** (credit_unconfirmed)',
-    '',
+    `${walletId} again, up to its balance. **${nairaText(amount)} is missing** and is booked in receivable:bank. Ask ` +
+    'the bank in writing. If it keeps the money, book the missing amount as a loss by an adjustment.',
+  credit_unconfirmed: ({ amount, walletId, transferId }) =>
     `The rail reported ${nairaText(amount)}${walletId === undefined ? '' : ` for ${walletId}`} and did not confirm it. ` +
-      'Nothing was posted, and this case holds no money. Ask the bank in writing whether the money arrived; for its ' +
-      `session id, run \`npm run cli -- reviews show ${transferId}\`.`,
-  ];
-}
+    'Nothing was posted, and this case holds no money. Ask the bank in writing whether the money arrived; for its ' +
+    `session id, run \`npm run cli -- reviews show ${transferId}\`.`,
+};
 
 function describeMoney(
-  { reason, amount, walletId, transferId }: ReviewCaseInput,
+  { amount, walletId, transferId }: ReviewCaseInput,
   { attempts, failure, reference }: ReviewCaseSnapshot,
   paidAfterAll: boolean,
 ): string[] {
   return [
-    `**Needs attention: review** (${reason})`,
-    '',
     `${nairaText(amount)} is in suspense${walletId === undefined ? '' : `; it was sent to ${walletId}`}. ` +
       'It stays there until an operator decides.',
     ...(failure === null
       ? []
       : [
-          '',
           `Attempt ${attempts} to send it back (reference ${reference}) failed: ${FAILURES[failure]}. ` +
             `For the bank's message, run \`npm run cli -- reviews show ${transferId}\`.`,
         ]),
     ...(paidAfterAll
       ? [
-          '',
           `**The bank now reports that it paid ${reference} after all.** return_to_sender follows that reference and ` +
             'sends nothing again; credit and move_to_unclaimed are refused.',
         ]

@@ -2,7 +2,7 @@
 // reconciliation break is corrected, or to decide about a credit that the rail did not confirm.
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
-import type { BankTransferInput, TransferActivity, TransferDecisionActivity } from '../bankTransfer/messages.ts';
+import type { BankTransferInput } from '../bankTransfer/messages.ts';
 import type { Decided } from '../operators/decide.ts';
 import type { AuditEntry, DecisionAnswer } from '../operators/messages.ts';
 
@@ -15,10 +15,6 @@ export interface ReviewCaseInput extends BankTransferInput {
     /** A signal is still to be acted on. */
     updated: boolean;
   };
-}
-
-export interface ReviewCaseResult {
-  status: string;
 }
 
 /**
@@ -94,8 +90,4 @@ export interface ReviewCaseActivities {
   readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseSnapshot>;
   /** Posts operators' decision with its audit entries; or returns why it is refused, and the case stays open. */
   applyCaseDecision: (input: ReviewCaseInput, decision: CaseDecision) => Promise<DecisionAnswer>;
-  sendReturn: TransferActivity<ReviewCaseInput>;
-  checkReturn: TransferActivity<ReviewCaseInput>;
-  markReturnUnsent: TransferActivity<ReviewCaseInput>;
-  applyReturnDecision: TransferDecisionActivity<ReviewCaseInput>;
 }

@@ -22,7 +22,8 @@ import {
 } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
-import { transferUpdated } from '../bankTransfer/messages.ts';
+import { type BankTransferActivities, transferUpdated } from '../bankTransfer/messages.ts';
+import type { FlowResult } from '../flows.ts';
 import { auditEntries, type Decided, decideApproval } from '../operators/decide.ts';
 import { CODE_TEXT, proposalText } from '../operators/details.ts';
 import { type DecisionState, handleDecisions } from '../operators/handle.ts';
@@ -35,7 +36,6 @@ import { describeCase } from './details.ts';
 import {
   type ReviewCaseActivities,
   type ReviewCaseInput,
-  type ReviewCaseResult,
   type ReviewCaseSnapshot,
   type ReviewDecision,
   type ReviewLimits,
@@ -43,10 +43,9 @@ import {
 } from './messages.ts';
 
 const { readReviewCase } = proxyActivities<ReviewCaseActivities>(MONEY_ACTIVITY);
-const { applyCaseDecision, sendReturn, checkReturn, markReturnUnsent, applyReturnDecision } =
-  proxyActivities<ReviewCaseActivities>(RAIL_ACTIVITY);
-
-const STEPS = { send: sendReturn, check: checkReturn, mark_unsent: markReturnUnsent, decide: applyReturnDecision };
+const { applyCaseDecision, checkBankTransfer } = proxyActivities<ReviewCaseActivities & BankTransferActivities>(
+  RAIL_ACTIVITY,
+);
 
 /** The statuses in which an operator may decide. */
 const DECIDABLE = ['open', 'unclaimed'];
@@ -64,7 +63,7 @@ interface CaseState extends DecisionState<ReviewCaseSnapshot> {
   isShown: boolean;
 }
 
-export async function reviewCase({ continued, waited, ...input }: ReviewCaseInput): Promise<ReviewCaseResult> {
+export async function reviewCase({ continued, waited, ...input }: ReviewCaseInput): Promise<FlowResult> {
   // A run that drove a transfer may have left a signal to be acted on.
   const { proposal = null, updated = continued !== undefined } = waited ?? {};
   const state: CaseState = { snapshot: null, deciding: false, updated, proposal, isShown: waited !== undefined };
@@ -91,10 +90,7 @@ export async function reviewCase({ continued, waited, ...input }: ReviewCaseInpu
     }
     if (snapshot.status !== 'returning' && !(snapshot.status === 'returned_to_sender' && state.updated)) break;
     state.updated = false; // driveBankTransfer handles the signal from here on
-    await driveBankTransfer(
-      { ...input, reference: snapshot.reference, ...(transfer && { continued: transfer }) },
-      STEPS,
-    );
+    await driveBankTransfer({ ...input, reference: snapshot.reference, ...(transfer && { continued: transfer }) });
     transfer = undefined;
     handleUpdates(state);
     snapshot = await readCase(input, state);
@@ -190,7 +186,7 @@ async function untilDecided(input: ReviewCaseInput, state: CaseState): Promise<R
     await condition(() => !state.deciding && isNews());
     if (state.snapshot?.status !== 'open' || !state.updated) continue;
     state.updated = false;
-    if (snapshot.attempts > 0) paidAfterAll = (await checkReturn(input)).rail === 'contradiction';
+    if (snapshot.attempts > 0) paidAfterAll = (await checkBankTransfer(input)).rail === 'contradiction';
     const fresh = await readReviewCase(input);
     // A decision made meanwhile reads the case itself, later than this.
     if (!state.deciding && state.snapshot.status === 'open') state.snapshot = fresh;

@@ -1,0 +1,48 @@
+// The activities of all flows of money. Those of a bank transfer find the kind of the transfer by its public id.
+import { type IdKind, parseId } from '../ids.ts';
+import type { BankTransferActivities, BankTransferInput } from '../workflows/bankTransfer/messages.ts';
+import { createAdjustmentActivities } from './adjustments.ts';
+import { createAttentionActivities } from './attention.ts';
+import { createBankTransferSteps } from './bankTransfers.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { invariantViolation } from './failures.ts';
+import { createInboundCreditActivities } from './inboundCredits.ts';
+import { createPaymentActivities } from './payments.ts';
+import { createPayoutActivities, createPayoutItemSteps } from './payouts.ts';
+import { createRecallActivities } from './recalls.ts';
+import { refundAdapter } from './refunds.ts';
+import { createReviewCaseActivities, returnAdapter } from './reviewCases.ts';
+import { withdrawalAdapter } from './withdrawals.ts';
+
+export const createMoneyActivities = (dependencies: ActivityDependencies) => ({
+  ...createPaymentActivities(dependencies),
+  ...createInboundCreditActivities(dependencies),
+  ...createRecallActivities(dependencies),
+  ...createBankTransferActivities(dependencies),
+  ...createPayoutActivities(dependencies),
+  ...createReviewCaseActivities(dependencies),
+  ...createAdjustmentActivities(dependencies),
+  ...createAttentionActivities(dependencies),
+});
+
+export function createBankTransferActivities(dependencies: ActivityDependencies): BankTransferActivities {
+  const { sql } = dependencies;
+  const kinds: [IdKind, BankTransferActivities][] = [
+    ['withdrawal', createBankTransferSteps(dependencies, withdrawalAdapter(sql))],
+    ['refund', createBankTransferSteps(dependencies, refundAdapter(sql))],
+    ['payoutItem', createPayoutItemSteps(dependencies)],
+    ['reviewCase', createBankTransferSteps(dependencies, returnAdapter(sql))],
+  ];
+  function stepsOf({ transferId }: BankTransferInput): BankTransferActivities {
+    const [, steps] = kinds.find(([kind]) => parseId(kind, transferId) !== null) ?? [];
+    if (steps === undefined) throw invariantViolation(`${transferId} is not the id of a bank transfer`);
+    return steps;
+  }
+  return {
+    sendBankTransfer: async (input) => await stepsOf(input).sendBankTransfer(input),
+    checkBankTransfer: async (input) => await stepsOf(input).checkBankTransfer(input),
+    markBankTransferUnsent: async (input) => await stepsOf(input).markBankTransferUnsent(input),
+    applyBankTransferDecision: async (input, decision) =>
+      await stepsOf(input).applyBankTransferDecision(input, decision),
+  };
+}
