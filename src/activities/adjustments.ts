@@ -8,18 +8,15 @@ import type { AdjustmentActivities } from '../workflows/adjustment/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { invariantViolation } from './failures.ts';
+import { requireRow } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
 
 const AFTER = { approve: 'posted', reject: 'rejected' } as const;
 const MOVEMENTS = { approve: postAdjustment, reject: rejectAdjustment };
 
 export function createAdjustmentActivities({ sql, journal }: ActivityDependencies): AdjustmentActivities {
-  async function read(book: Book, adjustmentId: string): Promise<Adjustment> {
-    const row = await findAdjustment(sql, book, requireUuid('adjustment', adjustmentId));
-    if (row === null) throw invariantViolation(`adjustment ${adjustmentId} is not in the database`);
-    return row;
-  }
+  const read = async (book: Book, id: string): Promise<Adjustment> =>
+    requireRow(await findAdjustment(sql, book, requireUuid('adjustment', id)), `adjustment ${id}`);
 
   return {
     async readAdjustment({ adjustmentId, ...scope }) {

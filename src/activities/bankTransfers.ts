@@ -15,6 +15,7 @@ import {
   decideTransfer,
   type RailStatus,
   type TransferDecision,
+  type TransferLimits,
   type TransferState,
 } from '../workflows/bankTransfer/decide.ts';
 import type {
@@ -22,7 +23,6 @@ import type {
   BankTransferInput,
   NotReady,
   OperatorDecision,
-  TransferLimits,
   TransferProgress,
 } from '../workflows/bankTransfer/messages.ts';
 import { bookOf } from '../workflows/flows.ts';

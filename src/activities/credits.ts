@@ -7,17 +7,18 @@ import { findInboundCredit, type InboundCredit } from '../resources/inboundCredi
 import { bookOf, type FlowScope } from '../workflows/flows.ts';
 import type { IncompleteWork } from '../workflows/railWait/decide.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { invariantViolation } from './failures.ts';
+import { requireRow } from './failures.ts';
 
 /** Reads the credit with which a flow was started or signalled. */
 export async function readCredit(
   { sql }: Pick<ActivityDependencies, 'sql'>,
   scope: FlowScope,
-  inboundCreditId: string,
+  id: string,
 ): Promise<InboundCredit> {
-  const credit = await findInboundCredit(sql, bookOf(scope), requireUuid('inboundCredit', inboundCreditId));
-  if (credit === null) throw invariantViolation(`inbound credit ${inboundCreditId} is not in the database`);
-  return credit;
+  return requireRow(
+    await findInboundCredit(sql, bookOf(scope), requireUuid('inboundCredit', id)),
+    `inbound credit ${id}`,
+  );
 }
 
 /** Why the rail does not confirm what its callback reported. */

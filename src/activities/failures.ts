@@ -9,6 +9,12 @@ export function invariantViolation(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, 'INVARIANT_BROKEN');
 }
 
+/** Returns the row, which the flow's own data says is there. `what` names it. */
+export function requireRow<Row>(row: Row | null, what: string): Row {
+  if (row === null) throw invariantViolation(`${what} is not in the database`);
+  return row;
+}
+
 /** The ledger refused what no rule expects it to refuse. A retry would not fix that: the flow parks. */
 export function postingRefused(refusal: PostingRefusal): ApplicationFailure {
   return ApplicationFailure.nonRetryable(

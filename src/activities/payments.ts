@@ -15,7 +15,7 @@ import { capacityAfterRefusal, decideCredit, decideExpiry, type WalletCapacity }
 import type { PaymentActivities, PaymentInput, PaymentProgress } from '../workflows/payment/messages.ts';
 import { confirmCredit, limitsOf, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { invariantViolation } from './failures.ts';
+import { requireRow } from './failures.ts';
 import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
 /** Ids that a workflow's history takes in one result: 70 kB. */
@@ -24,11 +24,8 @@ const UNAPPLIED_MAX = 2_000;
 export function createPaymentActivities(dependencies: ActivityDependencies): PaymentActivities {
   const { sql, journal, log } = dependencies;
 
-  async function readPayment({ paymentId, ...scope }: PaymentInput): Promise<PaymentWithAccount> {
-    const payment = await findPayment(sql, bookOf(scope), requireUuid('payment', paymentId));
-    if (payment === null) throw invariantViolation(`payment ${paymentId} is not in the database`);
-    return payment;
-  }
+  const readPayment = async ({ paymentId: id, ...scope }: PaymentInput): Promise<PaymentWithAccount> =>
+    requireRow(await findPayment(sql, bookOf(scope), requireUuid('payment', id)), `payment ${id}`);
 
   /** Decides and posts one credit. Null: conflict, read again. */
   async function postCredit(

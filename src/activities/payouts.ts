@@ -41,7 +41,7 @@ import {
   transferLimits,
 } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { invariantViolation } from './failures.ts';
+import { requireRow } from './failures.ts';
 import { refuse, retryOnConflict } from './posting.ts';
 
 /** Why an item cannot be sent. */
@@ -54,17 +54,11 @@ const NOT_RESOLVED = 'The bank knows no account with this number';
 export function createPayoutItemSteps(dependencies: ActivityDependencies): BankTransferActivities {
   const { sql, journal, rails, config } = dependencies;
 
-  async function readItem(book: Book, itemId: string): Promise<ItemWithWallet> {
-    const sourced = await findPayoutItem(sql, book, requireUuid('payoutItem', itemId));
-    if (sourced === null) throw invariantViolation(`payout item ${itemId} is not in the database`);
-    return sourced;
-  }
+  const readItem = async (book: Book, id: string): Promise<ItemWithWallet> =>
+    requireRow(await findPayoutItem(sql, book, requireUuid('payoutItem', id)), `payout item ${id}`);
 
-  async function readWallet(book: Book, { item, sourceWalletId }: ItemWithWallet): Promise<Wallet> {
-    const wallet = await findWallet(sql, book, sourceWalletId);
-    if (wallet === null) throw invariantViolation(`the wallet of payout item ${item.id} is not in the database`);
-    return wallet;
-  }
+  const readWallet = async (book: Book, { item, sourceWalletId }: ItemWithWallet): Promise<Wallet> =>
+    requireRow(await findWallet(sql, book, sourceWalletId), `the wallet of payout item ${item.id}`);
 
   async function putBack(book: Book, sourced: ItemWithWallet, failure: ItemFailure) {
     const wallet = await readWallet(book, sourced);
@@ -224,9 +218,7 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
 /** If all items have ended and that is not reported yet, updates the payout's status and writes an event. */
 async function rollUp({ sql, journal }: Pick<ActivityDependencies, 'sql' | 'journal'>, book: Book, payoutId: Uuid) {
   await retryOnConflict(journal, async ({ postOrPark }) => {
-    const counted = await countPayout(sql, book, payoutId);
-    if (counted === null) throw invariantViolation(`payout ${payoutId} is not in the database`);
-    const { payout, ...counts } = counted;
+    const { payout, ...counts } = requireRow(await countPayout(sql, book, payoutId), `payout ${payoutId}`);
     if (!hasUnreportedChange(payout, counts)) return 'reported';
     return (await postOrPark(rollUpMovement(book, payout, counts))) ? 'reported' : null;
   });

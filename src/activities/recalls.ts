@@ -20,7 +20,7 @@ import type { CreditActivities, CreditProgress } from '../workflows/railWait/mes
 import { locateMoney } from '../workflows/recall/decide.ts';
 import { findCreditRecord, limitsOf, readCredit, type Unconfirmed } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { invariantViolation } from './failures.ts';
+import { requireRow } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
 
 export function createRecallActivities(dependencies: ActivityDependencies): Pick<CreditActivities, 'applyRecall'> {
@@ -48,8 +48,8 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
       return recallFromCase(book, credit, held, credit.status === 'posted' ? payment : null);
     }
     const walletId = holder === 'wallet_of_case' ? reviewCase?.walletId : (payment?.targetWalletId ?? credit.ownerId);
-    const wallet = walletId == null ? null : await findWallet(sql, book, walletId);
-    if (wallet === null) throw invariantViolation(`the wallet of inbound credit ${credit.id} is not in the database`);
+    const found = walletId == null ? null : await findWallet(sql, book, walletId);
+    const wallet = requireRow(found, `the wallet of inbound credit ${credit.id}`);
     return recallFromWallet(book, credit, wallet.id, wallet.balance);
   }
 

@@ -6,7 +6,7 @@ import { clawBackRefund, completeRefund, returnRefundFunds } from '../resources/
 import { findRefund, type Refund, sumOtherRefunds } from '../resources/refunds/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import type { TransferAdapter } from './bankTransfers.ts';
-import { invariantViolation } from './failures.ts';
+import { invariantViolation, requireRow } from './failures.ts';
 
 export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
   async read(book, transferId) {
@@ -29,10 +29,9 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
     };
   },
   async movement(book, row, change, report, decidedBy) {
-    const payment = await findPayment(sql, book, row.paymentId);
-    const wallet = payment === null ? null : await findWallet(sql, book, payment.targetWalletId);
-    if (payment === null || wallet === null)
-      throw invariantViolation(`the payment of refund ${row.id} is not in the database`);
+    const payment = requireRow(await findPayment(sql, book, row.paymentId), `the payment of refund ${row.id}`);
+    const found = await findWallet(sql, book, payment.targetWalletId);
+    const wallet = requireRow(found, `the wallet of refund ${row.id}`);
     if (change === 'complete') return completeRefund(book, payment, row, report);
     const others = change === 'claw_back' || row.clawedBack !== null ? await sumOtherRefunds(sql, book, row) : 0;
     return change === 'claw_back'

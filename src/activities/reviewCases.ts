@@ -32,7 +32,7 @@ import type {
 import { queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
 import { queryCredit, readCredit } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { invariantViolation } from './failures.ts';
+import { invariantViolation, requireRow } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
 
 type Sender = Awaited<ReturnType<typeof findSenders>>[number];
@@ -57,11 +57,8 @@ const PROBLEMS: Record<DecisionProblem, string> = {
 /** How an attempt to return money failed, by who decided that it failed. */
 const FAILURES: Record<DecidedBy, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
 
-async function readCase(sql: Sql, book: Book, caseId: string): Promise<ReviewCase> {
-  const row = await findReviewCase(sql, book, requireUuid('reviewCase', caseId));
-  if (row === null) throw invariantViolation(`review case ${caseId} is not in the database`);
-  return row;
-}
+const readCase = async (sql: Sql, book: Book, id: string): Promise<ReviewCase> =>
+  requireRow(await findReviewCase(sql, book, requireUuid('reviewCase', id)), `review case ${id}`);
 
 /** The return of a case's money to the one account that it came from. */
 export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; sender: Sender }> => ({

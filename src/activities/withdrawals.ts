@@ -5,12 +5,12 @@ import { findWallet } from '../resources/wallets/queries.ts';
 import { clawBackWithdrawal, completeWithdrawal, returnWithdrawalFunds } from '../resources/withdrawals/movements.ts';
 import { findWithdrawal, type Withdrawal } from '../resources/withdrawals/queries.ts';
 import type { TransferAdapter } from './bankTransfers.ts';
-import { invariantViolation } from './failures.ts';
+import { requireRow } from './failures.ts';
 
 export const withdrawalAdapter = (sql: Sql): TransferAdapter<Withdrawal> => ({
   async read(book, transferId) {
-    const row = await findWithdrawal(sql, book, requireUuid('withdrawal', transferId));
-    if (row === null) throw invariantViolation(`withdrawal ${transferId} is not in the database`);
+    const found = await findWithdrawal(sql, book, requireUuid('withdrawal', transferId));
+    const row = requireRow(found, `withdrawal ${transferId}`);
     return { row, rail: row.rail, state: row.status };
   },
   instruction: (book, row) => ({
@@ -23,8 +23,7 @@ export const withdrawalAdapter = (sql: Sql): TransferAdapter<Withdrawal> => ({
     narration: row.narration,
   }),
   async movement(book, row, change, report, decidedBy) {
-    const wallet = await findWallet(sql, book, row.sourceWalletId);
-    if (wallet === null) throw invariantViolation(`the wallet of withdrawal ${row.id} is not in the database`);
+    const wallet = requireRow(await findWallet(sql, book, row.sourceWalletId), `the wallet of withdrawal ${row.id}`);
     if (change === 'complete') return completeWithdrawal(book, row, report);
     if (change === 'claw_back') return clawBackWithdrawal(book, row, report, wallet.balance);
     return returnWithdrawalFunds(book, row, change, report, {

@@ -1,4 +1,4 @@
-// What the code that an activity calls knows about its attempt: its deadline, the SDK's cancellation and the shutdown of
+// What the code that an activity calls knows about its attempt: its deadline, the SDK's cancellation, the shutdown of
 // the process (src/concurrency/attempt.ts), and the ids for its log lines.
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';

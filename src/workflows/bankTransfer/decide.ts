@@ -1,6 +1,6 @@
 // The rules of a bank transfer (contract, section 3.3) as pure functions: what the status that the rail reports
 // changes. Shared by withdrawals, refunds to a bank, payout items and returns to the sender.
-import type { TransferLimits } from './messages.ts';
+import type { AttentionLimits } from '../attention/decide.ts';
 
 /** The state of a transfer in the database. */
 export type TransferState = 'processing' | 'completed' | 'failed' | 'returned';
@@ -69,6 +69,15 @@ export interface TransferKnowledge {
   notReadyForMs: number;
   notReadyAttempts: number;
   retryAfterMs: number;
+}
+
+export interface TransferLimits extends AttentionLimits {
+  /** How long the rail may take to know a reference that it received; null: its silence is never final. */
+  unknownIsFinalAfterMs: number | null;
+  /** A parked flow queries the rail at this interval. */
+  probeMs: number;
+  /** A flow that waits for a paused rail looks at this interval whether it is resumed, in case the signal was lost. */
+  pausedLookMs: number;
 }
 
 /**

@@ -2,11 +2,10 @@
 // the activities.
 import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
-import type { AttentionLimits } from '../attention/decide.ts';
 import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowMessage, FlowScope } from '../flows.ts';
 import type { AuditEntry } from '../operators/messages.ts';
-import type { TransferKnowledge, TransferState, TransferStep } from './decide.ts';
+import type { TransferKnowledge, TransferLimits, TransferState, TransferStep } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
   /**
@@ -70,15 +69,6 @@ export interface TransferProgress {
   knowsReference?: boolean;
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
-}
-
-export interface TransferLimits extends AttentionLimits {
-  /** How long the rail may take to know a reference that it received; null: its silence is never final. */
-  unknownIsFinalAfterMs: number | null;
-  /** A parked flow queries the rail at this interval. */
-  probeMs: number;
-  /** A flow that waits for a paused rail looks at this interval whether it is resumed, in case the signal was lost. */
-  pausedLookMs: number;
 }
 
 /**
