@@ -2,7 +2,7 @@
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
-import type { DecisionAnswer } from '../operators/messages.ts';
+import type { DecisionAnswer, OperatorMessage } from '../operators/messages.ts';
 
 export interface AdjustmentInput extends FlowScope {
   adjustmentId: string;
@@ -22,13 +22,7 @@ export interface AdjustmentSnapshot {
 
 export type AdjustmentAction = 'approve' | 'reject';
 
-export interface AdjustmentDecision {
-  action: AdjustmentAction;
-  /** Why, for the audit trail. */
-  reason: string;
-  /** Identifies the operator who decides. */
-  code: string;
-}
+export type AdjustmentDecision = Omit<OperatorMessage<AdjustmentAction>, 'evidence'>;
 
 export const decide = defineUpdate<DecisionAnswer, [AdjustmentDecision]>('decide');
 

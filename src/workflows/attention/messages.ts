@@ -2,6 +2,7 @@
 // selected by a query. Each takes one object, because that is what the Temporal UI sends.
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
+import type { OperatorMessage } from '../operators/messages.ts';
 
 /** Why a flow waits for an operator; the value of the search attribute `Attention`. */
 export type AttentionCause =
@@ -30,15 +31,7 @@ export type AttentionCause =
  */
 export type ResolveAction = 'retry' | 'complete' | 'fail' | 'return' | 'dismiss' | 'set_aside';
 
-export interface Resolution {
-  action: ResolveAction;
-  /** Why, for the audit trail. */
-  reason: string;
-  /** The operator's code for this workflow. */
-  code: string;
-  /** Supporting evidence, for example the bank's ticket. */
-  evidence?: string;
-}
+export type Resolution = OperatorMessage<ResolveAction>;
 
 /** `accepted`: it takes effect now. `proposed`: it takes effect when a second operator sends the same action. */
 export interface ResolveAnswer {

@@ -21,21 +21,15 @@ export interface BankTransferInput extends FlowScope {
 }
 
 /** Where a flow is with its transfer, between two steps. Times are milliseconds since 1970. */
-export interface TransferFlowState {
+export interface TransferFlowState
+  extends Pick<TransferKnowledge, 'knowsReference' | 'sends' | 'checks' | 'pausedChecks'> {
   /** The next step. */
   step: TransferStep;
-  sends: number;
   sentAt: number;
-  /** Number of status queries since the last send. */
-  checks: number;
   openSince: number;
   unreachableSince: number | null;
-  /** Number of steps in a row that found the rail paused. */
-  pausedChecks: number;
   /** Since when each step has found the rail not ready, and their number; undefined: the last one found it ready. */
   notReady?: { since: number; attempts: number } | undefined;
-  /** Whether the rail has ever reported the transfer, or that the reference exists. */
-  knowsReference: boolean;
   /** Whether the rail has ever reported news of this transfer to this flow. */
   hasNews: boolean;
   attention?: CarriedAttention;

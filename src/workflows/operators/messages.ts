@@ -5,6 +5,17 @@ export const OPERATOR_SCOPES = ['view', 'support', 'finance', 'admin'] as const;
 /** What an operator may do. Every operator may `view`. */
 export type OperatorScope = (typeof OPERATOR_SCOPES)[number];
 
+/** What an operator sends to decide. */
+export interface OperatorMessage<Action> {
+  action: Action;
+  /** Why, for the audit trail. */
+  reason: string;
+  /** The operator's code for this workflow. */
+  code: string;
+  /** Supporting evidence, for example the bank's ticket. */
+  evidence?: string;
+}
+
 export interface OperatorCode {
   /** As `npm run cli -- operators code WORKFLOW_ID` printed it. */
   code: string;

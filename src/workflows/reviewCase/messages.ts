@@ -4,7 +4,7 @@ import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { BankTransferInput } from '../bankTransfer/messages.ts';
 import type { Decided } from '../operators/decide.ts';
-import type { AuditEntry, DecisionAnswer } from '../operators/messages.ts';
+import type { AuditEntry, DecisionAnswer, OperatorMessage } from '../operators/messages.ts';
 
 export interface ReviewCaseInput extends BankTransferInput {
   reason: string;
@@ -64,17 +64,10 @@ export interface BreakFacts {
   clearedAt: string | null;
 }
 
-/** What an operator sends. */
-export interface ReviewDecision {
-  action: ReviewAction;
+/** `close` requires evidence. */
+export interface ReviewDecision extends OperatorMessage<ReviewAction> {
   /** For `credit`: public id of a wallet other than the one that the money was sent to. */
   walletId?: string;
-  /** Why, for the audit trail. */
-  reason: string;
-  /** The operator's code for this workflow. */
-  code: string;
-  /** Supporting evidence, for example the bank's ticket. Required by `close`. */
-  evidence?: string;
 }
 
 /** A decision whose operators are identified. */
