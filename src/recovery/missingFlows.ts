@@ -1,35 +1,13 @@
 // Finds open resources that have no flow, because it was terminated, cancelled or deleted, or because Temporal lost it,
 // and restarts their flows through the outbox (docs/decisions/0013-recovery-of-flows.md). Safe to run at any time and
 // concurrently.
-import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import type { Sql } from '../database/pool.ts';
-import { publicId } from '../ids.ts';
-import { findAdjustment } from '../resources/adjustments/queries.ts';
-import {
-  recallFlowId,
-  startAdjustment,
-  startInboundCredit,
-  startPayment,
-  startPayout,
-  startRecall,
-  startRefund,
-  startReviewCase,
-  startWithdrawal,
-} from '../resources/flows.ts';
-import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
 import { enqueue, isMessageWaiting } from '../resources/outbox.ts';
-import { findPayment } from '../resources/payments/queries.ts';
-import { countPayout, findPayout } from '../resources/payouts/queries.ts';
-import { findRefund } from '../resources/refunds/queries.ts';
-import { findReviewCase } from '../resources/reviewCases/queries.ts';
-import { findWithdrawal } from '../resources/withdrawals/queries.ts';
-import { findDelivery } from '../webhooks/deliveries.ts';
-import { webhookDeliveryFlow } from '../webhooks/flow.ts';
-import { bookOf, type FlowOutboxMessage, restarted, toOutbox } from '../workflows/flows.ts';
+import { bookOf, type FlowOutboxMessage, restarted } from '../workflows/flows.ts';
 import { type CreditReceived, unappliedCredits } from '../workflows/payment/messages.ts';
-import { hasUnreportedChange } from '../workflows/payout/decide.ts';
-import { listOpenResources, type OpenKind, type OpenPosition, type OpenResource } from './openResources.ts';
+import { listOpenResources, OPEN_KINDS, type OpenKind, type OpenResource } from './openResources.ts';
 
 /** An open resource without an open flow, or whose open flow has not received its signal. */
 export interface MissingFlow {
@@ -45,20 +23,6 @@ interface SweepOptions {
   onPage?: (scanned: number) => void;
 }
 
-/** Inbound credits first: the message that starts a payment's flow for a credit also carries the credit's signal. */
-const KINDS: readonly OpenKind[] = [
-  'inboundCredit',
-  'recall',
-  'payment',
-  'withdrawal',
-  'refund',
-  'payout',
-  'unreportedPayoutReturn',
-  'reviewCase',
-  'adjustment',
-  'webhookDelivery',
-];
-
 /** Workflow ids that fit into one list query of Temporal. */
 const PAGE_SIZE = 100;
 /** DescribeWorkflowExecution calls in flight at a time. */
@@ -73,8 +37,8 @@ export async function* findMissingFlows(
   { ageMinMs, onPage }: SweepOptions,
 ): AsyncGenerator<MissingFlow> {
   let scanned = 0;
-  for (const kind of KINDS) {
-    let after: OpenPosition | null = null;
+  for (const kind of OPEN_KINDS) {
+    let after: OpenResource | null = null;
     for (;;) {
       const page: OpenResource[] = await listOpenResources(sql, kind, { after, limit: PAGE_SIZE, ageMinMs });
       yield* await missingOf(sql, client, kind, page);
@@ -91,33 +55,26 @@ export const restartFlow = (sql: Sql, { resource, start }: MissingFlow): Promise
   enqueue(sql, resource, restarted(start));
 
 async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenResource[]): Promise<MissingFlow[]> {
-  // A credit of a payment has no workflow of its own, so only its payment's flow can be queried about it.
-  const running = kind === 'inboundCredit' ? new Set<string>() : await listRunning(client, kind, page);
-  const suspects = page.filter((resource) => !running.has(flowIdOf(kind, resource)));
-  const missing: MissingFlow[] = [];
-  for (let first = 0; first < suspects.length; first += DESCRIBE_CONCURRENCY) {
-    const examined = await Promise.all(
-      suspects.slice(first, first + DESCRIBE_CONCURRENCY).map((resource) => examine(sql, client, kind, resource)),
-    );
-    missing.push(...examined.filter((flow) => flow !== null));
-  }
-  return missing;
+  const flowIds = kind.flowId === null ? [] : page.map(kind.flowId);
+  const running = await listRunning(client, flowIds);
+  const suspects = page.filter((_resource, index) => !running.has(flowIds[index] ?? ''));
+  const examined = await mapAtMost(DESCRIBE_CONCURRENCY, suspects, (resource) => examine(sql, client, kind, resource));
+  return examined.filter((flow) => flow !== null);
 }
 
 /**
  * The flows that Temporal's visibility list reports as running. The list lags, so each absent one is described alone.
  */
-async function listRunning(client: Client, kind: OpenKind, page: OpenResource[]): Promise<Set<string>> {
+async function listRunning(client: Client, flowIds: readonly string[]): Promise<Set<string>> {
   const running = new Set<string>();
-  if (page.length === 0) return running;
-  const ids = page.map((resource) => `'${flowIdOf(kind, resource)}'`).join(', ');
-  const query = `WorkflowId IN (${ids}) AND ExecutionStatus = 'Running'`;
+  if (flowIds.length === 0) return running;
+  const query = `WorkflowId IN ('${flowIds.join("', '")}') AND ExecutionStatus = 'Running'`;
   for await (const { workflowId } of client.workflow.list({ query })) running.add(workflowId);
   return running;
 }
 
 async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenResource): Promise<MissingFlow | null> {
-  const read = async () => await startOf(sql, kind, resource);
+  const read = async () => await kind.start(sql, bookOf(resource), resource);
   const start = await read();
   if (start === null) return null;
   const { message } = start;
@@ -166,74 +123,5 @@ async function lookUp(client: Client, flowId: string): Promise<'closed' | 'notBe
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'closed';
     throw error;
-  }
-}
-
-function flowIdOf(kind: OpenKind, { id, endpointId }: OpenResource): string {
-  if (kind === 'webhookDelivery') return `${publicId('event', id)}/${publicId('webhookEndpoint', endpointId ?? '')}`;
-  if (kind === 'recall') return recallFlowId(id);
-  return publicId(kind === 'unreportedPayoutReturn' ? 'payout' : kind, id);
-}
-
-/** Rebuilds the message that started the flow from the resource's row; null when the resource is no longer open. */
-async function startOf(sql: Sql, kind: OpenKind, resource: OpenResource): Promise<FlowOutboxMessage | null> {
-  const book = bookOf(resource);
-  const { id } = resource;
-  switch (kind) {
-    case 'inboundCredit': {
-      const row = await findInboundCredit(sql, book, id);
-      if (row === null || row.status !== 'received') return null;
-      if (row.ownerKind !== 'payment' || row.ownerId === null) return startInboundCredit(book, row, null);
-      const payment = await findPayment(sql, book, row.ownerId);
-      return payment && startInboundCredit(book, row, payment);
-    }
-    case 'recall': {
-      const row = await findInboundCredit(sql, book, id);
-      return row?.recall === 'received' ? startRecall(book, row) : null;
-    }
-    case 'payment': {
-      const row = await findPayment(sql, book, id);
-      const isOpen = row?.status === 'pending' || row?.status === 'partial';
-      return isOpen ? startPayment(book, row) : null;
-    }
-    case 'withdrawal': {
-      const row = await findWithdrawal(sql, book, id);
-      return row?.status === 'processing' ? startWithdrawal(book, row) : null;
-    }
-    case 'refund': {
-      const row = await findRefund(sql, book, id);
-      return row?.status === 'processing' ? startRefund(book, row) : null;
-    }
-    case 'payout': {
-      const row = await findPayout(sql, book, id);
-      return row?.status === 'processing' ? startPayout(book, row) : null;
-    }
-    case 'unreportedPayoutReturn': {
-      const counted = await countPayout(sql, book, id);
-      return counted !== null && hasUnreportedChange(counted.payout, counted)
-        ? startPayout(book, counted.payout)
-        : null;
-    }
-    case 'reviewCase': {
-      const row = await findReviewCase(sql, book, id);
-      const isOpen = row?.status === 'open' || row?.status === 'returning';
-      return isOpen ? startReviewCase(book, row) : null;
-    }
-    case 'adjustment': {
-      const row = await findAdjustment(sql, book, id);
-      return row?.status === 'requested' ? startAdjustment(book, row) : null;
-    }
-    case 'webhookDelivery': {
-      const delivery = await findDelivery(sql, book, id, resource.endpointId ?? '');
-      if (delivery?.status !== 'pending') return null;
-      return toOutbox(
-        webhookDeliveryFlow({
-          ...book,
-          eventId: publicId('event', delivery.eventId),
-          endpointId: publicId('webhookEndpoint', delivery.endpointId),
-          eventType: delivery.type,
-        }),
-      );
-    }
   }
 }

@@ -1,87 +1,147 @@
-// Lists the open resources of all organisations: accepted, not ended, so each must have a flow. Keyset pagination, one
-// query per kind, each over a partial index of only such rows.
+// The resources of all organisations that are accepted and have not ended, so that each must have a flow: how they are
+// listed, and the message that starts their flow.
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
+import { type IdKind, publicId, type Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
+import { findAdjustment } from '../resources/adjustments/queries.ts';
+import {
+  recallFlowId,
+  startAdjustment,
+  startInboundCredit,
+  startPayment,
+  startPayout,
+  startRecall,
+  startRefund,
+  startReviewCase,
+  startWithdrawal,
+} from '../resources/flows.ts';
+import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
+import { findPayment } from '../resources/payments/queries.ts';
+import { countPayout, findPayout } from '../resources/payouts/queries.ts';
+import { findRefund } from '../resources/refunds/queries.ts';
+import { findReviewCase } from '../resources/reviewCases/queries.ts';
+import { findWithdrawal } from '../resources/withdrawals/queries.ts';
+import { findDelivery } from '../webhooks/deliveries.ts';
+import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
+import { type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
+import { hasUnreportedChange } from '../workflows/payout/decide.ts';
 
-export type OpenKind =
-  | 'inboundCredit'
-  | 'recall'
-  | 'payment'
-  | 'withdrawal'
-  | 'refund'
-  | 'payout'
-  /** An ended payout with items that the bank returned or paid later, which no event of the payout has reported yet. */
-  | 'unreportedPayoutReturn'
-  | 'reviewCase'
-  | 'adjustment'
-  | 'webhookDelivery';
-
-/**
- * A resource that has not ended. A webhook delivery is identified by its event (`id`) and its endpoint (`endpointId`).
- */
-export interface OpenResource {
-  organisationId: Uuid;
-  environment: Environment;
+/** A resource that has not ended. A webhook delivery is identified by its event (`id`) and its endpoint. */
+export interface OpenResource extends Book {
   id: Uuid;
   endpointId: Uuid | null;
   createdAt: Date;
 }
 
-/** The keyset cursor: the key of the last resource of a page. */
-export type OpenPosition = Pick<OpenResource, 'organisationId' | 'id' | 'endpointId'>;
+/** A kind of resource with a flow. */
+export interface OpenKind {
+  /** SQL: a table and a condition that only its open rows meet, that of a partial index. */
+  rows: string;
+  /** SQL: the columns that identify a row within its organisation. Default: `id`. */
+  key?: 'id' | 'event_id, endpoint_id';
+  /** Null: only the flow of another resource can be queried about it. */
+  flowId: ((resource: OpenResource) => string) | null;
+  /** The message that started the flow, from the row as it is now; null when it is no longer open. */
+  start: (sql: Sql, book: Book, resource: OpenResource) => Promise<FlowOutboxMessage | null>;
+}
 
-/** The nil UUID, which sorts before every generated one. */
-const FIRST: Uuid = '00000000-0000-0000-0000-000000000000';
+/** A kind that is open while its status is one of these. */
+const withStatus = <Row extends { status: string }>(
+  kind: IdKind,
+  table: string,
+  statuses: readonly Row['status'][],
+  find: (sql: Sql, book: Book, id: Uuid) => Promise<Row | null>,
+  start: (book: Book, row: Row) => FlowOutboxMessage,
+): OpenKind => ({
+  rows: `${table} WHERE status IN ('${statuses.join("', '")}')`,
+  flowId: ({ id }) => publicId(kind, id),
+  start: async (sql, book, { id }) => {
+    const row = await find(sql, book, id);
+    return row !== null && statuses.includes(row.status) ? start(book, row) : null;
+  },
+});
 
-/** Returns a page of open resources of one kind that are at least `ageMinMs` old. */
+const inboundCredit: OpenKind = {
+  rows: `inbound_credits WHERE status = 'received'`,
+  flowId: null, // a credit of a payment has no workflow of its own
+  start: async (sql, book, { id }) => {
+    const row = await findInboundCredit(sql, book, id);
+    if (row?.status !== 'received') return null;
+    if (row.ownerKind !== 'payment' || row.ownerId === null) return startInboundCredit(book, row, null);
+    const payment = await findPayment(sql, book, row.ownerId);
+    return payment && startInboundCredit(book, row, payment);
+  },
+};
+
+const recall: OpenKind = {
+  rows: `inbound_credits WHERE recall = 'received'`,
+  flowId: ({ id }) => recallFlowId(id),
+  start: async (sql, book, { id }) => {
+    const row = await findInboundCredit(sql, book, id);
+    return row?.recall === 'received' ? startRecall(book, row) : null;
+  },
+};
+
+/** An ended payout with items that the bank returned or paid later, which no event of the payout has reported yet. */
+const unreportedPayoutReturn: OpenKind = {
+  rows: `(
+    SELECT p.* FROM payouts p
+    JOIN (SELECT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL
+          UNION SELECT organisation_id, payout_id FROM payout_items WHERE clawed_back IS NOT NULL) r
+      ON r.organisation_id = p.organisation_id AND r.payout_id = p.id
+    WHERE p.status <> 'processing' AND p.failures_reported <> (
+      SELECT count(*) FROM payout_items i
+      WHERE i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status = 'failed')
+  ) unreported WHERE true`,
+  flowId: ({ id }) => publicId('payout', id),
+  start: async (sql, book, { id }) => {
+    const counted = await countPayout(sql, book, id);
+    return counted !== null && hasUnreportedChange(counted.payout, counted) ? startPayout(book, counted.payout) : null;
+  },
+};
+
+const webhookDelivery: OpenKind = {
+  rows: `webhook_deliveries WHERE status = 'pending'`,
+  key: 'event_id, endpoint_id',
+  flowId: (resource) => deliveryFlowId(deliveryOf(resource)),
+  start: async (sql, book, resource) => {
+    const delivery = await findDelivery(sql, book, resource.id, resource.endpointId ?? '');
+    if (delivery?.status !== 'pending') return null;
+    return toOutbox(webhookDeliveryFlow({ ...book, ...deliveryOf(resource), eventType: delivery.type }));
+  },
+};
+
+const deliveryOf = ({ id, endpointId }: OpenResource) => ({
+  eventId: publicId('event', id),
+  endpointId: publicId('webhookEndpoint', endpointId ?? ''),
+});
+
+/** Inbound credits first: the message that starts a payment's flow for a credit also carries the credit's signal. */
+export const OPEN_KINDS: readonly OpenKind[] = [
+  inboundCredit,
+  recall,
+  withStatus('payment', 'payments', ['pending', 'partial'], findPayment, startPayment),
+  withStatus('withdrawal', 'withdrawals', ['processing'], findWithdrawal, startWithdrawal),
+  withStatus('refund', 'refunds', ['processing'], findRefund, startRefund),
+  withStatus('payout', 'payouts', ['processing'], findPayout, startPayout),
+  unreportedPayoutReturn,
+  withStatus('reviewCase', 'review_cases', ['open', 'returning'], findReviewCase, startReviewCase),
+  withStatus('adjustment', 'adjustments', ['requested'], findAdjustment, startAdjustment),
+  webhookDelivery,
+];
+
+/** Returns a page of open resources of one kind that are at least `ageMinMs` old, by keyset pagination. */
 export async function listOpenResources(
   sql: Sql,
-  kind: OpenKind,
-  page: { after: OpenPosition | null; limit: number; ageMinMs: number },
+  { rows, key = 'id' }: OpenKind,
+  { after, limit, ageMinMs }: { after: OpenResource | null; limit: number; ageMinMs: number },
 ): Promise<OpenResource[]> {
-  const { organisationId = FIRST, id = FIRST } = page.after ?? {};
-  const endpointId = page.after?.endpointId ?? FIRST;
-  const rest = sql`
-    AND created_at <= now() - make_interval(secs => ${page.ageMinMs / 1000})
-    AND (organisation_id, id) > (${organisationId}, ${id})
-    ORDER BY organisation_id, id LIMIT ${page.limit}`;
-  const columns = sql`organisation_id, environment, id, NULL::uuid AS endpoint_id, created_at`;
-  switch (kind) {
-    case 'inboundCredit':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM inbound_credits WHERE status = 'received' ${rest}`;
-    case 'recall':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM inbound_credits WHERE recall = 'received' ${rest}`;
-    case 'payment':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM payments WHERE status IN ('pending', 'partial') ${rest}`;
-    case 'withdrawal':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM withdrawals WHERE status = 'processing' ${rest}`;
-    case 'refund':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM refunds WHERE status = 'processing' ${rest}`;
-    case 'payout':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM payouts WHERE status = 'processing' ${rest}`;
-    case 'unreportedPayoutReturn':
-      return await sql<OpenResource[]>`
-        SELECT ${columns} FROM (
-          SELECT p.* FROM payouts p
-          JOIN (SELECT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL
-                UNION SELECT organisation_id, payout_id FROM payout_items WHERE clawed_back IS NOT NULL) r
-            ON r.organisation_id = p.organisation_id AND r.payout_id = p.id
-          WHERE p.status <> 'processing' AND p.failures_reported <> (
-            SELECT count(*) FROM payout_items i
-            WHERE i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status = 'failed')
-        ) unreported WHERE true ${rest}`;
-    case 'reviewCase':
-      return await sql<
-        OpenResource[]
-      >`SELECT ${columns} FROM review_cases WHERE status IN ('open', 'returning') ${rest}`;
-    case 'adjustment':
-      return await sql<OpenResource[]>`SELECT ${columns} FROM adjustments WHERE status = 'requested' ${rest}`;
-    case 'webhookDelivery':
-      return await sql<OpenResource[]>`
-        SELECT organisation_id, environment, event_id AS id, endpoint_id, created_at FROM webhook_deliveries
-        WHERE status = 'pending' AND created_at <= now() - make_interval(secs => ${page.ageMinMs / 1000})
-          AND (organisation_id, event_id, endpoint_id) > (${organisationId}, ${id}, ${endpointId})
-        ORDER BY organisation_id, event_id, endpoint_id LIMIT ${page.limit}`;
-  }
+  const isDelivery = key !== 'id';
+  const position = after && (isDelivery ? sql`${after.id}, ${after.endpointId}` : sql`${after.id}`);
+  return await sql<OpenResource[]>`
+    SELECT organisation_id, environment, created_at,
+           ${isDelivery ? sql`event_id AS id, endpoint_id` : sql`id, NULL::uuid AS endpoint_id`}
+    FROM ${sql.unsafe(rows)} AND created_at <= now() - make_interval(secs => ${ageMinMs / 1000})
+      ${after ? sql`AND (organisation_id, ${sql.unsafe(key)}) > (${after.organisationId}, ${position})` : sql``}
+    ORDER BY organisation_id, ${sql.unsafe(key)} LIMIT ${limit}`;
 }

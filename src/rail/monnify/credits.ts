@@ -2,6 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
+import { mapAtMost } from '../../concurrency/mapAtMost.ts';
 import type { Kobo } from '../../money.ts';
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import type { BankList } from '../bankList.ts';
@@ -11,7 +12,7 @@ import type { HttpRequest } from '../http.ts';
 import type { BankRail, InboundCreditReport, Period } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
 import { PAYMENT_STATUSES, paymentStatusOf } from './outcomes.ts';
-import { type Cursor, cursorOf, cursorText, mapAtMost, type Page, readPage } from './pages.ts';
+import { type Cursor, cursorOf, cursorText, type Page, readPage } from './pages.ts';
 import { type TransactionRow, transactionBody, transactionsPage } from './wire.ts';
 
 /** The longest life of an account number for one payment. */

@@ -41,18 +41,3 @@ export async function readPage<Row>(
   const next = { list: at.list, page: at.page + 1, seen: content.map(nameOf) };
   return { rows: content.filter((row) => !seen.has(nameOf(row))), next: last || content.length === 0 ? null : next };
 }
-
-/** `Promise.all` of the results, with at most so many calls at once. */
-export async function mapAtMost<Item, Result>(
-  limit: number,
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as Item);
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
-  return results;
-}

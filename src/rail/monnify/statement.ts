@@ -1,10 +1,11 @@
 // Monnify has no one statement: its lines are composed of the collections, which are not settled yet, and of the rows
 // of the wallet that pays out. First all collections of the period, then all rows of the wallet.
 import { LRUCache } from 'lru-cache';
+import { mapAtMost } from '../../concurrency/mapAtMost.ts';
 import { unclear } from '../errors.ts';
 import type { BankRail, Period, StatementLine, StatementPage, TransferReport } from '../port.ts';
 import { type createCredits, isTransfer } from './credits.ts';
-import { type Cursor, cursorOf, cursorText, mapAtMost, startOf } from './pages.ts';
+import { type Cursor, cursorOf, cursorText, startOf } from './pages.ts';
 import { type createWallet, referenceOf } from './wallet.ts';
 import type { TransactionRow, WalletRow } from './wire.ts';
 
