@@ -40,7 +40,7 @@ function addLost(group: Command): void {
     .requiredOption(...SINCE)
     .option('--end', 'end those that run: they cannot continue')
     .action(async (options: { since: Date; end?: true; json?: true }) => {
-      const { findPaidLines } = await import('../reconciliation/lostTransfers.ts');
+      const { findPaidLines } = await import('../recovery/lostTransfers.ts');
       const [lost, paid] = await withDatabase('application', async (sql) => {
         const flows = await listLost(sql, options.since);
         return [flows, await findPaidLines(sql, flows)] as const;
@@ -100,23 +100,16 @@ function addImport(group: Command): void {
     .addOption(evidenceOption(TEXT_MAX))
     .action(async (options: { since: Date; reason: string; evidence: string; json?: true }) => {
       const { reason, evidence } = options;
-      const { adjustmentOf, importPaidTransfers } = await import('../reconciliation/lostTransfers.ts');
+      const { importPaidTransfers } = await import('../recovery/lostTransfers.ts');
       const { Journal } = await import('../ledger/journal.ts');
       const imported = await withDatabase('application', async (sql, settings) => {
         const { id: requestedBy } = await signIn(sql, settings, 'flows import');
         const lost = await listLost(sql, options.since);
         return await importPaidTransfers({ sql, journal: new Journal(sql) }, lost, { reason, evidence, requestedBy });
       });
-      const rows = imported.map((one) => ({
-        adjustment: adjustmentOf(one),
-        reference: one.reference,
-        debit: one.debit,
-        amount: one.amount,
-        refused: one.refused,
-      }));
       printRows(
         options,
-        rows,
+        imported,
         {
           Adjustment: (row) => row.adjustment,
           Reference: (row) => row.reference,

@@ -1,24 +1,14 @@
 // Imports what a bank has paid for transfers that the database lost in a restore: for each statement line whose flow
 // exists, an adjustment is requested, which another operator approves.
 import type { Sql } from '../database/pool.ts';
-import { parseId, publicId, type Uuid } from '../ids.ts';
+import { parseId, publicId } from '../ids.ts';
 import { type AccountCode, BANK_RECEIVABLE, walletAccount } from '../ledger/chart.ts';
 import type { Journal } from '../ledger/journal.ts';
-import type { Book, Environment, Kobo } from '../money.ts';
+import type { Book, Kobo } from '../money.ts';
 import { type Grounds, requestAdjustment } from '../resources/adjustments/request.ts';
 import { payoutAccount } from '../resources/rails/accounts.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
-
-/** A transfer of which Temporal has the flow, and the database nothing. */
-export interface LostTransfer {
-  /** Its reference at the bank. */
-  id: string;
-  resourceId: Uuid;
-  organisationId: Uuid;
-  environment: Environment;
-  /** Public id of the wallet that it was sent from; null: the flow does not name one. */
-  walletId: string | null;
-}
+import type { LostFlow } from './lostFlows.ts';
 
 /** A statement line of a transfer that the bank has paid and the books do not have. */
 export interface PaidLine {
@@ -28,11 +18,12 @@ export interface PaidLine {
   at: Date;
 }
 
-/** What the last reconciliation found of these transfers, by reference. */
-export async function findPaidLines(sql: Sql, lost: readonly LostTransfer[]): Promise<Map<string, PaidLine>> {
+/** What the last reconciliation found of the transfers of these flows, by reference. */
+export async function findPaidLines(sql: Sql, lost: readonly LostFlow[]): Promise<Map<string, PaidLine>> {
   const rows = await sql<PaidLine[]>`
     SELECT b.reference, b.rail, b.statement_amount AS amount, b.at FROM reconciliation_breaks b
-    JOIN unnest(${lost.map(({ organisationId }) => organisationId)}::uuid[], ${lost.map(({ environment }) => environment)}::text[],
+    JOIN unnest(${lost.map(({ organisationId }) => organisationId)}::uuid[],
+                ${lost.map(({ environment }) => environment)}::text[],
                 ${lost.map(({ id }) => id)}::text[]) AS lost (organisation_id, environment, reference)
       USING (organisation_id, environment, reference)
     WHERE b.kind = 'unmatched_statement' AND b.line = 'sent' AND b.cleared_at IS NULL`;
@@ -40,8 +31,9 @@ export async function findPaidLines(sql: Sql, lost: readonly LostTransfer[]): Pr
 }
 
 export interface ImportedTransfer {
+  /** Public id. */
+  adjustment: string;
   reference: string;
-  adjustmentId: Uuid;
   debit: AccountCode;
   amount: Kobo;
   /** Why it was not requested; null: it was. */
@@ -51,7 +43,7 @@ export interface ImportedTransfer {
 /** Requests the adjustment of each lost transfer that a bank has paid. Safe to repeat: a transfer is requested once. */
 export async function importPaidTransfers(
   context: { sql: Sql; journal: Journal },
-  lost: readonly LostTransfer[],
+  lost: readonly LostFlow[],
   grounds: Grounds,
 ): Promise<ImportedTransfer[]> {
   const paid = await findPaidLines(context.sql, lost);
@@ -68,7 +60,7 @@ export async function importPaidTransfers(
     const postings = [{ debit, credit: payoutAccount(rail), amount }];
     const outcome = await requestAdjustment(context, book, postings, request);
     const refused = outcome.outcome === 'refused' ? outcome.message : null;
-    imported.push({ reference, adjustmentId: resourceId, debit, amount, refused });
+    imported.push({ adjustment: publicId('adjustment', resourceId), reference, debit, amount, refused });
   }
   return imported;
 }
@@ -92,6 +84,3 @@ async function debitedAccount(
   left.set(id, isEnough ? balance - amount : balance);
   return isEnough ? walletAccount(id) : BANK_RECEIVABLE;
 }
-
-/** The public id of the adjustment. */
-export const adjustmentOf = ({ adjustmentId }: ImportedTransfer): string => publicId('adjustment', adjustmentId);
