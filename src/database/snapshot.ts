@@ -30,7 +30,8 @@ export class Snapshots {
       );
       const result = await read(snapshot);
       const [row] = await snapshot<{ isolation: string; readOnly: string }[]>`
-        SELECT current_setting('transaction_isolation') AS isolation, current_setting('transaction_read_only') AS read_only`;
+        SELECT current_setting('transaction_isolation') AS isolation,
+               current_setting('transaction_read_only') AS read_only`;
       if (row?.isolation !== 'repeatable read' || row.readOnly !== 'on') {
         throw new Error('The connection to the database was lost while reading. Try again.');
       }

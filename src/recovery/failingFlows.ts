@@ -5,7 +5,7 @@ import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/int
 import { inBatches } from '../concurrency/batches.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
-import { ALL_ORGANISATIONS, parseId, type Uuid } from '../ids.ts';
+import { ALL_ORGANISATIONS, parseId } from '../ids.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import { ORGANISATION_ID } from '../workflows/searchAttributes.ts';
 import { type FailingLimits, type FailingTask, type Failure, failingTask, isSuspect, textOf } from './failingTask.ts';
@@ -20,13 +20,6 @@ export interface FailingFlow extends Omit<FailingTask, 'failure' | 'isTaken'> {
 const DESCRIBED_A_SECOND = 20;
 /** Events read of a suspect's history, from its end. */
 const EVENTS_MAX = 100;
-
-interface Candidate {
-  workflowId: string;
-  runId: string;
-  workflow: string;
-  organisationId: Uuid | null;
-}
 
 /** Replaces the table by what it finds. `onProgress` is called at least every few seconds, for heartbeats. */
 export async function scanFailingFlows(
@@ -51,10 +44,10 @@ export async function scanFailingFlows(
   onProgress(described);
   for await (const batch of inBatches(client.workflow.list({ query }), DESCRIBED_A_SECOND)) {
     const nextAt = Date.now() + 1_000;
-    const candidates = await withoutWaiting(sql, batch.map(candidateOf));
+    const candidates = await withoutWaiting(sql, batch);
     const examined = await Promise.all(candidates.map((candidate) => examine(client, candidate, limits, now())));
     const found = examined.filter((flow) => flow !== null);
-    if (found.length > 0) await store(sql, found);
+    await Promise.all(found.map((flow) => store(sql, flow)));
     described += candidates.length;
     failing += found.length;
     onProgress(described);
@@ -65,11 +58,6 @@ export async function scanFailingFlows(
   return { described, failing };
 }
 
-function candidateOf({ workflowId, runId, type, typedSearchAttributes }: WorkflowExecutionInfo): Candidate {
-  const id = typedSearchAttributes.get(ORGANISATION_ID);
-  return { workflowId, runId, workflow: type, organisationId: id === undefined ? null : parseId('organisation', id) };
-}
-
 /** The failing and stalled flows, the longest first. */
 export async function listFailingFlows(sql: Sql): Promise<FailingFlow[]> {
   return await sql<FailingFlow[]>`
@@ -78,12 +66,13 @@ export async function listFailingFlows(sql: Sql): Promise<FailingFlow[]> {
 }
 
 /** Leaves out payments that wait for money by design: not expired, and with no credit to be posted. */
-async function withoutWaiting(sql: Sql, candidates: Candidate[]): Promise<Candidate[]> {
-  const payments = candidates.flatMap(({ workflow, workflowId, organisationId }) => {
-    const id = workflow === 'payment' ? parseId('payment', workflowId) : null;
+async function withoutWaiting(sql: Sql, flows: WorkflowExecutionInfo[]): Promise<WorkflowExecutionInfo[]> {
+  const payments = flows.flatMap(({ type, workflowId, typedSearchAttributes }) => {
+    const id = type === 'payment' ? parseId('payment', workflowId) : null;
+    const organisationId = parseId('organisation', typedSearchAttributes.get(ORGANISATION_ID) ?? '');
     return id === null || organisationId === null ? [] : [{ id, organisationId, workflowId }];
   });
-  if (payments.length === 0) return candidates;
+  if (payments.length === 0) return flows;
   const waiting = await sql<{ workflowId: string }[]>`
     SELECT c.workflow_id
     FROM unnest(${payments.map((one) => one.organisationId)}::uuid[], ${payments.map((one) => one.id)}::uuid[],
@@ -93,12 +82,12 @@ async function withoutWaiting(sql: Sql, candidates: Candidate[]): Promise<Candid
       AND NOT EXISTS (SELECT FROM inbound_credits i
                       WHERE i.organisation_id = p.organisation_id AND i.status = 'received' AND i.owner_id = p.id)`;
   const ids = new Set(waiting.map(({ workflowId }) => workflowId));
-  return candidates.filter(({ workflowId }) => !ids.has(workflowId));
+  return flows.filter(({ workflowId }) => !ids.has(workflowId));
 }
 
 async function examine(
   client: Client,
-  { workflowId, runId, workflow }: Candidate,
+  { workflowId, runId, type: workflow }: WorkflowExecutionInfo,
   limits: FailingLimits,
   now: Date,
 ): Promise<FailingFlow | null> {
@@ -127,15 +116,11 @@ async function decoded(client: Client, failure: Failure): Promise<Failure> {
   return error === undefined ? failure : { ...failure, message: error.message };
 }
 
-async function store(sql: Sql, flows: FailingFlow[]): Promise<void> {
-  const column = <Name extends keyof FailingFlow>(name: Name): FailingFlow[Name][] => flows.map((flow) => flow[name]);
-  await sql`
-    INSERT INTO failing_flows (organisation_id, workflow_id, workflow, task, activity, problem, attempt, since, error, seen_at)
-    SELECT ${ALL_ORGANISATIONS}::uuid, f.*, now() FROM unnest(
-      ${column('workflowId')}::text[], ${column('workflow')}::text[], ${column('task')}::text[],
-      ${column('activity')}::text[], ${column('problem')}::text[], ${column('attempt')}::int[],
-      ${flows.map(({ since }) => since.toISOString())}::timestamptz[], ${column('error')}::text[]) AS f
-    ON CONFLICT (organisation_id, workflow_id) DO UPDATE SET
-      task = excluded.task, activity = excluded.activity, problem = excluded.problem, attempt = excluded.attempt,
-      since = excluded.since, error = excluded.error, seen_at = excluded.seen_at`;
-}
+const store = (sql: Sql, flow: FailingFlow) => sql`
+  INSERT INTO failing_flows (organisation_id, workflow_id, workflow, task, activity, problem, attempt, since, error,
+                             seen_at)
+  VALUES (${ALL_ORGANISATIONS}, ${flow.workflowId}, ${flow.workflow}, ${flow.task}, ${flow.activity}, ${flow.problem},
+          ${flow.attempt}, ${flow.since}, ${flow.error}, now())
+  ON CONFLICT (organisation_id, workflow_id) DO UPDATE SET
+    task = excluded.task, activity = excluded.activity, problem = excluded.problem, attempt = excluded.attempt,
+    since = excluded.since, error = excluded.error, seen_at = excluded.seen_at`;
