@@ -1,7 +1,7 @@
 // What the ledger must hold for a resource in each of its statuses: the business keys of its transactions, and their
 // net effect on each account. Pure functions, one for each kind of resource that moves money; the counterpart of the
 // movements in src/resources.
-import { publicId } from '../ids.ts';
+import { type IdKind, publicId, type Uuid } from '../ids.ts';
 import {
   type AccountCode,
   BANK_RECEIVABLE,
@@ -48,19 +48,22 @@ export interface Expectation {
   effects: readonly [NetEffect, ...NetEffect[]];
 }
 
-/** The effect of amounts that leave the first accounts and reach the second ones. Zero amounts are left out. */
-const moved = (from: readonly [AccountCode, Kobo][], to: readonly [AccountCode, Kobo][]): NetEffect =>
-  netChanges([...from.map(([account, amount]) => [account, -amount] as const), ...to]);
+/** The net effect of these changes; credits are positive. */
+const effectOf = (...changes: readonly (readonly [AccountCode, Kobo])[]): NetEffect => netChanges(changes);
 
 const NOTHING: NetEffect = new Map();
+
+/** The effect of one amount. */
+const moved = (from: AccountCode, to: AccountCode, amount: Kobo): NetEffect => effectOf([from, -amount], [to, amount]);
 
 /**
  * Money that returned to a wallet, or, if the wallet was closed by then, to suspense: all of it, or what a clawback had
  * taken.
  */
-const returned = (wallet: AccountCode, total: Kobo, clawedBack: Kobo | null): [NetEffect, ...NetEffect[]] => [
+const returned = (wallet: AccountCode, total: Kobo, clawedBack: Kobo | null): Expectation['effects'] => [
   NOTHING,
-  ...[total, clawedBack ?? 0].map((amount) => moved([[wallet, amount]], [[UNMATCHED, amount]])),
+  moved(wallet, UNMATCHED, total),
+  moved(wallet, UNMATCHED, clawedBack ?? 0),
 ];
 
 /** A transfer from a wallet to a bank. */
@@ -73,153 +76,123 @@ type PaidTransfer = Pick<Withdrawal, 'rail' | 'amount' | 'fee' | 'clawedBack'>;
 function paidOut(held: AccountCode, wallet: AccountCode, row: PaidTransfer): Expectation['effects'] {
   const { amount, fee, clawedBack } = row;
   const total = amount + fee;
-  const { toFees, missing } = splitClawback(row, clawedBack ?? total);
+  const taken = clawedBack ?? total;
+  const { toFees, missing } = splitClawback(row, taken);
   const from = (suspended: Kobo): NetEffect =>
-    moved(
-      [
-        [held, total],
-        [wallet, clawedBack ?? total],
-        [BANK_RECEIVABLE, missing],
-      ],
-      [
-        [wallet, total - suspended],
-        [UNMATCHED, suspended],
-        [payoutAccount(row.rail), amount],
-        [FEE_INCOME, toFees],
-      ],
+    effectOf(
+      [held, -total],
+      [wallet, total - suspended - taken],
+      [UNMATCHED, suspended],
+      [BANK_RECEIVABLE, -missing],
+      [payoutAccount(row.rail), amount],
+      [FEE_INCOME, toFees],
     );
   return clawedBack === null ? [from(0)] : [from(0), from(total)];
 }
 
 const keysOf = (resource: string, ...steps: string[]): string[] => steps.map((step) => `${resource}/${step}`);
 
+/** Of a resource whose id and a step are the keys of its transactions. */
+function ofSteps(
+  kind: IdKind,
+  { id }: { id: Uuid },
+  steps: readonly string[],
+  effects: Expectation['effects'],
+): Expectation {
+  const resource = publicId(kind, id);
+  return { resource, keys: keysOf(resource, ...steps), effects };
+}
+
 /** What is compared of a transfer. */
 export type MovedByTransfer = Pick<Transfer, 'id' | 'sourceWalletId' | 'destinationWalletId' | 'amount' | 'fee'>;
 
 export function expectTransfer(row: MovedByTransfer): Expectation {
-  const resource = publicId('transfer', row.id);
   const { amount, fee } = row;
-  return {
-    resource,
-    keys: keysOf(resource, 'transfer'),
-    effects: [
-      moved(
-        [[walletAccount(row.sourceWalletId), amount + fee]],
-        [
-          [walletAccount(row.destinationWalletId), amount],
-          [FEE_INCOME, fee],
-        ],
-      ),
-    ],
-  };
+  const source = walletAccount(row.sourceWalletId);
+  const destination = walletAccount(row.destinationWalletId);
+  const effect = effectOf([source, -amount - fee], [destination, amount], [FEE_INCOME, fee]);
+  return ofSteps('transfer', row, ['transfer'], [effect]);
 }
 
 export function expectWithdrawal(row: Withdrawal): Expectation {
-  const resource = publicId('withdrawal', row.id);
   const wallet = walletAccount(row.sourceWalletId);
   const total = row.amount + row.fee;
   const effects: Record<Withdrawal['status'], Expectation['effects']> = {
-    processing: [moved([[wallet, total]], [[IN_TRANSIT_WITHDRAWALS, total]])],
+    processing: [moved(wallet, IN_TRANSIT_WITHDRAWALS, total)],
     completed: paidOut(wallet, wallet, row),
     failed: returned(wallet, total, null),
     returned: returned(wallet, total, row.clawedBack),
   };
-  return { resource, keys: keysOf(resource, ...BANK_TRANSFER_STEPS), effects: effects[row.status] };
+  return ofSteps('withdrawal', row, BANK_TRANSFER_STEPS, effects[row.status]);
 }
 
 /** `targetWalletId`, `payerWalletId`: of its payment. */
 export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'payerWalletId'>): Expectation {
-  const resource = publicId('refund', row.id);
   const wallet = walletAccount(row.targetWalletId);
   const { amount } = row;
   const completed: Expectation['effects'] =
     row.destination === 'bank'
       ? paidOut(wallet, wallet, { ...row, rail: row.rail ?? '', fee: 0 })
-      : [moved([[wallet, amount]], [[walletAccount(row.payerWalletId ?? ''), amount]])];
+      : [moved(wallet, walletAccount(row.payerWalletId ?? ''), amount)];
   const effects: Record<Refund['status'], Expectation['effects']> = {
-    processing: [moved([[wallet, amount]], [[IN_TRANSIT_REFUNDS, amount]])],
+    processing: [moved(wallet, IN_TRANSIT_REFUNDS, amount)],
     completed,
     failed: returned(wallet, amount, row.clawedBack),
   };
-  return { resource, keys: keysOf(resource, ...BANK_TRANSFER_STEPS), effects: effects[row.status] };
+  return ofSteps('refund', row, BANK_TRANSFER_STEPS, effects[row.status]);
 }
 
 /** The reserve; what leaves it belongs to the items. */
 export function expectPayout(row: Payout): Expectation {
-  const resource = publicId('payout', row.id);
   const total = row.totalAmount + row.totalFee;
-  return {
-    resource,
-    keys: keysOf(resource, 'reserve'),
-    effects: [moved([[walletAccount(row.sourceWalletId), total]], [[payoutReserveAccount(row.id), total]])],
-  };
+  const reserved = moved(walletAccount(row.sourceWalletId), payoutReserveAccount(row.id), total);
+  return ofSteps('payout', row, ['reserve'], [reserved]);
 }
 
 const paidInside = (reserve: AccountCode, { amount, fee, destinationWalletId }: PayoutItem): NetEffect =>
-  moved(
-    [[reserve, amount + fee]],
-    [
-      [walletAccount(destinationWalletId ?? ''), amount],
-      [FEE_INCOME, fee],
-    ],
-  );
+  effectOf([reserve, -amount - fee], [walletAccount(destinationWalletId ?? ''), amount], [FEE_INCOME, fee]);
 
 /** `sourceWalletId`: of its payout. */
 export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'>): Expectation {
-  const resource = publicId('payoutItem', row.id);
   const reserve = payoutReserveAccount(row.payoutId);
   const wallet = walletAccount(row.sourceWalletId);
   const total = row.amount + row.fee;
+  const back = (toWallet: Kobo): NetEffect =>
+    effectOf([reserve, -total], [wallet, toWallet], [UNMATCHED, total - toWallet]);
   const effects: Record<PayoutItem['status'], Expectation['effects']> = {
     pending: [NOTHING],
-    processing: [moved([[reserve, total]], [[IN_TRANSIT_PAYOUTS, total]])],
+    processing: [moved(reserve, IN_TRANSIT_PAYOUTS, total)],
     completed: row.inside ? [paidInside(reserve, row)] : paidOut(reserve, wallet, row),
-    failed: [total, 0, total - (row.clawedBack ?? 0)].map((back) =>
-      moved(
-        [[reserve, total]],
-        [
-          [wallet, back],
-          [UNMATCHED, total - back],
-        ],
-      ),
-    ) as [NetEffect, ...NetEffect[]],
+    failed: [back(total), back(0), back(total - (row.clawedBack ?? 0))],
   };
-  return { resource, keys: keysOf(resource, ...BANK_TRANSFER_STEPS), effects: effects[row.status] };
+  return ofSteps('payoutItem', row, BANK_TRANSFER_STEPS, effects[row.status]);
 }
 
 /** `credits`: the rail and session id of each credit that the payment accepted. */
 export function expectPayment(
   row: Payment & { credits: readonly Pick<InboundCredit, 'rail' | 'sessionId'>[] },
 ): Expectation {
-  const resource = publicId('payment', row.id);
   const { amountReceived: received, amountCredited: credited, fee } = row;
   const wallet = walletAccount(row.targetWalletId);
-  const suspense = paymentSuspenseAccount(row.id);
   const isPaid = row.settledAt !== null;
   if (row.method === 'virtual_wallet') {
-    const paid = moved(
-      [[walletAccount(row.payerWalletId ?? ''), received]],
-      [
-        [wallet, credited],
-        [FEE_INCOME, received - credited],
-      ],
-    );
-    return { resource, keys: keysOf(resource, 'payment'), effects: [isPaid ? paid : NOTHING] };
+    const payer = walletAccount(row.payerWalletId ?? '');
+    const paid = effectOf([payer, -received], [wallet, credited], [FEE_INCOME, received - credited]);
+    return ofSteps('payment', row, ['payment'], [isPaid ? paid : NOTHING]);
   }
   // All credits of a payment arrive by one rail.
   const clearing = clearingAccount(row.credits[0]?.rail ?? '');
-  const settled = moved(
-    [[clearing, received]],
-    [
-      [wallet, credited],
-      [FEE_INCOME, fee],
-      [UNMATCHED, received - credited - fee],
-    ],
+  const settled = effectOf(
+    [clearing, -received],
+    [wallet, credited],
+    [FEE_INCOME, fee],
+    [UNMATCHED, received - credited - fee],
   );
+  const waiting = moved(clearing, paymentSuspenseAccount(row.id), received);
   return {
-    resource,
+    resource: publicId('payment', row.id),
     keys: row.credits.map(creditKey),
-    effects: [isPaid ? settled : moved([[clearing, received]], [[suspense, received]])],
+    effects: [isPaid ? settled : waiting],
   };
 }
 
@@ -243,38 +216,36 @@ export function expectInboundCredit(row: InboundCredit): Expectation {
     posted: isOfPayment ? null : walletAccount(row.ownerId ?? ''),
   };
   const destination = isOutOfPayment(row) ? recalledFrom : placed[row.status];
-  const taken = row.recall === 'posted' ? recalledTaken : null;
+  const posted = destination === null ? 0 : amount;
+  // A recall takes the credit back, and what is missing of it becomes a receivable.
+  const [recalled, taken] = row.recall === 'posted' && recalledTaken !== null ? [amount, recalledTaken] : [0, 0];
   const receivable = recalledFrom?.startsWith('wallet:') ? `receivable:${recalledFrom}` : BANK_RECEIVABLE;
-  const effect = moved(
-    [
-      [clearing, destination === null ? 0 : amount],
-      [recalledFrom ?? receivable, taken ?? 0],
-      [receivable, taken === null ? 0 : amount - taken],
-    ],
-    [
-      [destination ?? clearing, destination === null ? 0 : amount],
-      [clearing, taken === null ? 0 : amount],
-    ],
+  const effect = effectOf(
+    [clearing, recalled - posted],
+    [destination ?? clearing, posted],
+    [recalledFrom ?? receivable, -taken],
+    [receivable, taken - recalled],
   );
   const keys = [...(isOfPayment && !isOutOfPayment(row) ? [] : [creditKey(row)]), recallKey(row)];
   return { resource, keys, effects: [effect] };
 }
 
 export function expectStatementEntry(row: StatementEntry): Expectation {
-  const clearing: [AccountCode, Kobo] = [clearingAccount(row.rail), row.amount];
-  const payout: [AccountCode, Kobo] = [payoutAccount(row.rail), row.amount];
-  const effects: Record<StatementEntry['kind'], NetEffect> = {
-    charge: moved([[RAIL_EXPENSE, row.amount]], [[chargedAccount(row), row.amount]]),
-    settled: moved([payout], [clearing]),
-    settlement: moved([[settlementAccount(row.rail), row.amount]], [clearing]),
-    interest: moved([payout], [[INTEREST_INCOME, row.amount]]),
-    funding: moved([payout], [[settlementAccount(row.rail), row.amount]]),
-    check: moved([[RAIL_EXPENSE, row.amount]], [payout]),
+  const clearing = clearingAccount(row.rail);
+  const payout = payoutAccount(row.rail);
+  const settlement = settlementAccount(row.rail);
+  const sides: Record<StatementEntry['kind'], [from: AccountCode, to: AccountCode]> = {
+    charge: [RAIL_EXPENSE, chargedAccount(row)],
+    settled: [payout, clearing],
+    settlement: [settlement, clearing],
+    interest: [payout, INTEREST_INCOME],
+    funding: [payout, settlement],
+    check: [RAIL_EXPENSE, payout],
   };
   return {
     resource: publicId('statementEntry', row.id),
     keys: [statementEntryKey(row)],
-    effects: [effects[row.kind]],
+    effects: [moved(...sides[row.kind], row.amount)],
   };
 }
 
@@ -282,35 +253,25 @@ export function expectReviewCase(row: ReviewCase): Expectation {
   const resource = publicId('reviewCase', row.id);
   const { amount, accountCode: suspense } = row;
   if (suspense === null) return { resource, keys: [], effects: [NOTHING] };
-  const to = (account: AccountCode): Expectation['effects'] => [moved([[suspense, amount]], [[account, amount]])];
-  const effects: Record<ReviewCase['status'], () => Expectation['effects']> = {
-    open: () => [NOTHING],
-    closed: () => [NOTHING],
-    returning: () => to(IN_TRANSIT_RETURNS),
-    credited: () => to(walletAccount(row.walletId ?? '')),
-    unclaimed: () => to(UNCLAIMED),
-    returned_to_sender: () => to(payoutAccount(row.rail ?? '')),
+  const to = (account: AccountCode): NetEffect => moved(suspense, account, amount);
+  const effects: Record<ReviewCase['status'], Expectation['effects']> = {
+    open: [NOTHING],
+    closed: [NOTHING],
+    returning: [to(IN_TRANSIT_RETURNS)],
+    credited: [to(walletAccount(row.walletId ?? ''))],
+    unclaimed: [to(UNCLAIMED)],
+    returned_to_sender: [to(payoutAccount(row.rail ?? ''))],
     // The recall took the money from suspense, or from unclaimed.
-    recalled: () => [NOTHING, ...to(UNCLAIMED)],
+    recalled: [NOTHING, to(UNCLAIMED)],
   };
-  return {
-    resource,
-    keys: caseKeys(resource, row),
-    effects: effects[row.status](),
-  };
+  return { resource, keys: caseKeys(resource, row), effects: effects[row.status] };
 }
 
 export function expectAdjustment(row: Adjustment): Expectation {
-  const resource = publicId('adjustment', row.id);
-  const posted = moved(
-    row.postings.map(({ debit, amount }) => [debit, amount]),
-    row.postings.map(({ credit, amount }) => [credit, amount]),
+  const posted = effectOf(
+    ...row.postings.flatMap(({ debit, credit, amount }) => [[debit, -amount] as const, [credit, amount] as const]),
   );
-  return {
-    resource,
-    keys: keysOf(resource, 'adjustment'),
-    effects: [row.status === 'posted' ? posted : NOTHING],
-  };
+  return ofSteps('adjustment', row, ['adjustment'], [row.status === 'posted' ? posted : NOTHING]);
 }
 
 /**
@@ -330,9 +291,8 @@ function caseKeys(resource: string, row: ReviewCase): string[] {
 }
 
 export function expectFeeSweep(row: FeeSweep): Expectation {
-  const resource = publicId('feeSweep', row.id);
-  const effect = moved([[FEE_INCOME, row.amount]], [[walletAccount(row.walletId), row.amount]]);
-  return { resource, keys: keysOf(resource, 'sweep'), effects: [effect] };
+  const swept = moved(FEE_INCOME, walletAccount(row.walletId), row.amount);
+  return ofSteps('feeSweep', row, ['sweep'], [swept]);
 }
 
 /** An effect as a text: a line `account amount` for each account, in their order; empty for none. */
