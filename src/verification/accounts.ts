@@ -6,9 +6,7 @@ import type { Uuid } from '../ids.ts';
 import { type AccountCode, mayBeNegative } from '../ledger/chart.ts';
 import { entryNumber, type Side } from '../ledger/entries.ts';
 import type { Environment } from '../money.ts';
-import { pagedCheck, type Scope } from './verify.ts';
-
-type Fragment = postgres.PendingQuery<postgres.Row[]>;
+import { type CheckContext, pagedCheck } from './verify.ts';
 
 /** The end of a page of accounts, or of a page of their entries. Amounts and ids are text. */
 interface AccountsCursor {
@@ -41,14 +39,14 @@ interface AccountScan {
   isRead: boolean;
 }
 
-export const accountCheck = pagedCheck<AccountsCursor>('entries', async (scope, after) => {
-  const { add } = scope;
+export const accountCheck = pagedCheck<AccountsCursor>('entries', async (context, after) => {
+  const { add } = context;
   let cursor = after ?? { sums: {}, lastAccount: '0', scans: [] };
   if (cursor.scans.length === 0) {
-    const scans = await readAccounts(scope, cursor);
+    const scans = await readAccounts(context, cursor);
     cursor = { ...cursor, scans, lastAccount: scans.at(-1)?.id ?? cursor.lastAccount };
   }
-  const scans = await readEntries(scope, cursor);
+  const scans = await readEntries(context, cursor);
   if (scans.some(({ isRead }) => !isRead)) return { ...cursor, scans };
 
   const sums = { ...cursor.sums };
@@ -64,13 +62,13 @@ export const accountCheck = pagedCheck<AccountsCursor>('entries', async (scope, 
     const final = actual - (BigInt(sum) - BigInt(finalSum));
     sums[environment] = String(BigInt(sums[environment] ?? 0) + final);
   }
-  scope.count({ accounts: scans.length });
-  if (scans.length === accountsPerPage(scope)) return { ...cursor, sums, scans: [] };
+  context.count({ accounts: scans.length });
+  if (scans.length === accountsPerPage(context)) return { ...cursor, sums, scans: [] };
 
   for (const [environment, sum] of Object.entries(sums) as [Environment, string][]) {
     if (sum !== '0') add('BOOK_UNBALANCED', { environment }, '0', sum);
   }
-  scope.count({ books: Object.keys(sums).length });
+  context.count({ books: Object.keys(sums).length });
   return null;
 });
 
@@ -78,12 +76,12 @@ export const accountCheck = pagedCheck<AccountsCursor>('entries', async (scope, 
  * The size of a page is limited by the entries of the accounts, and most accounts have many: so fewer accounts per
  * page.
  */
-const accountsPerPage = ({ pageSize }: Scope): number => Math.ceil(Math.sqrt(pageSize));
+const accountsPerPage = ({ pageSize }: CheckContext): number => Math.ceil(Math.sqrt(pageSize));
 
 /** The next accounts, each with the last of its entries that the balance in the same snapshot includes. */
-async function readAccounts(scope: Scope, { lastAccount }: AccountsCursor): Promise<AccountScan[]> {
-  const { sql, organisationId, lastPosting } = scope;
-  const lastOf = (side: Side): Fragment => sql`
+async function readAccounts(context: CheckContext, { lastAccount }: AccountsCursor): Promise<AccountScan[]> {
+  const { sql, organisationId, lastPosting } = context;
+  const lastOf = (side: Side): postgres.Fragment => sql`
     (SELECT ${entryNumber(sql, side)} FROM ledger.postings
      WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id
      ORDER BY ${entryNumber(sql, side)} DESC LIMIT 1)`;
@@ -96,7 +94,7 @@ async function readAccounts(scope: Scope, { lastAccount }: AccountsCursor): Prom
                  ELSE coalesce(greatest(${lastOf('debit')}, ${lastOf('credit')}), 0) END)::text AS until
     FROM (
       SELECT * FROM ledger.accounts WHERE organisation_id = ${organisationId} AND id > ${lastAccount}::text::bigint
-      ORDER BY id LIMIT ${accountsPerPage(scope)}
+      ORDER BY id LIMIT ${accountsPerPage(context)}
     ) a
     ORDER BY a.id`;
   return accounts.map((account) => ({
@@ -114,19 +112,20 @@ interface EntryLocation {
 }
 
 /** Reads the next entries of the accounts, one page in total. */
-async function readEntries(scope: Scope, { scans }: AccountsCursor): Promise<AccountScan[]> {
-  const { sql, organisationId, lastPosting, pageSize, add, count } = scope;
+async function readEntries(context: CheckContext, { scans }: AccountsCursor): Promise<AccountScan[]> {
+  const { sql, organisationId, lastPosting, pageSize, add, count } = context;
   const unread = scans.filter(({ isRead }) => !isRead);
   if (unread.length === 0) return scans;
   const entriesMax = Math.ceil(pageSize / unread.length);
   // WITH TIES: entries of an account with a derived balance may share a number, and a page must not part them.
-  const entries = (side: Side, change: Fragment) => sql`
+  const entries = (side: Side, change: postgres.Fragment) => sql`
     (SELECT environment, transaction_id, id AS posting_id, ${entryNumber(sql, side)} AS number, ${change} AS change,
             ${sql(`${side}_balance_after`)} AS after
      FROM ledger.postings
      WHERE organisation_id = ${organisationId} AND ${sql(`${side}_account_id`)} = a.id
        AND ${entryNumber(sql, side)} > a.last AND ${entryNumber(sql, side)} <= a.until
      ORDER BY ${entryNumber(sql, side)} FETCH FIRST ${entriesMax} ROWS WITH TIES)`;
+  const location = sql`'environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text`;
   const read = await sql<
     (Pick<AccountScan, 'id' | 'last' | 'sum' | 'finalSum'> & {
       entries: number;
@@ -137,15 +136,11 @@ async function readEntries(scope: Scope, { scans }: AccountsCursor): Promise<Acc
   >`
     WITH entries AS (
       SELECT a.id, e.*,
-             CASE WHEN a.has_balance THEN e.change + coalesce(lag(e.after, 1, a.before) OVER account, 0) END AS expected,
-             CASE WHEN a.has_balance THEN lag(e.number, 1, a.last) OVER account END AS previous
-      FROM (
-        SELECT unnest(${unread.map(({ id }) => id)}::text[]::bigint[]) AS id,
-               unnest(${unread.map(({ last }) => last)}::text[]::bigint[]) AS last,
-               unnest(${unread.map(({ until }) => until)}::text[]::bigint[]) AS until,
-               unnest(${unread.map(({ before }) => before)}::text[]::bigint[]) AS before,
-               unnest(${unread.map(({ balance }) => String(balance !== null))}::text[]::boolean[]) AS has_balance
-      ) a
+             CASE WHEN a.balance IS NOT NULL
+                  THEN e.change + coalesce(lag(e.after, 1, a.before) OVER account, 0) END AS expected,
+             CASE WHEN a.balance IS NOT NULL THEN lag(e.number, 1, a.last) OVER account END AS previous
+      FROM jsonb_to_recordset(${JSON.stringify(unread)}::text::jsonb)
+             AS a (id bigint, last bigint, until bigint, before bigint, balance text)
       CROSS JOIN LATERAL (
         ${entries('debit', sql`-amount::numeric`)} UNION ALL ${entries('credit', sql`amount::numeric`)}
         ORDER BY number FETCH FIRST ${entriesMax} ROWS WITH TIES
@@ -155,11 +150,9 @@ async function readEntries(scope: Scope, { scans }: AccountsCursor): Promise<Acc
     SELECT id::text, count(*) AS entries, max(number)::text AS last, sum(change)::text AS sum,
            coalesce(sum(change) FILTER (WHERE posting_id <= ${lastPosting}::text::bigint), 0)::text AS final_sum,
            (array_agg(after ORDER BY number))[count(*)]::text AS before,
-           jsonb_agg(jsonb_build_object('environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text,
-                                        'expected', expected::text, 'found', after::text) ORDER BY number)
+           jsonb_agg(jsonb_build_object(${location}, 'expected', expected::text, 'found', after::text) ORDER BY number)
              FILTER (WHERE after IS DISTINCT FROM expected) AS mismatched,
-           jsonb_agg(jsonb_build_object('environment', environment, 'transactionId', transaction_id, 'postingId', posting_id::text,
-                                        'number', number::text, 'previous', previous::text) ORDER BY number)
+           jsonb_agg(jsonb_build_object(${location}, 'number', number::text, 'previous', previous::text) ORDER BY number)
              FILTER (WHERE number <> previous + 1) AS gaps
     FROM entries GROUP BY entries.id`;
   const byId = new Map(read.map((account) => [account.id, account]));

@@ -7,7 +7,7 @@
 import { clearingAccount } from '../ledger/chart.ts';
 import type { Environment } from '../money.ts';
 import { addEntries, type EntrySum } from './entrySums.ts';
-import { pagedCheck, type Scope } from './verify.ts';
+import { type CheckContext, pagedCheck } from './verify.ts';
 
 /** A clearing account, and how far its entries are added up. */
 interface ComparedAccount extends EntrySum {
@@ -19,22 +19,22 @@ interface ComparedAccount extends EntrySum {
 }
 
 /** The clearing account holds the money at the rail as a negative balance. */
-export const bankBalanceCheck = pagedCheck<ComparedAccount>('bank balances', async (scope, after) => {
-  const account = after ?? (await nextAccount(scope, null));
+export const bankBalanceCheck = pagedCheck<ComparedAccount>('bank balances', async (context, after) => {
+  const account = after ?? (await nextAccount(context, null));
   if (account === null) return null;
   const { environment, rail, comparedAt, expected } = account;
-  const condition = scope.sql`created_at < ${comparedAt}::text::timestamptz`;
-  const { isComplete, ...added } = await addEntries(scope, account, condition);
+  const condition = context.sql`created_at < ${comparedAt}::text::timestamptz`;
+  const { isComplete, ...added } = await addEntries(context, account, condition);
   if (!isComplete) return { ...account, ...added };
   if (added.sum !== expected) {
-    scope.add('BANK_BALANCE_MISMATCH', { environment, code: clearingAccount(rail) }, expected, added.sum);
+    context.add('BANK_BALANCE_MISMATCH', { environment, code: clearingAccount(rail) }, expected, added.sum);
   }
-  return await nextAccount(scope, account);
+  return await nextAccount(context, account);
 });
 
 /** The clearing account of the next balance; null after the last. */
 async function nextAccount(
-  { sql, organisationId }: Scope,
+  { sql, organisationId }: CheckContext,
   after: ComparedAccount | null,
 ): Promise<ComparedAccount | null> {
   const from = after === null ? sql`` : sql`AND (b.environment, b.rail) > (${after.environment}, ${after.rail})`;
@@ -43,7 +43,8 @@ async function nextAccount(
            coalesce(a.id, 0)::text AS account_id, '0' AS last, '0' AS sum
     FROM bank_balances b
     LEFT JOIN ledger.accounts a
-      ON a.organisation_id = b.organisation_id AND a.environment = b.environment AND a.code = ${clearingAccount('')}::text || b.rail
+      ON a.organisation_id = b.organisation_id AND a.environment = b.environment
+        AND a.code = ${clearingAccount('')}::text || b.rail
     WHERE b.organisation_id = ${organisationId} ${from}
     ORDER BY b.environment, b.rail LIMIT 1`;
   return row ?? null;

@@ -2,7 +2,7 @@
 // number of entries.
 import type postgres from 'postgres';
 import { entryNumber, type Side } from '../ledger/entries.ts';
-import type { Scope } from './verify.ts';
+import type { CheckContext } from './verify.ts';
 
 /** How far the entries of an account are added up: credits less debits. Amounts and ids are text. */
 export interface EntrySum {
@@ -14,7 +14,7 @@ export interface EntrySum {
 
 /** Adds the next page of entries, of those that meet the condition. `isComplete`: there are no more. */
 export async function addEntries(
-  { sql, organisationId, pageSize }: Scope,
+  { sql, organisationId, pageSize }: CheckContext,
   { accountId, last, sum }: EntrySum,
   condition: postgres.Fragment,
 ): Promise<EntrySum & { isComplete: boolean }> {
@@ -25,7 +25,8 @@ export async function addEntries(
        AND ${entryNumber(sql, side)} > ${last}::text::bigint
      ORDER BY ${entryNumber(sql, side)} FETCH FIRST ${pageSize} ROWS WITH TIES)`;
   const [page] = await sql<{ entries: number; last: string | null; sum: string }[]>`
-    SELECT count(*) AS entries, max(number)::text AS last, coalesce(sum(change) FILTER (WHERE ${condition}), 0)::text AS sum
+    SELECT count(*) AS entries, max(number)::text AS last,
+           coalesce(sum(change) FILTER (WHERE ${condition}), 0)::text AS sum
     FROM (
       ${entries('debit', sql`-amount`)} UNION ALL ${entries('credit', sql`amount`)}
       ORDER BY number FETCH FIRST ${pageSize} ROWS WITH TIES

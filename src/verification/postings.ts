@@ -2,15 +2,17 @@
 import type postgres from 'postgres';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import { type Location, pagedCheck, type Scope } from './verify.ts';
-
-type Fragment = postgres.PendingQuery<postgres.Row[]>;
+import { type CheckContext, type Location, pagedCheck } from './verify.ts';
 
 /**
  * SQL: the environment of the row with this id. LATERAL with LIMIT is planned as one index look-up per row; a plain
  * join may scan the other table for every page.
  */
-const bookOf = ({ sql, organisationId }: Scope, table: 'accounts' | 'transactions', id: Fragment): Fragment => sql`
+const bookOf = (
+  { sql, organisationId }: CheckContext,
+  table: 'accounts' | 'transactions',
+  id: postgres.Fragment,
+): postgres.Fragment => sql`
   LATERAL (SELECT environment FROM ${sql(`ledger.${table}`)}
            WHERE organisation_id = ${organisationId} AND id = ${id} LIMIT 1)`;
 
@@ -29,8 +31,8 @@ const LAST_ID = String(2n ** 63n - 1n);
  * or reverses a transaction of the same book. Both are read in the order of the transactions, up to where the first of
  * both pages ends, so that neither is looked up in the other.
  */
-export const postingCheck = pagedCheck<TransactionsCursor>('transactions and postings', async (scope, after) => {
-  const { sql, lastPosting, organisationId, pageSize, add } = scope;
+export const postingCheck = pagedCheck<TransactionsCursor>('transactions and postings', async (context, after) => {
+  const { sql, lastPosting, organisationId, pageSize, add } = context;
   const afterPosting =
     after === null ? sql`` : sql`AND (transaction_id, id) > (${after.transactionId}, ${after.id}::text::bigint)`;
   // With that of the last posting that was read: more of its postings may follow.
@@ -60,15 +62,16 @@ export const postingCheck = pagedCheck<TransactionsCursor>('transactions and pos
              ${after === null ? sql`true` : sql`id > ${after.transactionId}`} AS is_new
       FROM ledger.transactions t
       WHERE organisation_id = ${organisationId} ${fromTransaction}
-        AND id <= coalesce((SELECT transaction_id FROM p ORDER BY transaction_id OFFSET ${pageSize - 1}), ${LAST_UUID}::uuid)
+        AND id <= coalesce((SELECT transaction_id FROM p ORDER BY transaction_id OFFSET ${pageSize - 1}),
+                           ${LAST_UUID}::uuid)
       ORDER BY id LIMIT ${transactionsMax}
     ), page AS MATERIALIZED (
       SELECT coalesce((SELECT id FROM t ORDER BY id OFFSET ${transactionsMax - 1}),
                       (SELECT transaction_id FROM p ORDER BY transaction_id OFFSET ${pageSize - 1})) AS until
     )
-    SELECT environment, transaction_id, posting_id::text, debit_account_id::text AS debit, credit_account_id::text AS credit,
-           of_debit, of_credit, of_transaction, of_named, named, is_first, is_empty, until,
-           postings, final_count, final_ids::text, transactions
+    SELECT environment, transaction_id, posting_id::text, debit_account_id::text AS debit,
+           credit_account_id::text AS credit, of_debit, of_credit, of_transaction, of_named, named, is_first, is_empty,
+           until, postings, final_count, final_ids::text, transactions
     FROM (
       SELECT j.*, d.environment AS of_debit, c.environment AS of_credit, r.environment AS of_named,
              count(posting_id) OVER () AS postings, count(*) FILTER (WHERE is_final) OVER () AS final_count,
@@ -77,16 +80,18 @@ export const postingCheck = pagedCheck<TransactionsCursor>('transactions and pos
              is_first AND posting_id IS NULL AS is_empty,
              row_number() OVER (ORDER BY transaction_id, posting_id) = count(*) OVER () AS is_last
       FROM (
-        SELECT coalesce(p.environment, t.environment) AS environment, coalesce(p.transaction_id, t.id) AS transaction_id,
-               p.id AS posting_id, p.debit_account_id, p.credit_account_id, p.id <= ${lastPosting}::text::bigint AS is_final,
-               t.environment AS of_transaction, t.named, page.until,
-               coalesce(t.is_new, false) AND row_number() OVER (PARTITION BY coalesce(p.transaction_id, t.id) ORDER BY p.id) = 1 AS is_first
+        SELECT coalesce(p.environment, t.environment) AS environment,
+               coalesce(p.transaction_id, t.id) AS transaction_id,
+               p.id AS posting_id, p.debit_account_id, p.credit_account_id,
+               p.id <= ${lastPosting}::text::bigint AS is_final, t.environment AS of_transaction, t.named, page.until,
+               coalesce(t.is_new, false)
+                 AND row_number() OVER (PARTITION BY coalesce(p.transaction_id, t.id) ORDER BY p.id) = 1 AS is_first
         FROM p FULL JOIN t ON t.id = p.transaction_id CROSS JOIN page
         WHERE page.until IS NULL OR coalesce(p.transaction_id, t.id) <= page.until
       ) j
-      LEFT JOIN ${bookOf(scope, 'accounts', sql`j.debit_account_id`)} d ON true
-      LEFT JOIN ${bookOf(scope, 'accounts', sql`j.credit_account_id`)} c ON true
-      LEFT JOIN ${bookOf(scope, 'transactions', sql`j.named`)} r ON true
+      LEFT JOIN ${bookOf(context, 'accounts', sql`j.debit_account_id`)} d ON true
+      LEFT JOIN ${bookOf(context, 'accounts', sql`j.credit_account_id`)} c ON true
+      LEFT JOIN ${bookOf(context, 'transactions', sql`j.named`)} r ON true
     ) j
     WHERE is_last OR is_empty OR (is_first AND named IS NOT NULL AND of_named IS DISTINCT FROM of_transaction)
        OR (posting_id IS NOT NULL
@@ -118,7 +123,7 @@ export const postingCheck = pagedCheck<TransactionsCursor>('transactions and pos
   const last = rows.at(-1);
   if (last === undefined) return null;
   const { postings, transactions } = last;
-  scope.count({ postings, transactions, unexplained: last.finalCount, unexplainedIds: last.finalIds });
+  context.count({ postings, transactions, unexplained: last.finalCount, unexplainedIds: last.finalIds });
   if (last.until === null) return null;
   return { transactionId: last.until, id: last.transactionId === last.until ? (last.postingId ?? LAST_ID) : LAST_ID };
 });

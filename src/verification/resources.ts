@@ -1,18 +1,10 @@
 // Checks the resources of an organisation against the ledger, in both directions: the transactions of each resource
 // have moved what its status says, and each transaction is one of a resource. A page is read on one snapshot, because a
 // row and its transaction are written together.
+import type postgres from 'postgres';
 import type { Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import type { Adjustment } from '../resources/adjustments/queries.ts';
-import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
-import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
-import type { Payment } from '../resources/payments/queries.ts';
-import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
-import type { Refund } from '../resources/refunds/queries.ts';
-import type { ReviewCase } from '../resources/reviewCases/queries.ts';
-import type { StatementEntry } from '../resources/statementEntries/movements.ts';
-import type { Withdrawal } from '../resources/withdrawals/queries.ts';
 import {
   differences,
   type Expectation,
@@ -27,72 +19,74 @@ import {
   expectStatementEntry,
   expectTransfer,
   expectWithdrawal,
-  type MovedByTransfer,
 } from './expectations.ts';
-import { type Check, pagedCheck, type Scope } from './verify.ts';
+import { type Check, type CheckContext, pagedCheck } from './verify.ts';
 
-type Fragment = ReturnType<Snapshot>;
-type InBook<Row> = Row & { id: Uuid; environment: Environment };
-
-interface Page {
-  organisationId: Uuid;
-  /** SQL: the rows of a table that belong to the page, in the order of their ids; some of their columns, or all. */
-  rows: (table: string, columns?: readonly string[]) => Fragment;
+/** What is expected of a row. */
+interface ExpectedRow {
+  id: Uuid;
+  environment: Environment;
+  expectation: Expectation;
 }
 
-/** Reads a page of one kind of resource. */
-type Reader = (snapshot: Snapshot, page: Page) => Promise<InBook<{ expectation: Expectation }>[]>;
+/** Reads the expectations of resources of one kind. `where`: SQL, which rows, in the order of their ids. */
+type Reader = (sql: Snapshot, organisationId: Uuid, where: postgres.Fragment) => Promise<ExpectedRow[]>;
 
+/** `select`: SQL, what is compared of the rows, if it is not just all of their columns. */
 function reader<Row>(
-  select: (snapshot: Snapshot, page: Page) => PromiseLike<readonly InBook<Row>[]>,
-  expect: (row: InBook<Row>) => Expectation,
+  table: string,
+  expect: (row: Row) => Expectation,
+  select: (sql: Snapshot, rows: postgres.Fragment, organisationId: Uuid) => postgres.Fragment = (_sql, rows) => rows,
 ): Reader {
-  return async (snapshot, page) =>
-    Array.from(await select(snapshot, page), (row) => ({
-      id: row.id,
-      environment: row.environment,
-      expectation: expect(row),
-    }));
+  return async (sql, organisationId, where) => {
+    const rows = sql`SELECT * FROM ${sql(table)} WHERE organisation_id = ${organisationId} AND ${where}`;
+    const read = await sql<(Row & Omit<ExpectedRow, 'expectation'>)[]>`${select(sql, rows, organisationId)}`;
+    return read.map((row) => ({ id: row.id, environment: row.environment, expectation: expect(row) }));
+  };
 }
 
 const READERS: Partial<Record<IdKind, Reader>> = {
   // By far the most, so only what is compared is read.
-  transfer: reader<MovedByTransfer>(
-    (sql, { rows }) =>
-      sql`${rows('transfers', ['id', 'environment', 'source_wallet_id', 'destination_wallet_id', 'amount', 'fee'])}`,
+  transfer: reader(
+    'transfers',
     expectTransfer,
+    (sql, rows) => sql`
+      SELECT id, environment, source_wallet_id, destination_wallet_id, amount, fee FROM (${rows}) r ORDER BY id`,
   ),
-  withdrawal: reader<Withdrawal>((sql, { rows }) => sql`${rows('withdrawals')}`, expectWithdrawal),
-  refund: reader<Refund & Pick<Payment, 'targetWalletId' | 'payerWalletId'>>(
-    (sql, { organisationId, rows }) => sql`
-      SELECT r.*, p.target_wallet_id, p.payer_wallet_id FROM (${rows('refunds')}) r
-      LEFT JOIN payments p ON p.organisation_id = ${organisationId} AND p.id = r.payment_id ORDER BY r.id`,
+  withdrawal: reader('withdrawals', expectWithdrawal),
+  refund: reader(
+    'refunds',
     expectRefund,
+    (sql, rows, organisationId) => sql`
+      SELECT r.*, p.target_wallet_id, p.payer_wallet_id FROM (${rows}) r
+      LEFT JOIN payments p ON p.organisation_id = ${organisationId} AND p.id = r.payment_id ORDER BY r.id`,
   ),
-  payout: reader<Payout>((sql, { rows }) => sql`${rows('payouts')}`, expectPayout),
-  payoutItem: reader<PayoutItem & Pick<Payout, 'sourceWalletId'>>(
-    (sql, { organisationId, rows }) => sql`
-      SELECT r.*, p.source_wallet_id FROM (${rows('payout_items')}) r
-      LEFT JOIN payouts p ON p.organisation_id = ${organisationId} AND p.id = r.payout_id ORDER BY r.id`,
+  payout: reader('payouts', expectPayout),
+  payoutItem: reader(
+    'payout_items',
     expectPayoutItem,
+    (sql, rows, organisationId) => sql`
+      SELECT r.*, p.source_wallet_id FROM (${rows}) r
+      LEFT JOIN payouts p ON p.organisation_id = ${organisationId} AND p.id = r.payout_id ORDER BY r.id`,
   ),
-  payment: reader<Payment & { credits: Pick<InboundCredit, 'rail' | 'sessionId'>[] }>(
-    (sql, { organisationId, rows }) => sql`
-      SELECT r.*, c.credits FROM (${rows('payments')}) r
+  payment: reader(
+    'payments',
+    expectPayment,
+    (sql, rows, organisationId) => sql`
+      SELECT r.*, c.credits FROM (${rows}) r
       CROSS JOIN LATERAL (
         SELECT coalesce(jsonb_agg(jsonb_build_object('rail', rail, 'sessionId', session_id)), '[]') AS credits
         FROM inbound_credits
         WHERE organisation_id = ${organisationId} AND environment = r.environment AND owner_id = r.id
-          AND owner_kind = 'payment' AND status = 'posted'
-          AND NOT (recall IS NOT DISTINCT FROM 'posted' AND coalesce(starts_with(recalled_from, 'suspense:payment:'), false))
+          AND owner_kind = 'payment' AND status = 'posted' AND (
+            recall IS DISTINCT FROM 'posted' OR NOT coalesce(starts_with(recalled_from, 'suspense:payment:'), false))
       ) c ORDER BY r.id`,
-    expectPayment,
   ),
-  inboundCredit: reader<InboundCredit>((sql, { rows }) => sql`${rows('inbound_credits')}`, expectInboundCredit),
-  statementEntry: reader<StatementEntry>((sql, { rows }) => sql`${rows('statement_entries')}`, expectStatementEntry),
-  reviewCase: reader<ReviewCase>((sql, { rows }) => sql`${rows('review_cases')}`, expectReviewCase),
-  feeSweep: reader<FeeSweep>((sql, { rows }) => sql`${rows('fee_sweeps')}`, expectFeeSweep),
-  adjustment: reader<Adjustment>((sql, { rows }) => sql`${rows('adjustments')}`, expectAdjustment),
+  inboundCredit: reader('inbound_credits', expectInboundCredit),
+  statementEntry: reader('statement_entries', expectStatementEntry),
+  reviewCase: reader('review_cases', expectReviewCase),
+  feeSweep: reader('fee_sweeps', expectFeeSweep),
+  adjustment: reader('adjustments', expectAdjustment),
 };
 
 /**
@@ -106,20 +100,17 @@ const PARTS = [
 
 /** The transactions of each resource have moved what its status says. A page has resources of one or several kinds. */
 export const resourceChecks: Check[] = PARTS.map(({ name, condition }) =>
-  pagedCheck<{ kind: string; id: Uuid }>(name, (scope, after) =>
-    scope.snapshots.read(async (snapshot) => {
-      const { organisationId, pageSize, add } = scope;
+  pagedCheck<{ kind: string; id: Uuid }>(name, (context, after) =>
+    context.snapshots.read(async (snapshot) => {
+      const { organisationId, pageSize, add } = context;
       const readers = Object.entries(READERS);
       const first = after === null ? 0 : readers.findIndex(([kind]) => kind === after.kind);
       let room = pageSize;
       for (const [kind, read] of readers.slice(first)) {
         const from = kind === after?.kind ? snapshot`AND id > ${after.id}` : snapshot``;
-        const rows: Page['rows'] = (table, columns) => snapshot`
-          SELECT ${columns ? snapshot(columns) : snapshot`*`} FROM ${snapshot(table)}
-          WHERE organisation_id = ${organisationId} AND ${condition(snapshot)} ${from}
-          ORDER BY id LIMIT ${room}`;
-        const page = await read(snapshot, { organisationId, rows });
-        const effects = await netEffects(scope, snapshot, page);
+        const where = snapshot`${condition(snapshot)} ${from} ORDER BY id LIMIT ${room}`;
+        const page = await read(snapshot, organisationId, where);
+        const effects = await netEffects(context, snapshot, page);
         for (const [position, { environment, expectation }] of page.entries()) {
           for (const { account, expected, found: actual } of differences(expectation, effects[position] ?? '')) {
             const location = { environment, code: account, resource: expectation.resource };
@@ -141,23 +132,22 @@ export const resourceChecks: Check[] = PARTS.map(({ name, condition }) =>
  */
 export const transactionCheck: Check = {
   isLast: true,
-  ...pagedCheck<Uuid>('resources of transactions', async (scope, after) => {
-    const { snapshots, organisationId, pageSize, add } = scope;
-    const { unexplained, unexplainedIds } = scope.counted();
+  ...pagedCheck<Uuid>('resources of transactions', async (context, after) => {
+    const { snapshots, organisationId, pageSize, add } = context;
+    const { unexplained, unexplainedIds } = context.counted();
     if (unexplained === 0 && unexplainedIds === '0') return null;
     return await snapshots.read(async (snapshot) => {
       const page = await snapshot<{ id: Uuid; environment: Environment; key: string; resource: string }[]>`
-      SELECT id, environment, key, resource FROM ledger.transactions
-      WHERE organisation_id = ${organisationId} ${after === null ? snapshot`` : snapshot`AND id > ${after}`}
-      ORDER BY id LIMIT ${pageSize}`;
+        SELECT id, environment, key, resource FROM ledger.transactions
+        WHERE organisation_id = ${organisationId} ${after === null ? snapshot`` : snapshot`AND id > ${after}`}
+        ORDER BY id LIMIT ${pageSize}`;
       const named = Map.groupBy(page, ({ resource }) => resource.slice(-SUFFIX_LENGTH));
       const expectations = new Map<string, Expectation>();
       for (const [kind, read] of Object.entries(READERS) as [IdKind, Reader][]) {
         const ids = (named.get(ID_SUFFIXES[kind]) ?? []).map(({ resource }) => parseId(kind, resource));
         if (ids.length === 0) continue;
-        const rows: Page['rows'] = (table) => snapshot`
-        SELECT * FROM ${snapshot(table)} WHERE organisation_id = ${organisationId} AND id = ANY (${ids}::uuid[]) ORDER BY id`;
-        for (const { environment, expectation } of await read(snapshot, { organisationId, rows })) {
+        const where = snapshot`id = ANY (${ids}::uuid[]) ORDER BY id`;
+        for (const { environment, expectation } of await read(snapshot, organisationId, where)) {
           expectations.set(`${environment} ${expectation.resource}`, expectation);
         }
       }
@@ -173,43 +163,28 @@ export const transactionCheck: Check = {
   }),
 };
 
-interface PositionedKey {
-  position: number;
-  environment: Environment;
-  key: string;
-}
-
-const keysOf = (page: readonly InBook<{ expectation: Expectation }>[]): PositionedKey[] =>
-  page.flatMap(({ environment, expectation }, position) =>
-    expectation.keys.map((key) => ({ position, environment, key })),
-  );
-
-/** SQL: the keys as rows. */
-const unnested = (sql: Snapshot, keys: readonly PositionedKey[]): Fragment => sql`
-  (SELECT unnest(${keys.map(({ position }) => position)}::integer[]) AS position,
-          unnest(${keys.map(({ environment }) => environment)}::text[]) AS environment,
-          unnest(${keys.map(({ key }) => key)}::text[]) AS key)`;
-
 const SUFFIX_LENGTH = ID_SUFFIXES.transfer.length;
 
 /**
  * The net effect of the transactions of each resource of a page, by its position, as `effectText` writes it: a row for
  * each account would take as long to receive as to read. Takes their postings off those that are unexplained.
  */
-async function netEffects(
-  scope: Scope,
-  snapshot: Snapshot,
-  page: readonly InBook<{ expectation: Expectation }>[],
-): Promise<string[]> {
+async function netEffects(context: CheckContext, snapshot: Snapshot, page: readonly ExpectedRow[]): Promise<string[]> {
   if (page.length === 0) return [];
-  const { lastPosting, organisationId } = scope;
+  const { lastPosting, organisationId } = context;
+  const keys = page.flatMap(({ environment, expectation }, position) =>
+    expectation.keys.map((key) => ({ position, environment, key })),
+  );
   const rows = await snapshot<{ position: number | null; effect: string | null; postings: number; ids: string }[]>`
-    SELECT position, string_agg(code || ' ' || amount, E'\\n' ORDER BY code COLLATE "C") FILTER (WHERE amount <> 0) AS effect,
+    SELECT position,
+           string_agg(code || ' ' || amount, E'\\n' ORDER BY code COLLATE "C") FILTER (WHERE amount <> 0) AS effect,
            coalesce(sum(postings), 0)::bigint AS postings, coalesce(-sum(ids), 0)::text AS ids
     FROM (
       SELECT k.position, e.account_id, sum(e.amount) AS amount,
              count(*) FILTER (WHERE e.is_final) AS postings, sum(p.id) FILTER (WHERE e.is_final) AS ids
-      FROM ${unnested(snapshot, keysOf(page))} k
+      FROM unnest(${keys.map(({ position }) => position)}::integer[],
+                  ${keys.map(({ environment }) => environment)}::text[],
+                  ${keys.map(({ key }) => key)}::text[]) AS k (position, environment, key)
       CROSS JOIN LATERAL (
         SELECT id FROM ledger.transactions
         WHERE organisation_id = ${organisationId} AND environment = k.environment AND key = k.key OFFSET 0
@@ -233,7 +208,7 @@ async function netEffects(
     GROUP BY GROUPING SETS ((position), ())`;
   const effects: string[] = [];
   for (const { position, effect, postings, ids } of rows) {
-    if (position === null) scope.count({ unexplained: -postings, unexplainedIds: ids });
+    if (position === null) context.count({ unexplained: -postings, unexplainedIds: ids });
     else effects[position] = effect ?? '';
   }
   return effects;

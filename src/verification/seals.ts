@@ -3,7 +3,7 @@
 import type { Sql } from '../database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../ids.ts';
 import { type Environment, nairaText } from '../money.ts';
-import { type Check, type Finding, pagedCheck, type Scope } from './verify.ts';
+import { type Check, type CheckContext, type Finding, type FindingKind, findingOf, pagedCheck } from './verify.ts';
 
 /** Limits the memory of a statement, and how long it keeps a processor busy: about 0.2 s. */
 const POSTINGS_MAX = 20_000;
@@ -67,11 +67,11 @@ export const sealOf = ({ organisationId, digest, sealedUntil, postingCount, ...r
 });
 
 /** The seals that are not published yet, oldest first. */
-export const listUnpublished = async (sql: Sql, max: number): Promise<SealRow[]> => [
-  ...(await sql<SealRow[]>`
+export async function listUnpublished(sql: Sql, max: number): Promise<SealRow[]> {
+  return await sql<SealRow[]>`
     SELECT organisation_id, environment, number, sealed_until, posting_count, amount::text, digest
-    FROM ledger.seals WHERE published_at IS NULL ORDER BY organisation_id, environment, number LIMIT ${max}`),
-];
+    FROM ledger.seals WHERE published_at IS NULL ORDER BY organisation_id, environment, number LIMIT ${max}`;
+}
 
 export async function markPublished(sql: Sql, seals: readonly SealRow[]): Promise<void> {
   await sql`
@@ -102,39 +102,37 @@ const NO_MORE = 2 ** 31 - 1;
  */
 export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
-  return pagedCheck<SealCursor>('seals', async (scope, after) => {
-    const page = await readSeals(scope, after);
+  return pagedCheck<SealCursor>('seals', async (context, after) => {
+    const page = await readSeals(context, after);
     let previous = after;
     for (const row of page) {
       const { environment, number } = row;
       const expected = previous?.environment === environment ? previous.number + 1 : 1;
       const violation = violationOf(row, expected, copies.get(nameOf(sealOf(row))));
       if (violation !== null) {
-        scope.add(violation.kind, { environment }, violation.expected, violation.found);
+        const [kind, wanted, found] = violation;
+        context.add(kind, { environment }, wanted, found);
         return { environment, number: NO_MORE };
       }
-      scope.count({ sealed: row.foundCount });
+      context.count({ sealed: row.foundCount });
       previous = { environment, number };
     }
     return page.length < PAGE_SIZE ? null : previous;
   });
 }
 
-/** The published seals that are not in the database. */
 export async function findMissingSeals(sql: Sql, published: readonly Seal[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [organisation, seals] of Map.groupBy(published, (seal) => seal.organisation)) {
+    const organisationId = requireUuid('organisation', organisation);
     const rows = await sql<Pick<Seal, 'environment' | 'number'>[]>`
       SELECT environment, number FROM ledger.seals
-      WHERE organisation_id = ${requireUuid('organisation', organisation)}
-        AND number = ANY (${seals.map(({ number }) => number)}::integer[])`;
+      WHERE organisation_id = ${organisationId} AND number = ANY (${seals.map(({ number }) => number)}::integer[])`;
     const known = new Set(rows.map(({ environment, number }) => `${environment} ${number}`));
     for (const seal of seals) {
       const { environment, number } = seal;
       if (known.has(`${environment} ${number}`)) continue;
-      const nowhere = { account: null, resource: null, transaction: null, posting: null };
-      const difference = { expected: describe(seal), found: 'no such seal' };
-      findings.push({ kind: 'SEAL_MISSING', organisation, environment, ...nowhere, ...difference });
+      findings.push(findingOf(organisationId, 'SEAL_MISSING', { environment }, describe(seal), 'no such seal'));
     }
   }
   return findings;
@@ -149,32 +147,27 @@ function violationOf(
   row: Sealed,
   expectedNumber: number,
   copy: Seal | undefined,
-): Pick<Finding, 'kind' | 'expected' | 'found'> | null {
+): [kind: FindingKind, expected: string, found: string] | null {
   const seal = sealOf(row);
   if (row.number !== expectedNumber) {
-    return { kind: 'SEAL_MISSING', expected: `seal ${expectedNumber}`, found: `seal ${row.number} comes next` };
+    return ['SEAL_MISSING', `seal ${expectedNumber}`, `seal ${row.number} comes next`];
   }
   if (copy !== undefined && copy.digest !== seal.digest) {
-    return {
-      kind: 'SEAL_MISMATCH',
-      expected: `${describe(copy)}, as published`,
-      found: 'another digest in the database',
-    };
+    return ['SEAL_MISMATCH', `${describe(copy)}, as published`, 'another digest in the database'];
   }
   if (row.isIntact) return null;
   const same = row.foundCount === row.postingCount && row.foundAmount === row.amount;
   const found = `${row.foundCount} postings of ${nairaText(BigInt(row.foundAmount))}`;
-  return { kind: 'SEAL_MISMATCH', expected: describe(seal), found: same ? `${found}, which were changed` : found };
+  return ['SEAL_MISMATCH', describe(seal), same ? `${found}, which were changed` : found];
 }
 
 /** The next page of seals of an organisation, each with what it covers now. */
-const readSeals = async ({ sql, organisationId }: Scope, after: SealCursor | null): Promise<Sealed[]> => [
-  ...(await sql<Sealed[]>`
-    SELECT organisation_id, environment, number, sealed_until, posting_count, amount, digest, found_count, found_amount,
-           is_intact
-    FROM ledger.compare_seals(${organisationId}, ${after?.environment ?? null}, ${after?.number ?? null}::integer, ${PAGE_SIZE})
-    ORDER BY environment, number`),
-];
+async function readSeals({ sql, organisationId }: CheckContext, after: SealCursor | null): Promise<Sealed[]> {
+  return await sql<Sealed[]>`
+    SELECT * FROM ledger.compare_seals(${organisationId}, ${after?.environment ?? null},
+                                       ${after?.number ?? null}::integer, ${PAGE_SIZE})
+    ORDER BY environment, number`;
+}
 
 /** Parses published seals: one JSON object a line, as the log of the worker and SEAL_FILE have them. */
 export function parseSeals(text: string): Seal[] {

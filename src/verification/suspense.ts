@@ -4,11 +4,11 @@ import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
-import { type AccountCode, paymentSuspenseAccount } from '../ledger/chart.ts';
+import type { AccountCode } from '../ledger/chart.ts';
 import { entryNumber, type Side } from '../ledger/entries.ts';
 import type { Environment } from '../money.ts';
 import { addEntries, type EntrySum } from './entrySums.ts';
-import { type Check, pagedCheck, type Scope } from './verify.ts';
+import { type Check, type CheckContext, pagedCheck } from './verify.ts';
 
 interface SuspenseAccount {
   environment: Environment;
@@ -24,20 +24,20 @@ const accountsAfter = (sql: Sql, organisationId: Uuid, after: SuspenseAccount | 
       ${after === null ? sql`` : sql`AND (environment, code) > (${after.environment}, ${after.code})`}`;
 
 /** The suspense accounts with a stored balance, which are those of payments. */
-const paymentsCheck = pagedCheck<SuspenseAccount>('suspense of payments', async (scope, after) => {
-  const { snapshots, organisationId, pageSize } = scope;
+const paymentsCheck = pagedCheck<SuspenseAccount>('suspense of payments', async (context, after) => {
+  const { snapshots, organisationId, pageSize } = context;
   return await snapshots.read(async (snapshot) => {
     const accounts = await snapshot<(SuspenseAccount & { balance: string })[]>`
       SELECT environment, code, balance::text ${accountsAfter(snapshot, organisationId, after)} AND balance IS NOT NULL
       ORDER BY environment, code LIMIT ${pageSize}`;
-    await compare(scope, snapshot, accounts);
+    await compare(context, snapshot, accounts);
     return accounts.length < pageSize ? null : (accounts.at(-1) ?? null);
   });
 });
 
 /** The others one by one: their entries up to the last one that is final are added up, then the later ones. */
-const accountsCheck = pagedCheck<SuspenseAccount & EntrySum>('suspense', async (scope, after) => {
-  const { sql, snapshots, organisationId, lastPosting } = scope;
+const accountsCheck = pagedCheck<SuspenseAccount & EntrySum>('suspense', async (context, after) => {
+  const { sql, snapshots, organisationId, lastPosting } = context;
   const next = async (from: SuspenseAccount | null): Promise<(SuspenseAccount & EntrySum) | null> => {
     const [row] = await sql<(SuspenseAccount & EntrySum)[]>`
       SELECT environment, code, id::text AS account_id, '0' AS last, '0' AS sum
@@ -46,22 +46,23 @@ const accountsCheck = pagedCheck<SuspenseAccount & EntrySum>('suspense', async (
   };
   const account = after ?? (await next(null));
   if (account === null) return null;
-  const { isComplete, ...added } = await addEntries(scope, account, sql`id <= ${lastPosting}::text::bigint`);
+  const { isComplete, ...added } = await addEntries(context, account, sql`id <= ${lastPosting}::text::bigint`);
   if (!isComplete) return { ...account, ...added };
   await snapshots.read(async (snapshot) => {
     const later = (side: Side): postgres.Fragment => snapshot`
       (SELECT coalesce(sum(amount), 0) FROM ledger.postings
-       WHERE organisation_id = ${organisationId} AND ${snapshot(`${side}_account_id`)} = ${added.accountId}::text::bigint
+       WHERE organisation_id = ${organisationId}
+         AND ${snapshot(`${side}_account_id`)} = ${added.accountId}::text::bigint
          AND ${entryNumber(snapshot, side)} > ${lastPosting}::text::bigint)`;
     const [row] = await snapshot<{ balance: string }[]>`
       SELECT (${added.sum}::text::numeric + ${later('credit')} - ${later('debit')})::text AS balance`;
-    await compare(scope, snapshot, [{ ...account, balance: row?.balance ?? '0' }]);
+    await compare(context, snapshot, [{ ...account, balance: row?.balance ?? '0' }]);
   });
   return await next(account);
 });
 
 async function compare(
-  { organisationId, add }: Scope,
+  { organisationId, add }: CheckContext,
   snapshot: Snapshot,
   accounts: readonly (SuspenseAccount & { balance: string })[],
 ): Promise<void> {
@@ -80,22 +81,17 @@ async function readExpected(
 ): Promise<Map<string, string>> {
   const codes = accounts.map(({ code }) => code);
   const paymentIds = codes.flatMap((code) => parseId('payment', code.split(':').at(-1) ?? '') ?? []);
-  const rows = await snapshot<
-    { environment: Environment; code: AccountCode | null; paymentId: Uuid; amount: string }[]
-  >`
-    SELECT environment, account_code AS code, NULL::uuid AS payment_id, sum(amount)::text AS amount
-    FROM review_cases
-    WHERE organisation_id = ${organisationId} AND status = 'open' AND account_code = ANY (${codes}::text[])
-    GROUP BY environment, account_code
-    UNION ALL
-    SELECT environment, NULL, id, amount_received::text FROM payments
-    WHERE organisation_id = ${organisationId} AND status = 'partial' AND id = ANY (${paymentIds}::uuid[])`;
-  const sums = new Map<string, string>();
-  for (const { environment, code, paymentId, amount } of rows) {
-    const name = `${environment} ${code ?? paymentSuspenseAccount(paymentId)}`;
-    sums.set(name, String(BigInt(sums.get(name) ?? 0) + BigInt(amount)));
-  }
-  return sums;
+  const rows = await snapshot<(SuspenseAccount & { amount: string })[]>`
+    SELECT environment, code, sum(amount)::text AS amount
+    FROM (
+      SELECT environment, account_code AS code, amount FROM review_cases
+      WHERE organisation_id = ${organisationId} AND status = 'open' AND account_code = ANY (${codes}::text[])
+      UNION ALL
+      SELECT environment, 'suspense:payment:' || ledger.public_id(id, 'pay'), amount_received FROM payments
+      WHERE organisation_id = ${organisationId} AND status = 'partial' AND id = ANY (${paymentIds}::uuid[])
+    ) waiting
+    GROUP BY environment, code`;
+  return new Map(rows.map(({ environment, code, amount }) => [`${environment} ${code}`, amount]));
 }
 
 /** The suspense account of each open review case exists. */

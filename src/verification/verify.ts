@@ -9,6 +9,7 @@
 // written under its lock, so the balance is the sum of the entries up to that number, whatever is posted while they are
 // read. Balances of an organisation are added up as of one posting, the last one that is final
 // (ledger.last_final_posting), because accounts with a derived balance are never locked.
+import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import type { Sql } from '../database/pool.ts';
 import { Snapshots } from '../database/snapshot.ts';
 import { publicId, type Uuid } from '../ids.ts';
@@ -32,30 +33,24 @@ export type FindingKind =
   | 'SEAL_MISSING'
   | 'BANK_BALANCE_MISMATCH';
 
-/** One violation. Amounts are kobo as text: a corrupt ledger may contain more than a safe integer. */
+/**
+ * One violation. Ids are public, but that of a posting. Amounts are kobo as text: a corrupt ledger may contain more than
+ * a safe integer.
+ */
 export interface Finding {
   kind: FindingKind;
-  /** Public id of the organisation; with the environment it identifies the book. */
   organisation: string;
   environment: Environment;
   account: string | null;
-  /** Public id of the resource. */
   resource: string | null;
-  /** Public id of the transaction. */
   transaction: string | null;
-  /** Id of the posting within its transaction. */
   posting: string | null;
   expected: string;
   found: string;
 }
 
-export interface Verification {
-  books: number;
-  accounts: number;
-  postings: number;
-  transactions: number;
+export interface Verification extends Pick<Counts, 'books' | 'accounts' | 'postings' | 'transactions'> {
   findings: Finding[];
-  /** True when there are more findings than are listed. */
   truncated: boolean;
 }
 
@@ -68,7 +63,6 @@ export interface Progress {
   checkpoint: Checkpoint | null;
 }
 
-/** An organisation whose books are verified. */
 interface Organisation {
   organisationId: Uuid;
   /** The last posting that was final when the verification of the organisation began: sums are as of it. */
@@ -125,13 +119,13 @@ export interface VerificationOptions {
 export interface Check {
   name: string;
   /** Checks the page after a cursor (null: the first) and returns the cursor of the next one; null after the last. */
-  checkPage: (scope: Scope, after: unknown) => Promise<unknown>;
+  checkPage: (context: CheckContext, after: unknown) => Promise<unknown>;
   /** It reads what the others have counted, so it runs after them. */
   isLast?: true;
 }
 
 /** What a check reads, and where it reports. */
-export interface Scope extends Organisation {
+export interface CheckContext extends Organisation {
   sql: Sql;
   snapshots: Snapshots;
   pageSize: number;
@@ -141,7 +135,6 @@ export interface Scope extends Organisation {
   counted: () => Counts;
 }
 
-/** Where a violation is. */
 export interface Location {
   environment: Environment;
   code?: string | null;
@@ -153,8 +146,8 @@ export interface Location {
 /** A check with a cursor of this type. */
 export const pagedCheck = <Cursor>(
   name: string,
-  checkPage: (scope: Scope, after: Cursor | null) => Promise<Cursor | null>,
-): Check => ({ name, checkPage: (scope, after) => checkPage(scope, after as Cursor | null) });
+  checkPage: (context: CheckContext, after: Cursor | null) => Promise<Cursor | null>,
+): Check => ({ name, checkPage: (context, after) => checkPage(context, after as Cursor | null) });
 
 /** Large enough that round trips do not matter, small enough to check a page in memory and within a second. */
 const PAGE_SIZE = 10_000;
@@ -174,7 +167,6 @@ export async function verify(
   const from = isOf(checks, given) ? given : null;
   const estimate = await estimateRows(sql);
   const findings: Finding[] = [];
-  let truncated = false;
   let counts = from?.counts ?? NOTHING;
   let checkpoint = from;
   const report = (running: readonly CheckProgress[], isComplete = false): void => {
@@ -190,33 +182,24 @@ export async function verify(
     const isOk = findings.length === 0;
     const running = checks.map((check) => new RunningCheck(check, begun[check.name]));
     const counted = (): Counts => running.reduce((sum, { progress }) => add(sum, progress.counts), NOTHING);
-    const scope = { sql, organisationId, lastPosting, pageSize, counted };
+    const context = { sql, organisationId, lastPosting, pageSize, counted };
     const onPage = (): void => {
       if (isOk) checkpoint = { ...before, checks: checkpointsOf(running) };
       report(running.map(({ progress }) => progress));
     };
+    const stop = new AbortController();
     for (const isLast of [false, true]) {
-      await runAtOnce(
-        running.filter(({ check }) => (check.isLast ?? false) === isLast),
-        jobs,
-        (check, goesOn) => check.run(scope, onPage, goesOn),
-      );
+      const next = running.filter(({ check }) => (check.isLast ?? false) === isLast);
+      await mapAtMost(jobs, next, (check) => check.run(context, onPage, stop));
     }
     findings.push(...running.flatMap((check) => check.findings));
-    truncated ||= running.some((check) => check.isTruncated);
     counts = add(counts, counted());
     organisation = only === undefined ? await nextOrganisation(sql, organisationId) : null;
   }
   report([], true);
   const { books, accounts, postings, transactions } = counts;
-  return {
-    books,
-    accounts,
-    postings,
-    transactions,
-    findings: findings.slice(0, FINDINGS_MAX),
-    truncated: truncated || findings.length > FINDINGS_MAX,
-  };
+  const truncated = findings.length > FINDINGS_MAX;
+  return { books, accounts, postings, transactions, findings: findings.slice(0, FINDINGS_MAX), truncated };
 }
 
 /** Whether these checks can continue from the checkpoint: another version, with other checks, may have written it. */
@@ -235,31 +218,13 @@ function add(counts: Counts, more: Partial<Counts>): Counts {
   return sum;
 }
 
-/** Runs `work` for each check, `jobs` at once. Throws the first error when the pages that run have ended. */
-async function runAtOnce(
-  checks: RunningCheck[],
-  jobs: number,
-  work: (check: RunningCheck, goesOn: () => boolean) => Promise<void>,
-): Promise<void> {
-  const errors: unknown[] = [];
-  const goesOn = (): boolean => errors.length === 0;
-  const runJob = async (): Promise<void> => {
-    for (let check = checks.shift(); check !== undefined && goesOn(); check = checks.shift()) {
-      await work(check, goesOn).catch((error: unknown) => errors.push(error));
-    }
-  };
-  await Promise.all(Array.from({ length: jobs }, runJob));
-  if (errors.length > 0) throw errors[0];
-}
-
-/** A check of one organisation while it runs. */
 class RunningCheck {
   readonly check: Check;
   readonly progress: CheckProgress;
   /** How far it was before its first finding; null before its first page. */
   checkpoint: CheckProgress | null;
+  /** One more than are listed, at most. */
   readonly findings: Finding[] = [];
-  isTruncated = false;
 
   constructor(check: Check, begun: CheckProgress | undefined) {
     this.check = check;
@@ -267,27 +232,34 @@ class RunningCheck {
     this.checkpoint = begun ?? null;
   }
 
-  async run(of: Omit<Scope, 'snapshots' | 'add' | 'count'>, onPage: () => void, goesOn: () => boolean): Promise<void> {
+  /** Ends after a page when another check has failed. */
+  async run(
+    of: Omit<CheckContext, 'snapshots' | 'add' | 'count'>,
+    onPage: () => void,
+    stop: AbortController,
+  ): Promise<void> {
     const { progress, findings } = this;
     const snapshots = new Snapshots(of.sql);
-    const scope: Scope = {
+    const context: CheckContext = {
       ...of,
       snapshots,
       count: (counted) => {
         progress.counts = add(progress.counts, counted);
       },
       add: (...finding) => {
-        if (findings.length < FINDINGS_MAX) findings.push(describe(of.organisationId, ...finding));
-        else this.isTruncated = true;
+        if (findings.length <= FINDINGS_MAX) findings.push(findingOf(of.organisationId, ...finding));
       },
     };
     try {
-      while (!progress.isDone && goesOn()) {
-        progress.after = await this.check.checkPage(scope, progress.after);
+      while (!progress.isDone && !stop.signal.aborted) {
+        progress.after = await this.check.checkPage(context, progress.after);
         progress.isDone = progress.after === null;
         if (findings.length === 0) this.checkpoint = structuredClone(progress);
         onPage();
       }
+    } catch (error) {
+      stop.abort();
+      throw error;
     } finally {
       await snapshots.end();
     }
@@ -299,7 +271,7 @@ const checkpointsOf = (running: readonly RunningCheck[]): Checkpoint['checks'] =
     running.flatMap(({ check, checkpoint }) => (checkpoint === null ? [] : [[check.name, checkpoint]])),
   );
 
-function describe(
+export function findingOf(
   organisationId: Uuid,
   kind: FindingKind,
   { environment, code, resource, transactionId, postingId }: Location,
@@ -323,7 +295,8 @@ function describe(
 async function estimateRows(sql: Sql): Promise<number> {
   const [row] = await sql<{ rows: number }[]>`
     SELECT sum(greatest(reltuples, 0) * CASE relname WHEN 'postings' THEN 4 ELSE 1 END)::bigint AS rows
-    FROM pg_class WHERE oid IN ('ledger.accounts'::regclass, 'ledger.transactions'::regclass, 'ledger.postings'::regclass)`;
+    FROM pg_class
+    WHERE oid IN ('ledger.accounts'::regclass, 'ledger.transactions'::regclass, 'ledger.postings'::regclass)`;
   return row?.rows ?? 0;
 }
 
@@ -338,7 +311,8 @@ async function nextOrganisation(sql: Sql, after: Uuid | null, only?: Uuid): Prom
      ${only === undefined ? which : sql`WHERE organisation_id = ${only}`} ORDER BY organisation_id LIMIT 1)`;
   const [row] = await sql<{ organisationId: Uuid }[]>`
     SELECT organisation_id
-    FROM (${first('postings')} UNION ALL ${first('accounts')} UNION ALL ${first('transactions')} UNION ALL ${first('seals')}) f
+    FROM (${first('postings')} UNION ALL ${first('accounts')}
+          UNION ALL ${first('transactions')} UNION ALL ${first('seals')}) f
     ORDER BY organisation_id LIMIT 1`;
   if (row === undefined) return null;
   const [last] = await sql<{ posting: string }[]>`

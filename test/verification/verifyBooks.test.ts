@@ -49,7 +49,7 @@ test('resources that agree with the ledger have no findings, in every page size'
   }
 });
 
-test('accounting.open_items is what stands in transit, in reserve and in suspense, by resource', async () => {
+test('accounting.open_items is what is in transit, in reserve and in suspense, by resource', async () => {
   const stage = await openStage();
   const withdrawal = await stage.withdrawal();
   const settled = await stage.paidByBank(101_000);
