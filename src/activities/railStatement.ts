@@ -3,7 +3,7 @@ import { parseId } from '../ids.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';
 import type { BankRail, InboundCreditRecord, StatementLine } from '../rail/port.ts';
-import type { Line } from '../reconciliation/lines.ts';
+import type { BankLine } from '../reconciliation/lines.ts';
 import type { Bank } from '../reconciliation/reconcile.ts';
 import { receiveCredit } from '../resources/inboundCredits/receive.ts';
 import { chargeReference } from '../resources/rails/accounts.ts';
@@ -13,15 +13,15 @@ import type { ActivityDependencies } from './dependencies.ts';
 const hasTwoBalances = ({ capabilities }: BankRail): boolean => capabilities.credits.settles === 'later';
 
 /** What a line of the rail is to our books. */
-function kindOf(rail: BankRail, { kind, reference }: Pick<StatementLine, 'kind' | 'reference'>): Line['kind'] {
+function kindOf(rail: BankRail, { kind, reference }: Pick<StatementLine, 'kind' | 'reference'>): BankLine['kind'] {
   if (kind === 'settlement' && hasTwoBalances(rail)) return 'settled';
   return kind === 'sent' && parseId('railCheck', reference) !== null ? 'check' : kind;
 }
 
 /** A line of the rail as reconciliation compares it. A charge that the rail took for it is a line of its own. */
-function linesOf(rail: BankRail, { charge, ...line }: StatementLine): Line[] {
+function linesOf(rail: BankRail, { charge, ...line }: StatementLine): BankLine[] {
   const kind = kindOf(rail, line);
-  const own: Line = { ...line, kind };
+  const own: BankLine = { ...line, kind };
   return charge === 0 ? [own] : [own, { ...line, kind: 'charge', reference: chargeReference(own), amount: charge }];
 }
 
@@ -37,11 +37,12 @@ export function bankOf(
 ): Bank {
   const { organisationId } = book;
   return {
-    name: rail.name,
+    book,
+    rail: rail.name,
     hasHistory: true,
 
     async readStatement(period) {
-      const lines: Line[] = [];
+      const lines: BankLine[] = [];
       for (let cursor: string | null = null; ; ) {
         const page = await rail.statement({ organisationId, ...period, cursor });
         lines.push(...page.lines.flatMap((line) => linesOf(rail, line)));

@@ -19,9 +19,7 @@ export function createReconciliationActivities(
         const own: ReconcileDependencies = { sql, journal, onStep };
         const now = (await readDatabaseTime(sql)).getTime();
         const { lines, breaks, opened } =
-          period === null
-            ? await reconcileToDate(own, book, bank, now)
-            : await reconcilePeriod(own, book, bank, period, now);
+          period === null ? await reconcileToDate(own, bank, now) : await reconcilePeriod(own, bank, period, now);
         total.lines += lines;
         total.breaks += breaks;
         total.opened += opened;

@@ -67,6 +67,7 @@ export function addReconciliationCommands(program: Command): void {
         const imported = readStatement(file, options);
         const organisationId = await chooseOrganisation(sql, settings, options.organisation);
         const book = { organisationId, environment: options.environment };
+        const compared = { book, rail: options.rail };
         const journal = new Journal(sql);
         const audit: AuditRow = {
           operatorId: operator.id,
@@ -78,7 +79,7 @@ export function addReconciliationCommands(program: Command): void {
         const now = (await readDatabaseTime(sql)).getTime();
         return {
           statement: imported,
-          result: await reconcileImported({ sql, journal }, book, options.rail, imported, now),
+          result: await reconcileImported({ sql, journal }, compared, imported, now),
         };
       });
       if (result.breaks > 0) process.exitCode = EXIT.failed;

@@ -1,7 +1,10 @@
-// A stream in batches.
+// A list or a stream in batches.
 
-/** Yields the items in arrays of `size`, the last one with what is left. An empty stream has no batch. */
-export async function* inBatches<Item>(items: AsyncIterable<Item>, size: number): AsyncGenerator<Item[]> {
+/** Yields the items in arrays of `size`, the last one with what is left. Without items there is no batch. */
+export async function* inBatches<Item>(
+  items: AsyncIterable<Item> | Iterable<Item>,
+  size: number,
+): AsyncGenerator<Item[]> {
   let batch: Item[] = [];
   for await (const item of items) {
     batch.push(item);

@@ -1,19 +1,29 @@
 // The ledger's side of a statement: what is posted on a rail's accounts, by time and by reference, and whether
 // the resources behind a statement's lines may still post.
+import { inBatches } from '../concurrency/batches.ts';
 import type { Sql } from '../database/pool.ts';
-import { type IdKind, parseId, type Uuid } from '../ids.ts';
+import { parseId, type Uuid } from '../ids.ts';
 import { entryNumber } from '../ledger/entries.ts';
-import type { Book, Kobo } from '../money.ts';
+import type { Kobo } from '../money.ts';
 import { railAccounts } from '../resources/rails/accounts.ts';
 import { caseOfReference } from '../resources/reviewCases/queries.ts';
-import { keysOfLine, type Line, type LineName, lineOfKey, nameOf, type Period } from './lines.ts';
+import {
+  type BankLine,
+  type BookAtRail,
+  counterpartOf,
+  keysOfLine,
+  type LineName,
+  lineOfKey,
+  nameOf,
+  type StatementPeriod,
+} from './lines.ts';
 import type { ResourceState } from './match.ts';
 
 const MINUTE_MS = 60_000;
 const KEYS_PER_QUERY = 5_000;
 
 /** A line as the ledger posted it. `at` is when it was posted. */
-export interface PostedLine extends Line {
+export interface PostedLine extends BankLine {
   /** When it happened; the bank's own time for a credit and for what was posted from a statement. */
   effectiveAt: Date;
 }
@@ -46,21 +56,22 @@ const toLines = (rail: string, postings: readonly ClearingPosting[]): PostedLine
 /** What the ledger posted through a rail in a period, as lines. Reads the postings of the period only. */
 export async function listClearingLines(
   sql: Sql,
-  book: Book,
-  rail: string,
-  { from, to }: Period,
+  { book, rail }: BookAtRail,
+  { from, to }: StatementPeriod,
 ): Promise<PostedLine[]> {
   // A clearing account has a derived balance: its numbers follow the times but for the seconds that a statement takes.
   const numbersFrom = new Date(from.getTime() - MINUTE_MS);
   const numbersTo = new Date(to.getTime() + MINUTE_MS);
   const ranges = await sql<EntriesOfAccount[]>`
     SELECT account_id, debit_first, debit_next, credit_first, credit_next
-    FROM ledger.entries_between(${book.organisationId}, ${book.environment}, ${railAccounts(rail)}, ${numbersFrom}, ${numbersTo})`;
+    FROM ledger.entries_between(${book.organisationId}, ${book.environment}, ${railAccounts(rail)}, ${numbersFrom},
+                                ${numbersTo})`;
   // OFFSET 0: the postings are read by the index of their numbers, whatever the planner believes about the tables.
   const entries = (side: 'debit' | 'credit') => sql`
     SELECT transaction_id, ${side === 'debit' ? sql`amount` : sql`-amount`} AS amount FROM ledger.postings
     WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} = a.id
-      AND ${entryNumber(sql, side)} >= ${sql(`a.${side}_first`)} AND ${entryNumber(sql, side)} < ${sql(`a.${side}_next`)}
+      AND ${entryNumber(sql, side)} >= ${sql(`a.${side}_first`)}
+      AND ${entryNumber(sql, side)} < ${sql(`a.${side}_next`)}
       AND created_at >= ${from} AND created_at < ${to}
     OFFSET 0`;
   const column = (name: keyof EntriesOfAccount) => sql`${ranges.map((range) => range[name])}::bigint[]`;
@@ -83,31 +94,24 @@ export async function listClearingLines(
  */
 export async function findPostings(
   sql: Sql,
-  book: Book,
-  rail: string,
+  { book, rail }: BookAtRail,
   lines: readonly LineName[],
 ): Promise<PostedLine[]> {
-  const names = lines.flatMap((line): LineName[] =>
-    line.kind === 'sent' || line.kind === 'returned'
-      ? [
-          { ...line, kind: 'sent' },
-          { ...line, kind: 'returned' },
-        ]
-      : [line],
-  );
+  const names = lines.flatMap((line) => [line, counterpartOf(line)]).filter((line) => line !== null);
   const caseIds = names.flatMap(({ reference }) => caseOfReference(reference) ?? []);
   const versions = new Map<Uuid, number>();
   if (caseIds.length > 0) {
     const rows = await sql<{ id: Uuid; version: number }[]>`
       SELECT id, version FROM review_cases
-      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ANY (${caseIds}::uuid[])`;
+      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+        AND id = ANY (${caseIds}::uuid[])`;
     for (const { id, version } of rows) versions.set(id, version);
   }
   const keys = new Set(
     names.flatMap((name) => keysOfLine(rail, name, versions.get(caseOfReference(name.reference) ?? ''))),
   );
   const postings: ClearingPosting[] = [];
-  for (const page of pagesOf([...keys], KEYS_PER_QUERY)) {
+  for await (const page of inBatches(keys, KEYS_PER_QUERY)) {
     // OFFSET 0: one index look-up per key, whatever the planner believes about the tables.
     const found = await sql<ClearingPosting[]>`
       SELECT t.key, t.created_at AS at, t.effective_at,
@@ -131,51 +135,40 @@ export async function findPostings(
   return toLines(rail, postings);
 }
 
-/** Whether the resources that these lines refer to are still in progress; a line without a resource is absent. */
+/** Returns the state of the resource that one of these lines refers to. */
 export async function findResourceStates(
   sql: Sql,
-  book: Book,
-  rail: string,
+  { book: { organisationId, environment }, rail }: BookAtRail,
   lines: readonly LineName[],
-): Promise<Map<string, ResourceState>> {
-  const { organisationId, environment } = book;
+): Promise<(line: LineName) => ResourceState> {
   const sessions = lines.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
-  const transfers = lines
-    .filter(({ kind }) => kind === 'sent' || kind === 'returned')
-    .map(({ reference }) => reference);
-  const idsOf = (idOf: (reference: string) => Uuid | null): Uuid[] => transfers.flatMap((one) => idOf(one) ?? []);
-  const ids = (kind: IdKind): Uuid[] => idsOf((reference) => parseId(kind, reference));
+  const transfers = lines.filter((line) => counterpartOf(line) !== null).map(({ reference }) => reference);
+  const ids = transfers.flatMap((reference) => resourceOf(reference) ?? []);
   const ofBook = sql`organisation_id = ${organisationId} AND environment = ${environment}`;
-  const found = await sql<{ session: string | null; id: Uuid | null; inProgress: boolean; isVoid: boolean }[]>`
-    SELECT 'credit ' || session_id AS session, NULL::uuid AS id, status = 'received' AS in_progress, status = 'recalled' AS is_void
+  const byId = sql`${ofBook} AND id = ANY (${ids}::uuid[])`;
+  const found = await sql<{ name: string; state: ResourceState }[]>`
+    SELECT 'credit ' || session_id AS name,
+           CASE status WHEN 'recalled' THEN 'void' WHEN 'received' THEN 'in_progress' ELSE 'ended' END AS state
     FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${sessions}::text[])
-    UNION ALL SELECT 'sent ' || session_id, NULL, coalesce(recall, 'received') = 'received', status = 'recalled'
+    UNION ALL
+    SELECT 'sent ' || session_id,
+           CASE WHEN status = 'recalled' THEN 'void' WHEN coalesce(recall, 'received') = 'received' THEN 'in_progress'
+                ELSE 'ended' END
     FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${transfers}::text[])
-    UNION ALL SELECT NULL, id, status = 'processing', false FROM withdrawals WHERE ${ofBook} AND id = ANY (${ids('withdrawal')}::uuid[])
-    UNION ALL SELECT NULL, id, status = 'processing', false FROM refunds WHERE ${ofBook} AND id = ANY (${ids('refund')}::uuid[])
-    UNION ALL SELECT NULL, id, status IN ('pending', 'processing'), false FROM payout_items
-    WHERE ${ofBook} AND id = ANY (${ids('payoutItem')}::uuid[])
-    UNION ALL SELECT NULL, id, status = 'returning', false FROM review_cases
-    WHERE ${ofBook} AND id = ANY (${idsOf(caseOfReference)}::uuid[])`;
-  const states = new Map(
-    found.map(
-      ({ session, id, inProgress, isVoid }) =>
-        [session ?? id ?? '', isVoid ? 'void' : inProgress ? 'in_progress' : 'ended'] as const,
-    ),
-  );
-  const kinds = ['withdrawal', 'refund', 'payoutItem'] as const;
-  const resourceOf = (reference: string): Uuid | undefined =>
-    [...kinds.map((kind) => parseId(kind, reference)), caseOfReference(reference)].find((id) => id !== null) ??
-    undefined;
-  return new Map(
-    lines.flatMap((line) => {
-      const state = states.get(nameOf(line)) ?? states.get(resourceOf(line.reference) ?? '');
-      return state === undefined ? [] : [[nameOf(line), state] as const];
-    }),
-  );
+    UNION ALL
+    SELECT id::text, CASE WHEN status IN ('pending', 'processing', 'returning') THEN 'in_progress' ELSE 'ended' END
+    FROM (
+      SELECT id, status FROM withdrawals WHERE ${byId} UNION ALL SELECT id, status FROM refunds WHERE ${byId}
+      UNION ALL SELECT id, status FROM payout_items WHERE ${byId}
+      UNION ALL SELECT id, status FROM review_cases WHERE ${byId}
+    ) r`;
+  const states = new Map(found.map(({ name, state }) => [name, state]));
+  return (line) => states.get(nameOf(line)) ?? states.get(resourceOf(line.reference) ?? '') ?? 'unknown';
 }
 
-/** A list in pieces of at most `size`. */
-export function* pagesOf<One>(list: readonly One[], size: number): Generator<One[]> {
-  for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size);
-}
+/** The id of the transfer, or of the returned case, with this reference. */
+const resourceOf = (reference: string): Uuid | null =>
+  parseId('withdrawal', reference) ??
+  parseId('refund', reference) ??
+  parseId('payoutItem', reference) ??
+  caseOfReference(reference);

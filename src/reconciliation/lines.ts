@@ -1,6 +1,6 @@
 // The lines of a statement, and the business keys under which the ledger posts them: by its key a line is found
 // whenever it was posted, and by its key a posting names its line.
-import type { Kobo } from '../money.ts';
+import type { Book, Kobo } from '../money.ts';
 import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 
@@ -12,7 +12,7 @@ import { type StatementEntry, statementEntryKey } from '../resources/statementEn
 export type LineKind = 'credit' | 'sent' | 'returned' | StatementEntry['kind'] | 'other_in' | 'other_out';
 
 /** One movement through the rail, as either side recorded it. */
-export interface Line {
+export interface BankLine {
   kind: LineKind;
   /** The identifier on both sides: the session id of a credit, the reference of a transfer, the rail's own id. */
   reference: string;
@@ -20,26 +20,36 @@ export interface Line {
   at: Date;
 }
 
+/** A book and the rail that it is compared with. */
+export interface BookAtRail {
+  book: Book;
+  rail: string;
+}
+
 /** A period: `from` inclusive, `to` exclusive. */
-export interface Period {
+export interface StatementPeriod {
   from: Date;
   to: Date;
 }
 
 /** A kind and a reference: what identifies a line on either side. */
-export type LineName = Pick<Line, 'kind' | 'reference'>;
+export type LineName = Pick<BankLine, 'kind' | 'reference'>;
 
 const OWN: ReadonlySet<LineKind> = new Set(['charge', 'settlement', 'settled', 'interest', 'funding', 'check']);
 
 /** Whether a line is posted from the statement: no resource of ours has it. */
-export const isOwnLine = (line: Line): line is Line & Pick<StatementEntry, 'kind'> => OWN.has(line.kind);
+export const isOwnLine = (line: BankLine): line is BankLine & Pick<StatementEntry, 'kind'> => OWN.has(line.kind);
 
 export const nameOf = ({ kind, reference }: LineName): string => `${kind} ${reference}`;
+
+/** The other line of a transfer that was sent and came back; null for a line of another kind. */
+export const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
+  kind === 'sent' || kind === 'returned' ? { kind: kind === 'sent' ? 'returned' : 'sent', reference } : null;
 
 const INCOMING: ReadonlySet<LineKind> = new Set(['credit', 'returned', 'interest', 'funding', 'other_in']);
 
 /** What a line adds to the money at the rail. */
-export function signedAmount({ kind, amount }: Pick<Line, 'kind' | 'amount'>): Kobo {
+export function signedAmount({ kind, amount }: Pick<BankLine, 'kind' | 'amount'>): Kobo {
   if (kind === 'settled') return 0; // from one balance at the rail to the other
   return INCOMING.has(kind) ? amount : -amount;
 }

@@ -1,7 +1,15 @@
 // Reconciliation as pure functions: matches the rail's statement line by line with what the ledger posted through the
 // rail, by reference and not by time. It finds breaks and repairs none.
 import type { Kobo } from '../money.ts';
-import { isOwnLine, type Line, type LineKind, type LineName, nameOf, signedAmount } from './lines.ts';
+import {
+  type BankLine,
+  counterpartOf,
+  isOwnLine,
+  type LineKind,
+  type LineName,
+  nameOf,
+  signedAmount,
+} from './lines.ts';
 
 /**
  * `unmatched_ledger`: in the ledger, and neither on the statement nor known to the rail. `unmatched_statement`: on the
@@ -27,23 +35,23 @@ export interface Break {
 export type ResourceState = 'in_progress' | 'ended' | 'void' | 'unknown';
 
 export interface Sides {
-  statement: readonly Line[];
+  statement: readonly BankLine[];
   /** What was posted under the references of the statement, at any time. */
-  postings: readonly Line[];
+  postings: readonly BankLine[];
   /** What was posted in the period of the statement. */
-  ledger: readonly Line[];
+  ledger: readonly BankLine[];
 }
 
 interface Answers {
-  stateOf: (line: Line) => ResourceState;
+  stateOf: (line: BankLine) => ResourceState;
   /** Whether the rail, asked by reference, knows a line that its statement lacks. */
   isKnownToRail: (line: LineName) => boolean;
   /** Whether what is expected to follow a line has been missing for too long. */
-  isOverdue: (line: Line) => boolean;
+  isOverdue: (line: BankLine) => boolean;
 }
 
 /** The lines that `others` lack, by kind and reference. */
-export function linesMissingIn<One extends Line>(lines: readonly One[], others: readonly Line[]): One[] {
+export function linesMissingIn<One extends BankLine>(lines: readonly One[], others: readonly BankLine[]): One[] {
   const names = new Set(others.map(nameOf));
   return lines.filter((line) => !names.has(nameOf(line)));
 }
@@ -51,19 +59,19 @@ export function linesMissingIn<One extends Line>(lines: readonly One[], others: 
 interface Match {
   breaks: Break[];
   /** On the statement and not posted yet, because our resource is still in progress. */
-  outstanding: Line[];
+  outstanding: BankLine[];
   /** The returns, dated as their sent lines, of transfers that came back before they were posted: not stated yet. */
-  returning: Line[];
+  returning: BankLine[];
 }
 
 export function matchStatement(sides: Sides, answers: Answers): Match {
   const stated = Map.groupBy(sides.statement, nameOf);
   const posted = new Map([...sides.ledger, ...sides.postings].map((line) => [nameOf(line), line]));
   const breaks: Break[] = [];
-  const outstanding: Line[] = [];
-  const returning: Line[] = [];
+  const outstanding: BankLine[] = [];
+  const returning: BankLine[] = [];
   for (const [name, lines] of stated) {
-    const [first] = lines as [Line];
+    const [first] = lines as [BankLine];
     const ours = posted.get(name);
     if (ours === undefined) {
       const state = stateOf(first, answers);
@@ -87,14 +95,10 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
 }
 
 /** A resource that is in progress for too long counts as ended. */
-function stateOf(line: Line, answers: Answers): ResourceState {
+function stateOf(line: BankLine, answers: Answers): ResourceState {
   const state = answers.stateOf(line);
   return state === 'in_progress' && answers.isOverdue(line) ? 'ended' : state;
 }
-
-/** The other line of a transfer that was sent and came back; null for a line of another kind. */
-const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
-  kind === 'sent' || kind === 'returned' ? { kind: kind === 'sent' ? 'returned' : 'sent', reference } : null;
 
 /**
  * Whether a transfer was returned before its completion was posted: neither line was posted through the rail's account.
@@ -103,9 +107,9 @@ const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
  * overdue.
  */
 function returnedBeforePosting(
-  line: Line,
-  posted: ReadonlyMap<string, Line>,
-  stated: ReadonlyMap<string, Line[]>,
+  line: BankLine,
+  posted: ReadonlyMap<string, BankLine>,
+  stated: ReadonlyMap<string, BankLine[]>,
   { isKnownToRail, isOverdue }: Answers,
 ): 'no' | 'stated' | 'not stated yet' {
   const other = counterpartOf(line);
@@ -117,15 +121,15 @@ function returnedBeforePosting(
 }
 
 /** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */
-function wasUndone(line: Line, posted: ReadonlyMap<string, Line>, { isKnownToRail }: Answers): boolean {
+function wasUndone(line: BankLine, posted: ReadonlyMap<string, BankLine>, { isKnownToRail }: Answers): boolean {
   const other = counterpartOf(line);
   if (other === null || posted.get(nameOf(other))?.amount !== line.amount) return false;
   return !isKnownToRail({ kind: 'sent', reference: line.reference });
 }
 
 /** The sum of lines in the balance at the rail. */
-export const sumOf = (lines: readonly Line[]): Kobo => lines.reduce((sum, line) => sum + signedAmount(line), 0);
+export const sumOf = (lines: readonly BankLine[]): Kobo => lines.reduce((sum, line) => sum + signedAmount(line), 0);
 
-function breakOf(kind: BreakKind, line: Line, ledgerAmount: Kobo | null, statementAmount: Kobo | null): Break {
+function breakOf(kind: BreakKind, line: BankLine, ledgerAmount: Kobo | null, statementAmount: Kobo | null): Break {
   return { kind, line: line.kind, reference: line.reference, ledgerAmount, statementAmount, at: line.at };
 }

@@ -2,6 +2,7 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
+import type { BookAtRail } from './lines.ts';
 
 /** The books of an environment, in the order of their organisations: those after this one. */
 export async function listBooks(sql: Sql, environment: Environment, after: Uuid | null = null): Promise<Book[]> {
@@ -17,7 +18,7 @@ export interface ReconciliationProgress {
   readFrom: Date;
 }
 
-export async function findProgress(sql: Sql, book: Book, rail: string): Promise<ReconciliationProgress> {
+export async function findProgress(sql: Sql, { book, rail }: BookAtRail): Promise<ReconciliationProgress> {
   const [row] = await sql<ReconciliationProgress[]>`
     SELECT coalesce(p.reconciled_to, o.created_at) AS reconciled_to, coalesce(p.read_from, o.created_at) AS read_from
     FROM organisations o
@@ -29,15 +30,10 @@ export async function findProgress(sql: Sql, book: Book, rail: string): Promise<
 }
 
 /** Stores how far a book is reconciled. It never goes back, whatever order concurrent runs end in. */
-export async function saveProgress(
-  sql: Sql,
-  book: Book,
-  rail: string,
-  { reconciledTo, readFrom }: ReconciliationProgress,
-): Promise<void> {
+export async function saveProgress(sql: Sql, { book, rail }: BookAtRail, to: ReconciliationProgress): Promise<void> {
   await sql`
     INSERT INTO reconciliation_progress AS p (organisation_id, environment, rail, reconciled_to, read_from)
-    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${reconciledTo}, ${readFrom})
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${to.reconciledTo}, ${to.readFrom})
     ON CONFLICT (organisation_id, environment, rail)
     DO UPDATE SET reconciled_to = excluded.reconciled_to, read_from = excluded.read_from
     WHERE p.reconciled_to <= excluded.reconciled_to`;
@@ -54,16 +50,12 @@ export interface BankBalance {
   inFlight: Kobo;
 }
 
-/** Stores the balance that a rail reported last. */
-export async function saveBankBalance(
-  sql: Sql,
-  book: Book,
-  rail: string,
-  { balance, reportedFor, comparedAt, inFlight }: BankBalance,
-): Promise<void> {
+/** Keeps the balance that was reported for the latest moment. */
+export async function saveBankBalance(sql: Sql, { book, rail }: BookAtRail, reported: BankBalance): Promise<void> {
   await sql`
     INSERT INTO bank_balances AS b (organisation_id, environment, rail, balance, reported_for, compared_at, in_flight)
-    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${balance}, ${reportedFor}, ${comparedAt}, ${inFlight})
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${reported.balance}, ${reported.reportedFor},
+            ${reported.comparedAt}, ${reported.inFlight})
     ON CONFLICT (organisation_id, environment, rail)
     DO UPDATE SET balance = excluded.balance, reported_for = excluded.reported_for, compared_at = excluded.compared_at,
       in_flight = excluded.in_flight

@@ -1,11 +1,14 @@
 // Queries of reconciliation: reports and stored breaks.
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
-import type { Book, Environment } from '../money.ts';
+import { newUuid, type Uuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { NumberedBreak } from './compare.ts';
-import type { Period } from './lines.ts';
+import type { BookAtRail, StatementPeriod } from './lines.ts';
 import type { Break } from './match.ts';
+
+/** Breaks that a report stores. */
+const BREAKS_STORED_MAX = 1_000;
 
 export interface ReconciliationReport {
   organisationId: Uuid;
@@ -21,17 +24,21 @@ export interface ReconciliationReport {
   createdAt: Date;
 }
 
-/** Stores a report. Idempotent by its id. */
-export async function insertReport(sql: Sql, report: Omit<ReconciliationReport, 'createdAt'>): Promise<void> {
+export async function insertReport(
+  sql: Sql,
+  { book: { organisationId, environment }, rail }: BookAtRail,
+  { from, to }: StatementPeriod,
+  lineCount: number,
+  breaks: readonly Break[],
+): Promise<void> {
+  const stored = JSON.stringify(breaks.slice(0, BREAKS_STORED_MAX));
   await sql`
     INSERT INTO reconciliation_reports (organisation_id, environment, id, rail, period_from, period_to, line_count,
                                         break_count, breaks)
-    VALUES (${report.organisationId}, ${report.environment}, ${report.id}, ${report.rail}, ${report.periodFrom},
-            ${report.periodTo}, ${report.lineCount}, ${report.breakCount}, ${JSON.stringify(report.breaks)}::text::jsonb)
-    ON CONFLICT (organisation_id, id) DO NOTHING`;
+    VALUES (${organisationId}, ${environment}, ${newUuid()}, ${rail}, ${from}, ${to}, ${lineCount}, ${breaks.length},
+            ${stored}::text::jsonb)`;
 }
 
-/** The newest reports of all organisations. */
 export async function listReports(sql: Sql, max: number): Promise<{ reports: ReconciliationReport[]; total: number }> {
   const reports = await sql<ReconciliationReport[]>`
     SELECT organisation_id, environment, id, rail, period_from, period_to, line_count, break_count, breaks, created_at
@@ -56,14 +63,13 @@ export interface StoredBreak extends NumberedBreak {
 export type BreakWithCase = StoredBreak & { status: ReviewCase['status'] };
 
 const breakColumns = (sql: Sql) => sql`
-  b.id, b.version, b.rail, b.kind, b.line, b.reference, b.at, b.occurrence, b.ledger_amount, b.statement_amount, b.cleared_at, b.created_at`;
+  b.id, b.version, b.rail, b.kind, b.line, b.reference, b.at, b.occurrence, b.ledger_amount, b.statement_amount,
+  b.cleared_at, b.created_at`;
 
-/** The stored breaks of a rail in a period. */
 export async function listStoredBreaks(
   sql: Sql,
-  book: Book,
-  rail: string,
-  { from, to }: Period,
+  { book, rail }: BookAtRail,
+  { from, to }: StatementPeriod,
 ): Promise<BreakWithCase[]> {
   return await sql<BreakWithCase[]>`
     SELECT ${breakColumns(sql)}, c.status FROM reconciliation_breaks b
@@ -72,9 +78,9 @@ export async function listStoredBreaks(
       AND b.at >= ${from} AND b.at < ${to}`;
 }
 
-/** The break behind a review case; null if the case has none. */
 export async function findBreak(sql: Sql, organisationId: Uuid, caseId: Uuid): Promise<StoredBreak | null> {
   const [row] = await sql<StoredBreak[]>`
-    SELECT ${breakColumns(sql)} FROM reconciliation_breaks b WHERE b.organisation_id = ${organisationId} AND b.id = ${caseId}`;
+    SELECT ${breakColumns(sql)} FROM reconciliation_breaks b
+    WHERE b.organisation_id = ${organisationId} AND b.id = ${caseId}`;
   return row ?? null;
 }

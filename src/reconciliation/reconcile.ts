@@ -1,32 +1,31 @@
 // Compares one book with its rail: reads the statement, imports what only the statement has, matches it with the
 // ledger, stores a report, and opens a review case for each new break. No break is repaired.
+import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
-import { newUuid } from '../ids.ts';
 import type { Journal } from '../ledger/journal.ts';
-import type { Book, Kobo } from '../money.ts';
+import type { Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
-import { findPostings, findResourceStates, listClearingLines, pagesOf } from './clearing.ts';
+import { findPostings, findResourceStates, listClearingLines } from './clearing.ts';
 import { compareBreaks } from './compare.ts';
-import { isOwnLine, type Line, type LineName, nameOf, type Period } from './lines.ts';
-import { type Break, linesMissingIn, matchStatement, type ResourceState, sumOf } from './match.ts';
+import { type BankLine, type BookAtRail, isOwnLine, type LineName, nameOf, type StatementPeriod } from './lines.ts';
+import { type Break, linesMissingIn, matchStatement, sumOf } from './match.ts';
 import { openBreak, updateBreak } from './movements.ts';
 import { findProgress, saveBankBalance, saveProgress } from './progress.ts';
 import { insertReport, listStoredBreaks } from './queries.ts';
 
 export interface Statement {
-  lines: Line[];
+  lines: BankLine[];
   /** The balance at the end of the statement; null: the bank does not report it. */
   closingBalance: Kobo | null;
 }
 
-/** What reconciliation reads and asks of a rail, or of the file of a bank without an API. */
-export interface Bank {
-  name: string;
+/** What reconciliation reads and asks of the rail of a book, or of the file of a bank without an API. */
+export interface Bank extends BookAtRail {
   /** Whether its statement can be read from before a period; that of a file cannot. */
   hasHistory: boolean;
-  readStatement: (period: Period) => Promise<Statement>;
+  readStatement: (period: StatementPeriod) => Promise<Statement>;
   /** Whether the bank, asked by reference, knows a line. */
   isKnown: (line: LineName) => Promise<boolean>;
   /** Imports a credit that no callback reported, if the bank confirms it. */
@@ -67,8 +66,6 @@ const COMMITTED_AFTER_MS = 60_000;
 const OVERDUE_MS = 7 * DAY_MS;
 /** Questions to the bank at once. */
 const QUESTIONS_AT_ONCE = 10;
-/** Breaks that a report stores. */
-const BREAKS_STORED_MAX = 1_000;
 /**
  * New cases that one comparison opens. More breaks than these have one cause, a wrong statement for example, which more
  * review cases do not help to find; the next run opens the next ones.
@@ -78,20 +75,19 @@ const CASES_OPENED_MAX = 1_000;
 /** Compares a book from where it is reconciled to until now, after an outage too. */
 export async function reconcileToDate(
   dependencies: ReconcileDependencies,
-  book: Book,
   bank: Bank,
   now: number,
 ): Promise<Reconciliation> {
   const { sql } = dependencies;
   const until = new Date(now - COMMITTED_AFTER_MS);
-  const progress = await findProgress(sql, book, bank.name);
+  const progress = await findProgress(sql, bank);
   const total: Reconciliation = { lines: 0, breaks: 0, opened: 0 };
   let { readFrom } = progress;
   let inFlight = 0;
-  let returning: Line[] = [];
+  let returning: BankLine[] = [];
   for (let from = progress.readFrom; from < until; ) {
     const to = new Date(Math.min(from.getTime() + DAY_MS, until.getTime()));
-    const part = await compare(dependencies, book, bank, { from, to }, until);
+    const part = await compare(dependencies, bank, { from, to }, until);
     total.lines += part.lines;
     total.breaks += part.breaks;
     total.opened += part.opened;
@@ -101,11 +97,11 @@ export async function reconcileToDate(
     // So are transfers that came back, until a statement has the return: until then the balance lacks them.
     returning = linesMissingIn([...returning, ...part.returning], part.stated);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
-    await saveProgress(sql, book, bank.name, { reconciledTo, readFrom: returning.reduce(oldest, readFrom) });
+    await saveProgress(sql, bank, { reconciledTo, readFrom: returning.reduce(oldest, readFrom) });
     if (to >= until && part.closingBalance !== null) {
       inFlight += (await part.unstatedSum()) + sumOf(returning);
       const reported = { balance: part.closingBalance, reportedFor: to, comparedAt: until, inFlight };
-      await saveBankBalance(sql, book, bank.name, reported);
+      await saveBankBalance(sql, bank, reported);
     }
     from = to;
   }
@@ -115,18 +111,17 @@ export async function reconcileToDate(
 /** Compares the lines of one period, also where they were compared before. */
 export async function reconcilePeriod(
   dependencies: ReconcileDependencies,
-  book: Book,
   bank: Bank,
-  period: Period,
+  period: StatementPeriod,
   now: number,
 ): Promise<Reconciliation> {
-  const { lines, breaks, opened } = await compare(dependencies, book, bank, period, new Date(now));
+  const { lines, breaks, opened } = await compare(dependencies, bank, period, new Date(now));
   return { lines, breaks, opened };
 }
 
 /** The statement of a file, for a bank that cannot be asked. */
 export interface ImportedStatement extends Statement {
-  period: Period;
+  period: StatementPeriod;
 }
 
 /**
@@ -135,14 +130,13 @@ export interface ImportedStatement extends Statement {
  */
 export async function reconcileImported(
   dependencies: ReconcileDependencies,
-  book: Book,
-  rail: string,
+  compared: BookAtRail,
   { period, lines, closingBalance }: ImportedStatement,
   now: number,
 ): Promise<Reconciliation & { waiting: Date | null; gap: Date | null }> {
   const { sql } = dependencies;
   const bank: Bank = {
-    name: rail,
+    ...compared,
     hasHistory: false,
     readStatement: ({ from, to }) =>
       Promise.resolve({ lines: lines.filter(({ at }) => at >= from && at < to), closingBalance }),
@@ -150,16 +144,16 @@ export async function reconcileImported(
     receiveCredit: () => Promise.resolve(),
   };
   const committed = new Date(now - COMMITTED_AFTER_MS);
-  const part = await compare(dependencies, book, bank, period, committed);
-  const { reconciledTo } = await findProgress(sql, book, rail);
+  const part = await compare(dependencies, bank, period, committed);
+  const { reconciledTo } = await findProgress(sql, compared);
   const gap = reconciledTo < period.from ? reconciledTo : null;
   if (gap === null) {
-    await saveProgress(sql, book, rail, { reconciledTo: period.to, readFrom: part.outstandingSince ?? period.to });
+    await saveProgress(sql, compared, { reconciledTo: period.to, readFrom: part.outstandingSince ?? period.to });
   }
   if (closingBalance !== null) {
     const inFlight = (await part.unstatedSum()) - part.unpostedSum;
     const reported = { balance: closingBalance, reportedFor: period.to, comparedAt: committed, inFlight };
-    await saveBankBalance(sql, book, rail, reported);
+    await saveBankBalance(sql, compared, reported);
   }
   const { breaks, opened } = part;
   return { lines: part.lines, breaks, opened, waiting: part.outstandingSince, gap };
@@ -174,9 +168,9 @@ interface Comparison extends Reconciliation {
   /** The oldest line of that. */
   unpostedSince: Date | null;
   /** Of the transfers that were sent in the period: see `matchStatement`. */
-  returning: Line[];
+  returning: BankLine[];
   /** The lines of the statement. */
-  stated: Line[];
+  stated: BankLine[];
   /** What was posted since the last hour of the period and before `committed`, and is not on the statement yet. */
   unstatedSum: () => Promise<Kobo>;
 }
@@ -184,9 +178,8 @@ interface Comparison extends Reconciliation {
 /** `committed`: postings before it are compared with the balance at the bank. */
 async function compare(
   { sql, journal, onStep = () => {} }: ReconcileDependencies,
-  book: Book,
   bank: Bank,
-  { from, to }: Period,
+  { from, to }: StatementPeriod,
   committed: Date,
 ): Promise<Comparison> {
   // Breaks are looked for from `judgedFrom` on; the hour before it has the lines of what was posted after it.
@@ -195,33 +188,30 @@ async function compare(
   const { lines, closingBalance } = await bank.readStatement({ from: readFrom, to });
   onStep();
   // The ledger is read after the statement, so that what is on the statement has been posted.
-  const postings: Line[] = await findPostings(sql, book, bank.name, lines);
+  const postings: BankLine[] = await findPostings(sql, bank, lines);
   const unposted = linesMissingIn(lines, postings);
-  postings.push(...(await postOwnLines({ sql, journal }, book, bank.name, unposted)));
-  await importCredits(sql, book, bank, unposted);
+  postings.push(...(await postOwnLines({ sql, journal }, bank, unposted)));
+  await importCredits(sql, bank, unposted);
   const settled = earlier(to, LAG_MS);
   // Without history, what was posted in the first hour may be on the statement before.
   const posted = { from: bank.hasHistory ? judgedFrom : new Date(from.getTime() + LAG_MS), to: settled };
-  const ledger = await listClearingLines(sql, book, bank.name, posted);
-  postings.push(...(await findPostings(sql, book, bank.name, linesMissingIn(ledger, lines))));
+  const ledger = await listClearingLines(sql, bank, posted);
+  postings.push(...(await findPostings(sql, bank, linesMissingIn(ledger, lines))));
   onStep();
-  const states = await findResourceStates(sql, book, bank.name, unposted);
+  const stateOf = await findResourceStates(sql, bank, unposted);
   const overdue = earlier(committed, OVERDUE_MS);
-  const answers = {
-    stateOf: (line: Line): ResourceState => states.get(nameOf(line)) ?? 'unknown',
-    isOverdue: ({ at }: Line): boolean => at < overdue,
-  };
+  const answers = { stateOf, isOverdue: ({ at }: BankLine): boolean => at < overdue };
   const sides = { statement: lines, postings, ledger };
   const isKnownToRail = await askAbout(bank, onStep, (isAsked) => {
     matchStatement(sides, { ...answers, isKnownToRail: isAsked });
   });
   const match = matchStatement(sides, { ...answers, isKnownToRail });
   const breaks = match.breaks.filter(({ at }) => at >= judgedFrom);
-  const opened = await updateCases(sql, journal, book, bank.name, { from: judgedFrom, to }, posted, breaks);
+  const opened = await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks);
 
-  const inPeriod = ({ at }: Line): boolean => at >= from;
+  const inPeriod = ({ at }: BankLine): boolean => at >= from;
   const count = lines.filter(inPeriod).length;
-  if (count > 0 || breaks.length > 0) await storeReport(sql, book, bank.name, { from, to }, count, breaks);
+  if (count > 0 || breaks.length > 0) await insertReport(sql, bank, { from, to }, count, breaks);
   const postedAt = new Map(postings.map((line) => [nameOf(line), line.at]));
   const postedLater = lines.filter((line) => (postedAt.get(nameOf(line)) ?? committed) > committed);
   const outstanding = match.outstanding.filter(inPeriod);
@@ -237,7 +227,7 @@ async function compare(
     returning: match.returning.filter(inPeriod),
     stated: lines,
     unstatedSum: async () => {
-      const young = await listClearingLines(sql, book, bank.name, { from: settled, to: committed });
+      const young = await listClearingLines(sql, bank, { from: settled, to: committed });
       // What the bank dates before this statement is on an earlier one, and is in the balance.
       return sumOf(linesMissingIn(young, lines).filter(({ effectiveAt }) => effectiveAt >= readFrom));
     },
@@ -246,15 +236,14 @@ async function compare(
 
 const earlier = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
 
-const oldest = (one: Date | null, { at }: Line): Date => (one === null || at < one ? at : one);
+const oldest = (one: Date | null, { at }: BankLine): Date => (one === null || at < one ? at : one);
 
 /** Posts the lines that are the bank's own doing. Returns them as posted lines. */
 async function postOwnLines(
   { sql, journal }: ReconcileDependencies,
-  book: Book,
-  rail: string,
-  unposted: readonly Line[],
-): Promise<Line[]> {
+  { book, rail }: BookAtRail,
+  unposted: readonly BankLine[],
+): Promise<BankLine[]> {
   const own = [...new Map(unposted.filter(isOwnLine).map((line) => [nameOf(line), line])).values()];
   // A concurrent run may have posted one meanwhile: a duplicate by its key, or a conflict of its row.
   await Promise.all(own.map((line) => journal.post(postEntry(book, { rail, ...line }))));
@@ -263,13 +252,11 @@ async function postOwnLines(
 }
 
 /** Has the bank confirm each credit of the statement that no callback reported, and imports it as a callback does. */
-async function importCredits(sql: Sql, book: Book, bank: Bank, unposted: readonly Line[]): Promise<void> {
+async function importCredits(sql: Sql, bank: Bank, unposted: readonly BankLine[]): Promise<void> {
   const sessions = unposted.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
   if (sessions.length === 0) return;
-  const unknown = await findUnknownSessions(sql, book, bank.name, sessions);
-  for (const page of pagesOf([...unknown], QUESTIONS_AT_ONCE)) {
-    await Promise.all(page.map((sessionId) => bank.receiveCredit(sessionId)));
-  }
+  const unknown = await findUnknownSessions(sql, bank.book, bank.rail, sessions);
+  await mapAtMost(QUESTIONS_AT_ONCE, [...unknown], (sessionId) => bank.receiveCredit(sessionId));
 }
 
 /** Asks the bank about each line that `match` wants to know. */
@@ -284,14 +271,10 @@ async function askAbout(
     return true;
   });
   const known = new Set<string>();
-  for (const page of pagesOf([...questions], QUESTIONS_AT_ONCE)) {
-    await Promise.all(
-      page.map(async ([name, line]) => {
-        if (await bank.isKnown(line)) known.add(name);
-      }),
-    );
+  await mapAtMost(QUESTIONS_AT_ONCE, [...questions], async ([name, line]) => {
     onStep();
-  }
+    if (await bank.isKnown(line)) known.add(name);
+  });
   return (line) => known.has(nameOf(line));
 }
 
@@ -302,16 +285,16 @@ async function askAbout(
 async function updateCases(
   sql: Sql,
   journal: Journal,
-  book: Book,
-  rail: string,
-  judged: Period,
-  posted: Period,
+  compared: BookAtRail,
+  judged: StatementPeriod,
+  posted: StatementPeriod,
   breaks: readonly Break[],
 ): Promise<number> {
-  const stored = (await listStoredBreaks(sql, book, rail, judged)).filter(
+  const stored = (await listStoredBreaks(sql, compared, judged)).filter(
     // A posting outside of these was not looked at.
     ({ kind, at }) => kind !== 'unmatched_ledger' || (at >= posted.from && at < posted.to),
   );
+  const { book, rail } = compared;
   const { opened, cleared, reopened } = compareBreaks(breaks, stored);
   const now = new Date();
   const [results] = await Promise.all([
@@ -320,24 +303,4 @@ async function updateCases(
     Promise.all(reopened.map((one) => journal.post(updateBreak(book, one, null)))),
   ]);
   return results.filter(({ outcome }) => outcome === 'posted').length;
-}
-
-async function storeReport(
-  sql: Sql,
-  book: Book,
-  rail: string,
-  { from, to }: Period,
-  lineCount: number,
-  breaks: readonly Break[],
-): Promise<void> {
-  await insertReport(sql, {
-    ...book,
-    id: newUuid(),
-    rail,
-    periodFrom: from,
-    periodTo: to,
-    lineCount,
-    breakCount: breaks.length,
-    breaks: breaks.slice(0, BREAKS_STORED_MAX).map((one) => ({ ...one, at: one.at.toISOString() })),
-  });
 }

@@ -4,10 +4,10 @@ import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { z } from 'zod';
 import { CURRENCY, type Kobo } from '../money.ts';
-import type { Line, LineKind } from './lines.ts';
+import type { BankLine, LineKind } from './lines.ts';
 
 export interface StatementFile {
-  lines: Line[];
+  lines: BankLine[];
   /** The closing balance of the file, after all lines before a moment; null if it has none. */
   closing: { balance: Kobo; at: Date } | null;
 }
@@ -161,13 +161,13 @@ const INTEREST = 'INTR';
 const SWEEP = 'SWEP';
 
 /** The lines of an entry: one, or one for each transaction of a batch booking. Pending entries have none. */
-function linesOf(one: Entry, failure: (problem: string) => StatementFileError): Line[] {
+function linesOf(one: Entry, failure: (problem: string) => StatementFileError): BankLine[] {
   const status = typeof one.Sts === 'string' ? one.Sts : one.Sts?.Cd;
   if (status !== undefined && status !== 'BOOK') return [];
   const time = timeOf(one.BookgDt, 0);
   if (time === null) throw failure('the booking date is not valid');
   const parts = (one.NtryDtls ?? []).flatMap(({ TxDtls }) => TxDtls ?? []);
-  const lines = (parts.length === 0 ? [{}] : parts).map((part: z.infer<typeof details>): Line => {
+  const lines = (parts.length === 0 ? [{}] : parts).map((part: z.infer<typeof details>): BankLine => {
     const own = part.Refs?.EndToEndId;
     const isOurs = own !== undefined && OUR_REFERENCE.test(own);
     const code = part.BkTxCd?.Domn?.Fmly.SubFmlyCd ?? one.BkTxCd?.Domn?.Fmly.SubFmlyCd ?? '';

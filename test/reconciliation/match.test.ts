@@ -1,15 +1,19 @@
 // Matching a statement against the ledger: every seeded break is found, and no other.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { keysOfLine, type Line, type LineKind, lineOfKey, nameOf } from '../../src/reconciliation/lines.ts';
+import { type BankLine, keysOfLine, type LineKind, lineOfKey, nameOf } from '../../src/reconciliation/lines.ts';
 import { matchStatement, type ResourceState, type Sides, sumOf } from '../../src/reconciliation/match.ts';
 
 const AT = new Date('2026-01-01T12:00:00Z');
-const line = (kind: LineKind, reference: string, amount = 1_000): Line => ({ kind, reference, amount, at: AT });
+const line = (kind: LineKind, reference: string, amount = 1_000): BankLine => ({ kind, reference, amount, at: AT });
 
 const match = (
   sides: Partial<Sides>,
-  { state = 'ended', known = [], overdue = false }: { state?: ResourceState; known?: Line[]; overdue?: boolean } = {},
+  {
+    state = 'ended',
+    known = [],
+    overdue = false,
+  }: { state?: ResourceState; known?: BankLine[]; overdue?: boolean } = {},
 ) => {
   const { breaks, outstanding } = matchStatement(
     { statement: [], postings: [], ledger: [], ...sides },
@@ -44,7 +48,7 @@ type Seed = (typeof SEEDS)[number];
 /** The lines of one movement with this seed on all sides, and the break to be found. */
 function seeded(seed: Seed, kind: LineKind, reference: string, amount: number) {
   const one = line(kind, reference, amount);
-  const nothing: Line[] = [];
+  const nothing: BankLine[] = [];
   const both = { statement: [one], postings: [one], ledger: [one], found: [] as string[], known: nothing };
   const found = [`${seed} ${kind} ${reference}`];
   switch (seed) {

@@ -127,9 +127,9 @@ const progressOf = async ({ organisationId }: Book) => {
 const reconcileLater = async (rail: StatedRail, book: Book, ms = 2 * HOUR) =>
   await reconcileToDate(
     api.dependencies,
-    bookOf(book),
     {
-      name: 'sandbox',
+      book: bookOf(book),
+      rail: 'sandbox',
       hasHistory: true,
       readStatement: (period) => rail.rail.statement({ ...bookOf(book), ...period, cursor: null }),
       isKnown: ({ reference }) =>
@@ -304,10 +304,14 @@ describe('matching by reference', () => {
     expect(await since(-24)).toBe(0);
     expect(await since(100_000)).toBe(1 + 8_760);
     const now = Date.now();
-    const lines = await listClearingLines(api.sql, bookOf(book), 'sandbox', {
-      from: new Date(now - DAY),
-      to: new Date(now),
-    });
+    const lines = await listClearingLines(
+      api.sql,
+      { book: bookOf(book), rail: 'sandbox' },
+      {
+        from: new Date(now - DAY),
+        to: new Date(now),
+      },
+    );
     expect(lines.map(({ kind, reference, amount }) => `${kind} ${reference} ${amount}`)).toEqual(['credit first 500']);
     // The service may not delete postings, so this runs as the superuser.
     await asSuperuser(api.databaseUrl, (sql) => sql`DELETE FROM ledger.postings WHERE credit_account_id = -1`);
