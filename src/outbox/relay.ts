@@ -12,7 +12,7 @@ import type { Log } from '../telemetry/log.ts';
 import { outboxMessages } from '../telemetry/metrics.ts';
 import type { SpanAttributes } from '../telemetry/span.ts';
 import { inSpan } from '../telemetry/tracing.ts';
-import type { Dispatcher, EventMessage } from '../webhooks/dispatcher.ts';
+import type { DispatchEvent, EventMessage } from '../webhooks/dispatcher.ts';
 import { bookOf, FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
 import { startFlow } from './startFlow.ts';
 
@@ -56,13 +56,13 @@ export interface RelayDependencies {
   asyncCommitSql: Sql;
   client: Client;
   taskQueue: string;
-  dispatcher: Dispatcher;
+  dispatchEvent: DispatchEvent;
   log: Log;
 }
 
 /** The polling loops of one process. Start them with the worker; stop them before the connection pools are closed. */
 export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
-  const { asyncCommitSql: sql, client, taskQueue, log, dispatcher } = dependencies;
+  const { asyncCommitSql: sql, client, taskQueue, log, dispatchEvent } = dependencies;
 
   const deletions = new GroupCommit<OutboxRow, void>({
     partitionOf: (row) => row.organisationId,
@@ -121,7 +121,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     ),
     loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, startLater),
     loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row: OutboxRow<EventToDispatch>) =>
-      dispatcher.dispatchEvent({ book: bookOf(row), ...row.message }),
+      dispatchEvent({ book: bookOf(row), ...row.message }),
     ),
   ];
   return {

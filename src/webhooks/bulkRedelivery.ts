@@ -4,6 +4,7 @@ import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
 import type { Operator } from '../resources/operators.ts';
+import type { PendingDelivery } from './deliveries.ts';
 import type { WebhookEndpoint } from './endpoints.ts';
 
 /** Deliveries that one statement reopens. */
@@ -16,16 +17,23 @@ export interface FailedDeliveries {
   to: Date | null;
 }
 
-/** The book and status of an endpoint; null when there is none. */
-export async function findEndpoint(
-  sql: Sql,
-  endpointId: Uuid,
-): Promise<(Book & { status: 'enabled' | 'disabled' | 'deleted' }) | null> {
-  const [row] = await sql<(Book & { status: 'enabled' | 'disabled' | 'deleted' })[]>`
+type BookAndStatus = Book & { status: PendingDelivery['endpointStatus'] };
+
+export async function findEndpoint(sql: Sql, endpointId: Uuid): Promise<BookAndStatus | null> {
+  const [row] = await sql<BookAndStatus[]>`
     SELECT organisation_id, environment, CASE WHEN deleted_at IS NULL THEN status ELSE 'deleted' END AS status
     FROM webhook_endpoints WHERE id = ${endpointId}`;
   return row ?? null;
 }
+
+/** SQL: queues the redelivery of the events `opened`. */
+const queuedAfterOpened = (sql: Sql, book: Book, endpointId: Uuid) => sql`
+  queued AS (
+    INSERT INTO outbox (organisation_id, environment, topic, message)
+    SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event',
+           jsonb_build_object('eventId', event_id, 'endpointId', ${endpointId}::text, 'redelivery', true)
+    FROM opened
+  )`;
 
 /**
  * Reopens the deliveries whose attempts are exhausted, each with the whole schedule of attempts. Each page is one
@@ -34,10 +42,11 @@ export async function findEndpoint(
  */
 export async function redeliverFailed(
   sql: Sql,
-  { organisationId, environment }: Book,
+  book: Book,
   { endpointId, from, to }: FailedDeliveries,
   { operator, reason }: { operator: Operator; reason: string },
 ): Promise<number> {
+  const { organisationId, environment } = book;
   let redelivered = 0;
   let after: Uuid | null = null;
   for (;;) {
@@ -50,23 +59,19 @@ export async function redeliverFailed(
           ${from === null ? sql`` : sql`AND created_at >= ${from}`}
           ${to === null ? sql`` : sql`AND created_at < ${to}`}
         ORDER BY event_id LIMIT ${PAGE_SIZE} FOR UPDATE
-      ), reopened AS (
+      ), opened AS (
         UPDATE webhook_deliveries d SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
         FROM failed f
         WHERE d.organisation_id = ${organisationId} AND d.event_id = f.event_id AND d.endpoint_id = ${endpointId}
         RETURNING d.event_id
-      ), queued AS (
-        INSERT INTO outbox (organisation_id, environment, topic, message)
-        SELECT ${organisationId}::uuid, ${environment}::text, 'event',
-               jsonb_build_object('eventId', event_id, 'endpointId', ${endpointId}::text, 'redelivery', true)
-        FROM reopened
-      ), audited AS (
+      ), ${queuedAfterOpened(sql, book, endpointId)}, audited AS (
         INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
-        SELECT ${organisationId}::uuid, ${environment}::text, ${operator.id}::uuid, ${operator.name}, 'webhooks.redeliver',
-               ${publicId('webhookEndpoint', endpointId)}, ${reason}::text || ' (' || count(*) || ' deliveries)'
-        FROM reopened HAVING count(*) > 0
+        SELECT ${organisationId}::uuid, ${environment}::text, ${operator.id}::uuid, ${operator.name},
+               'webhooks.redeliver', ${publicId('webhookEndpoint', endpointId)},
+               ${reason}::text || ' (' || count(*) || ' deliveries)'
+        FROM opened HAVING count(*) > 0
       )
-      SELECT event_id FROM reopened ORDER BY event_id`;
+      SELECT event_id FROM opened ORDER BY event_id`;
     redelivered += page.length;
     after = page.at(-1)?.eventId ?? after;
     if (page.length < PAGE_SIZE) return redelivered;
@@ -93,7 +98,7 @@ export async function redeliverSince(
   let redelivered = 0;
   let after: { createdAt: Date; id: Uuid } | null = null;
   for (let looked = 0; looked < EVENTS_PER_REQUEST_MAX; looked += PAGE_SIZE) {
-    const rows: RedeliveredPage[] = await sql<RedeliveredPage[]>`
+    const [last]: RedeliveredPage[] = await sql<RedeliveredPage[]>`
       WITH page AS (
         SELECT id, created_at FROM events
         WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
@@ -110,15 +115,9 @@ export async function redeliverSince(
           SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = excluded.created_at
           WHERE d.status = 'failed'
         RETURNING event_id
-      ), queued AS (
-        INSERT INTO outbox (organisation_id, environment, topic, message)
-        SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event',
-               jsonb_build_object('eventId', event_id, 'endpointId', ${id}::text, 'redelivery', true)
-        FROM opened
-      )
+      ), ${queuedAfterOpened(sql, book, id)}
       SELECT id, created_at, (SELECT count(*)::int FROM opened) AS opened, (SELECT count(*)::int FROM page) AS looked
       FROM page ORDER BY created_at DESC, id DESC LIMIT 1`;
-    const [last] = rows;
     redelivered += last?.opened ?? 0;
     if (last === undefined || last.looked < PAGE_SIZE) return { redelivered, continueFrom: null };
     after = last;

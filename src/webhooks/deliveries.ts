@@ -134,7 +134,6 @@ export async function listPendingDeliveries(
     WHERE ${isEvent(sql, book, eventId)} ${endpointId === undefined ? sql`` : sql`AND w.id = ${endpointId}`}`;
 }
 
-/** Returns one delivery; null when it was never created. */
 export async function findDelivery(
   sql: Sql,
   book: Book,
@@ -174,15 +173,17 @@ export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, end
   return opened.map((row) => row.endpointId);
 }
 
-/** What an attempt means for its delivery. `extra`: a failed attempt outside of the schedule, which changes nothing. */
-export type AttemptVerdict =
-  | { kind: 'delivered' }
-  | { kind: 'again'; afterMs: number }
-  | { kind: 'failed'; reason: DeliveryFailure }
-  | { kind: 'extra' };
+/**
+ * The state of a delivery after an attempt. `answer` describes the endpoint's response in two words. A failed attempt
+ * outside of the schedule leaves `attempts` as it was.
+ */
+export type AttemptOutcome =
+  | { status: 'delivered'; answer: string }
+  | { status: 'pending'; answer: string; attempts: number; waitMs: number }
+  | { status: 'failed'; reason: DeliveryFailure; answer: string | null };
 
 /**
- * Logs an attempt and applies its verdict to the delivery, in one statement. A failure is ignored when another attempt
+ * Logs an attempt and applies its outcome to the delivery, in one statement. A failure is ignored when another attempt
  * has changed the delivery since it was read (`attempts` is the version); a success always applies.
  */
 export async function recordAttempt(
@@ -190,11 +191,13 @@ export async function recordAttempt(
   book: Book,
   delivery: Pick<PendingDelivery, 'eventId' | 'endpointId' | 'attempts' | 'endpointIsFailing'>,
   result: AttemptResult,
-  verdict: AttemptVerdict,
+  outcome: AttemptOutcome,
 ): Promise<void> {
   const { eventId, endpointId } = delivery;
-  const delivered = verdict.kind === 'delivered';
-  const status = delivered || verdict.kind === 'failed' ? verdict.kind : 'pending';
+  const { status } = outcome;
+  const delivered = status === 'delivered';
+  const isScheduled = status !== 'pending' || outcome.attempts > delivery.attempts;
+  const nextAt = status === 'pending' ? sql`now() + make_interval(secs => ${outcome.waitMs / 1000})` : null;
   await sql`
     WITH logged AS (
       INSERT INTO webhook_attempts (organisation_id, environment, event_id, endpoint_id, attempted_at, duration_ms,
@@ -204,12 +207,11 @@ export async function recordAttempt(
     )${delivered === delivery.endpointIsFailing ? changeHealth(sql, book, endpointId, delivered) : sql``}
     UPDATE webhook_deliveries
     SET status = ${status}, attempts = attempts + 1,
-        failure_reason = ${verdict.kind === 'failed' ? verdict.reason : null},
-        next_attempt_at = ${verdict.kind === 'again' ? sql`now() + make_interval(secs => ${verdict.afterMs / 1000})` : null},
+        failure_reason = ${status === 'failed' ? outcome.reason : null}, next_attempt_at = ${nextAt},
         delivered_at = ${delivered ? sql`now()` : sql`delivered_at`}
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND event_id = ${eventId} AND endpoint_id = ${endpointId}
-      AND ${delivered ? sql`true` : sql`status = 'pending' AND attempts = ${delivery.attempts} AND ${verdict.kind !== 'extra'}`}`;
+      ${delivered ? sql`` : sql`AND status = 'pending' AND attempts = ${delivery.attempts} AND ${isScheduled}`}`;
 }
 
 /** SQL: since when the attempts at an endpoint fail. Written only when that changes. */
@@ -259,23 +261,16 @@ export async function listDeliveries(
   page: PageRequest,
 ): Promise<Delivery[]> {
   const isOfEvent = 'eventId' in of;
-  const deliveries = await sql<DeliveryRow[]>`
+  const deliveries = await sql<Omit<Delivery, 'attempts'>[]>`
     SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
     FROM webhook_deliveries
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND ${isOfEvent ? sql`event_id = ${of.eventId}` : sql`endpoint_id = ${of.failedAt} AND status = 'failed'`}
     ${pageClause(sql, filters, page, { id: isOfEvent ? 'endpoint_id' : 'event_id' })}`;
-  return await withAttempts(sql, book, deliveries);
-}
-
-type DeliveryRow = Omit<Delivery, 'attempts'>;
-
-/** Adds the latest attempts of each delivery, with one query for all. */
-async function withAttempts(sql: Sql, book: Book, deliveries: readonly DeliveryRow[]): Promise<Delivery[]> {
   const attempts = await sql<(AttemptResult & Pick<Delivery, 'eventId' | 'endpointId'>)[]>`
     SELECT a.*
-    FROM unnest(${deliveries.map(({ eventId }) => eventId)}::uuid[], ${deliveries.map(({ endpointId }) => endpointId)}::uuid[])
-      AS d (event_id, endpoint_id)
+    FROM unnest(${deliveries.map(({ eventId }) => eventId)}::uuid[],
+                ${deliveries.map(({ endpointId }) => endpointId)}::uuid[]) AS d (event_id, endpoint_id)
     CROSS JOIN LATERAL (
       SELECT event_id, endpoint_id, attempted_at, duration_ms, response_status, response_body, error
       FROM webhook_attempts

@@ -32,15 +32,13 @@ export interface EventMessage {
   redelivery?: true;
 }
 
-export interface Dispatcher {
-  /**
-   * Resolves when every delivery of the event has ended or has a flow. Rejects otherwise; the message must then be
-   * handled again. A repeat does not resend a delivery that got a 2xx response.
-   */
-  dispatchEvent: (message: EventMessage) => Promise<void>;
-}
+/**
+ * Resolves when every delivery of the event has ended or has a flow. Rejects otherwise; the message must then be
+ * handled again. A repeat does not resend a delivery that got a 2xx response.
+ */
+export type DispatchEvent = (message: EventMessage) => Promise<void>;
 
-export function createDispatcher(dependencies: DispatcherDependencies): Dispatcher {
+export function createDispatcher(dependencies: DispatcherDependencies): DispatchEvent {
   const { sql, startDelivery, wakeDelivery } = dependencies;
   const attemptDelivery = createAttemptDelivery(dependencies);
   const limiter = new EndpointLimiter(IN_FLIGHT);
@@ -61,7 +59,7 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
     if (release === null) return delivery.status;
     let outcome: 'answered' | 'failed' = 'failed';
     try {
-      const { status } = await attemptDelivery(book, delivery, { extra: !isFirst });
+      const { status } = await attemptDelivery(book, delivery, !isFirst);
       if (status === 'delivered') outcome = 'answered';
       return status;
     } finally {
@@ -82,14 +80,12 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
     if (redelivery) await wakeDelivery(input);
   }
 
-  return {
-    async dispatchEvent(message) {
-      const { book, eventId, endpointId, redelivery } = message;
-      const read = redelivery ? listPendingDeliveries : openDeliveries;
-      const deliveries = await read(sql, book, eventId, endpointId);
-      const dispatched = await Promise.allSettled(deliveries.map((delivery) => dispatch(book, delivery, message)));
-      const failed = dispatched.find((outcome) => outcome.status === 'rejected');
-      if (failed !== undefined) throw failed.reason;
-    },
+  return async (message) => {
+    const { book, eventId, endpointId, redelivery } = message;
+    const read = redelivery ? listPendingDeliveries : openDeliveries;
+    const deliveries = await read(sql, book, eventId, endpointId);
+    const dispatched = await Promise.allSettled(deliveries.map((delivery) => dispatch(book, delivery, message)));
+    const failed = dispatched.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   };
 }

@@ -1,5 +1,4 @@
 // Queries of webhook endpoints: URL, subscribed event types and signing secrets.
-import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
@@ -7,7 +6,7 @@ import { type EventType, FAILING_EVENT_TYPE } from '../resources/events.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../resources/pages.ts';
 import { timestamp } from '../resources/views.ts';
 import { hasFailedForDays, isUnreported } from './deliveries.ts';
-import type { SealedSecrets } from './secrets.ts';
+import type { SealedSecrets } from './signature.ts';
 
 /**
  * Endpoints per organisation and environment. Every event goes to each of them, so their number multiplies the traffic.
@@ -117,7 +116,8 @@ export async function rotateWebhookSecret(
   const [row] = await sql<WebhookEndpoint[]>`
     WITH changed AS (
       UPDATE webhook_endpoints
-      SET sealed_previous_secret = sealed_secret, previous_secret_until = ${previousUntil}, sealed_secret = ${sealedSecret}
+      SET sealed_previous_secret = sealed_secret, previous_secret_until = ${previousUntil},
+          sealed_secret = ${sealedSecret}
       WHERE ${existing(sql, book)} AND id = ${id}
       RETURNING *
     )
@@ -147,52 +147,26 @@ export const webhookEndpointView = (endpoint: WebhookEndpoint) => ({
 });
 
 /**
- * Disables an endpoint at which every attempt has failed for days, and notifies the other endpoints. Does nothing if it
- * has recovered or is disabled by now. Returns whether this call did it.
+ * Notifies the other endpoints of one at which every attempt has failed: for some time, once until an attempt succeeds,
+ * or for days, when it is also disabled. Does nothing if it has recovered or is disabled by now. One statement. Returns
+ * whether this call did it.
  */
-export const disableFailingEndpoint = (sql: Sql, book: Book, id: Uuid): Promise<boolean> =>
-  notifyOthers(sql, book, id, {
-    type: 'webhook_endpoint.disabled',
-    status: 'disabled',
-    change: sql`status = 'disabled'`,
-    condition: hasFailedForDays(sql),
-  });
-
-/**
- * Notifies the other endpoints of one at which every attempt has failed for some time, once until an attempt succeeds.
- * Returns whether this call did it.
- */
-export const reportFailingEndpoint = (sql: Sql, book: Book, id: Uuid): Promise<boolean> =>
-  notifyOthers(sql, book, id, {
-    type: FAILING_EVENT_TYPE,
-    status: 'enabled',
-    change: sql`failing_event_at = now()`,
-    condition: isUnreported(sql),
-  });
-
-/** Changes an enabled endpoint that meets the condition, and writes the event about it, in one statement. */
-async function notifyOthers(
-  sql: Sql,
-  book: Book,
-  id: Uuid,
-  notice: {
-    type: EventType;
-    status: WebhookEndpoint['status'];
-    change: postgres.Fragment;
-    condition: postgres.Fragment;
-  },
-): Promise<boolean> {
+export async function giveNotice(sql: Sql, book: Book, id: Uuid, notice: 'failing' | 'disabled'): Promise<boolean> {
   const endpoint = await findWebhookEndpoint(sql, book, id);
   if (endpoint === null) return false;
-  const data = JSON.stringify(webhookEndpointView({ ...endpoint, status: notice.status }));
+  const isDisabled = notice === 'disabled';
+  const type: EventType = isDisabled ? 'webhook_endpoint.disabled' : FAILING_EVENT_TYPE;
+  const status = isDisabled ? 'disabled' : 'enabled';
+  const data = JSON.stringify(webhookEndpointView({ ...endpoint, status }));
   const changed = await sql`
     WITH changed AS (
-      UPDATE webhook_endpoints w SET ${notice.change}
-      WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled' AND ${notice.condition}
+      UPDATE webhook_endpoints w SET ${isDisabled ? sql`status = 'disabled'` : sql`failing_event_at = now()`}
+      WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled'
+        AND ${isDisabled ? hasFailedForDays(sql) : isUnreported(sql)}
       RETURNING id
     ), reported AS (
       INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
-      SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${newUuid()}::uuid, ${notice.type}::text,
+      SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${newUuid()}::uuid, ${type}::text,
              ${publicId('webhookEndpoint', id)}::text, ${data}::text::json, now()
       FROM changed
       RETURNING id

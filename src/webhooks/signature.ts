@@ -1,7 +1,9 @@
-// Signs webhooks by the Standard Webhooks specification, with its reference library: receivers verify with any port of
-// it.
+// The secrets of webhook endpoints, and signatures by the Standard Webhooks specification, with its reference library:
+// receivers verify with any port of it.
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
+import type { Uuid } from '../ids.ts';
+import type { Keyring } from '../keyring.ts';
 
 /** Standard Webhooks requires 24 to 64 random bytes. */
 const SECRET_BYTES = 32;
@@ -10,6 +12,23 @@ const SECRET_BYTES = 32;
 export const ROTATION_OVERLAP_MS = 24 * 3600 * 1000;
 
 export const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+
+/** The secrets of an endpoint, as they are stored. */
+export interface SealedSecrets {
+  endpointId: Uuid;
+  sealedSecret: string;
+  /** During a rotation. */
+  sealedPreviousSecret: string | null;
+}
+
+/** The secrets that sign now, the newest first. Throws when a key of the keyring is missing. */
+export const openSecrets = (
+  keyring: Keyring,
+  { endpointId, sealedSecret, sealedPreviousSecret }: SealedSecrets,
+): string[] =>
+  [sealedSecret, sealedPreviousSecret]
+    .filter((sealed) => sealed !== null)
+    .map((sealed) => keyring.open('webhook-secret', endpointId, sealed));
 
 /**
  * Returns the three headers of a signed message: an id that is equal on every attempt, this attempt's time, one

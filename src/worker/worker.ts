@@ -160,7 +160,7 @@ async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ sto
     loops.push(restoreSchedules(client, config, log));
   }
   if (roles.includes('relay')) {
-    const dispatcher = createDispatcher({
+    const dispatchEvent = createDispatcher({
       sql,
       keyring: config.keyring,
       config,
@@ -168,7 +168,7 @@ async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ sto
       startDelivery: (input, change) => enqueue(asyncCommitSql, input, toOutbox(webhookDeliveryFlow(input, change))),
       wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
     });
-    const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log });
+    const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatchEvent, log });
     const bank = runtime.sandboxBank.clock();
     relay.start();
     bank.start();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
-import { recordAttempt } from '../../src/webhooks/deliveries.ts';
+import { type AttemptOutcome, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { readExamples } from '../../tools/openapi/examples.ts';
 import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
@@ -50,9 +50,13 @@ async function deliver(eventId: string, endpointId: string, statuses: number[]):
     INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
     VALUES (${book.organisationId}, 'test', ${ids.eventId}, ${ids.endpointId}, 'pending')`;
   for (const [attempts, status] of statuses.entries()) {
-    const verdict = status < 300 ? { kind: 'delivered' as const } : { kind: 'again' as const, afterMs: 3_600_000 };
+    const answer = `answered ${status}`;
+    const outcome: AttemptOutcome =
+      status < 300
+        ? { status: 'delivered', answer }
+        : { status: 'pending', answer, attempts: attempts + 1, waitMs: 3_600_000 };
     const result = { attemptedAt: new Date(), durationMs: 12, responseStatus: status, responseBody: 'ok', error: null };
-    await recordAttempt(api.sql, book, { ...ids, attempts, endpointIsFailing: attempts > 0 }, result, verdict);
+    await recordAttempt(api.sql, book, { ...ids, attempts, endpointIsFailing: attempts > 0 }, result, outcome);
   }
 }
 

@@ -6,7 +6,6 @@ import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import type { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { type FlowMessage, toOutbox } from '../../src/workflows/flows.ts';
 import { type Books, openBooks } from '../ledger/books.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -60,7 +59,7 @@ function openRelay() {
     asyncCommitSql,
     client: { workflow: { start: record, signalWithStart: record } } as unknown as Client,
     taskQueue: 'tests',
-    dispatcher: {} as Dispatcher,
+    dispatchEvent: () => Promise.resolve(),
     log: createLog('worker', 'silent'),
   });
   relay.start();

@@ -94,13 +94,13 @@ export async function startFaultInjectingWorker(
     taskQueuesOf(taskQueue).map((queue) => Worker.create({ ...common, taskQueue: queue })),
   );
   const client = new Client({ connection });
-  const dispatcher = createDispatcher({
+  const dispatchEvent = createDispatcher({
     ...deliveryDependenciesOf(dependencies),
     startDelivery: (input, change) =>
       enqueue(dependencies.sql, bookOf(input), toOutbox(webhookDeliveryFlow(input, change))),
     wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
   });
-  const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatcher, log }), sandboxBank.clock()];
+  const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatchEvent, log }), sandboxBank.clock()];
   for (const loop of loops) loop.start();
   const runs = workers.map((worker) => worker.run());
   return {

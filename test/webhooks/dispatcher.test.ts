@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { requestRedelivery } from '../../src/webhooks/deliveries.ts';
-import { createDispatcher, type Dispatcher } from '../../src/webhooks/dispatcher.ts';
+import { createDispatcher, type DispatchEvent } from '../../src/webhooks/dispatcher.ts';
 import {
   deleteWebhookEndpoint,
   rotateWebhookSecret,
@@ -20,7 +20,7 @@ import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixt
 
 let fixture: Workbench;
 let book: Book;
-let dispatcher: Dispatcher;
+let dispatchEvent: DispatchEvent;
 let flows: WebhookDeliveryInput[];
 /** Flows that were signalled, whether started for it or already running. */
 let signalled: WebhookDeliveryInput[];
@@ -39,7 +39,7 @@ beforeEach(() => {
   flows = [];
   signalled = [];
   temporalIsUp = true;
-  dispatcher = newDispatcher();
+  dispatchEvent = newDispatcher();
 });
 
 afterEach(async () => {
@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 /** A dispatcher as in a new process. */
-function newDispatcher(): Dispatcher {
+function newDispatcher(): DispatchEvent {
   const { sql, config, log } = fixture;
   return createDispatcher({
     sql,
@@ -87,7 +87,7 @@ describe('dispatching an event', () => {
     const deleted = await endpoint();
     await deleteWebhookEndpoint(fixture.sql, book, deleted.id);
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
 
     for (const target of [all, some]) {
       const [request] = target.received;
@@ -119,8 +119,8 @@ describe('dispatching an event', () => {
     ]) {
       book = other;
       const eventId = await event();
-      await dispatcher.dispatchEvent({ book: other, eventId });
-      await dispatcher.dispatchEvent({ book: other, eventId, endpointId: target.id });
+      await dispatchEvent({ book: other, eventId });
+      await dispatchEvent({ book: other, eventId, endpointId: target.id });
       expect(await requestRedelivery(fixture.sql, other, eventId)).toEqual([]);
       expect(await fixture.sql`SELECT FROM webhook_deliveries WHERE event_id = ${eventId}`).toHaveLength(0);
     }
@@ -130,8 +130,8 @@ describe('dispatching an event', () => {
   test('an event dispatched twice is sent once, and the attempt is recorded', async () => {
     const target = await endpoint({}, answerStatus(201, 'thank you'));
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
     expect(target.received).toHaveLength(1);
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({
       status: 'delivered',
@@ -148,9 +148,9 @@ describe('dispatching an event', () => {
     const sealed = fixture.config.keyring.seal('webhook-secret', target.id, next);
     const rotate = (until: Date) => rotateWebhookSecret(fixture.sql, book, target.id, sealed, until);
     await rotate(new Date(Date.now() + 3_600_000));
-    await dispatcher.dispatchEvent({ book, eventId: await event() });
+    await dispatchEvent({ book, eventId: await event() });
     await fixture.sql`UPDATE webhook_endpoints SET previous_secret_until = now() - interval '1 second' WHERE id = ${target.id}`;
-    await dispatcher.dispatchEvent({ book, eventId: await event() });
+    await dispatchEvent({ book, eventId: await event() });
 
     const [during, after] = target.received;
     const verify = (secret: string, request = during) =>
@@ -177,7 +177,7 @@ describe('endpoints that fail', () => {
       const good = await endpoint();
       const eventId = await event();
       const before = Date.now();
-      await dispatcher.dispatchEvent({ book, eventId });
+      await dispatchEvent({ book, eventId });
       expect(good.received).toHaveLength(1);
       expect(flows).toEqual([flowOf(eventId, bad)]);
       const delivery = (await deliveries(eventId)).get(bad.id);
@@ -194,19 +194,19 @@ describe('endpoints that fail', () => {
     const good = await endpoint();
     const eventId = await event();
     temporalIsUp = false;
-    await expect(dispatcher.dispatchEvent({ book, eventId })).rejects.toThrow('Temporal is away');
-    await expect(dispatcher.dispatchEvent({ book, eventId })).rejects.toThrow('Temporal is away');
+    await expect(dispatchEvent({ book, eventId })).rejects.toThrow('Temporal is away');
+    await expect(dispatchEvent({ book, eventId })).rejects.toThrow('Temporal is away');
     temporalIsUp = true;
-    await newDispatcher().dispatchEvent({ book, eventId });
+    await newDispatcher()({ book, eventId });
     expect(flows).toEqual([flowOf(eventId, bad)]);
     expect([bad.received.length, good.received.length]).toEqual([1, 1]);
   });
 
   test('further events for a failing endpoint are left to flows without a direct attempt', async () => {
     const bad = await endpoint({}, answerStatus(503));
-    await dispatcher.dispatchEvent({ book, eventId: await event() });
+    await dispatchEvent({ book, eventId: await event() });
     const next = await event();
-    await dispatcher.dispatchEvent({ book, eventId: next });
+    await dispatchEvent({ book, eventId: next });
     expect(bad.received).toHaveLength(1);
     expect(flows).toHaveLength(2);
     expect((await deliveries(next)).get(bad.id)).toMatchObject({ status: 'pending', attempts: [] });
@@ -216,7 +216,7 @@ describe('endpoints that fail', () => {
     const target = await endpoint();
     await updateWebhookEndpoint(fixture.sql, book, target.id, { url: 'http://169.254.169.254/' });
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({
       status: 'pending',
       attempts: [{ responseStatus: null, error: 'url_forbidden' }],
@@ -227,7 +227,7 @@ describe('endpoints that fail', () => {
     book = { ...book, environment: 'live' };
     const target = await endpoint();
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
     expect(target.received).toEqual([]);
     expect((await deliveries(eventId)).get(target.id)?.attempts).toMatchObject([{ error: 'url_forbidden' }]);
   });
@@ -238,7 +238,7 @@ describe('slow endpoints', () => {
     const quick = await endpoint();
     const dispatchMany = async (count: number) => {
       const eventIds = await Promise.all(Array.from({ length: count }, () => event()));
-      return eventIds.map((eventId) => dispatcher.dispatchEvent({ book, eventId }));
+      return eventIds.map((eventId) => dispatchEvent({ book, eventId }));
     };
     // Ten quick responses raise its limit to twenty.
     await Promise.all(await dispatchMany(10));
@@ -264,7 +264,7 @@ describe('events for one endpoint', () => {
     const target = await endpoint({ eventTypes: ['payout.failed'] });
     const other = await endpoint();
     const eventId = await event('{}', 'webhook.test');
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id });
+    await dispatchEvent({ book, eventId, endpointId: target.id });
     expect([target.received.length, other.received.length]).toEqual([1, 0]);
   });
 
@@ -273,8 +273,8 @@ describe('events for one endpoint', () => {
     const deleted = await endpoint();
     await deleteWebhookEndpoint(fixture.sql, book, deleted.id);
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: disabled.id });
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: deleted.id });
+    await dispatchEvent({ book, eventId, endpointId: disabled.id });
+    await dispatchEvent({ book, eventId, endpointId: deleted.id });
     const found = await deliveries(eventId);
     expect(found.get(disabled.id)).toMatchObject({
       status: 'failed',
@@ -291,12 +291,12 @@ describe('redelivery', () => {
     const target = await endpoint();
     const other = await endpoint();
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
     expect(await requestRedelivery(fixture.sql, book, eventId, target.id)).toEqual([target.id]);
     expect((await deliveries(eventId)).get(target.id)?.status).toBe('pending');
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
+    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
     // The relay may repeat its message.
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
+    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
     const [first, second] = target.received;
     expect(target.received).toHaveLength(2);
     expect(second?.body).toBe(first?.body);
@@ -308,45 +308,45 @@ describe('redelivery', () => {
   test('a redelivery to all includes later endpoints, and none that is disabled or not subscribed', async () => {
     const first = await endpoint();
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
     const later = await endpoint();
     const disabled = await endpoint({ status: 'disabled' });
     const others = await endpoint({ eventTypes: ['payout.failed'] });
     expect((await requestRedelivery(fixture.sql, book, eventId)).toSorted()).toEqual([first.id, later.id].toSorted());
-    await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
+    await dispatchEvent({ book, eventId, redelivery: true });
     expect([first, later, disabled, others].map((target) => target.received.length)).toEqual([2, 1, 0, 0]);
   });
 
   test('a redelivery of a pending delivery makes one additional attempt and keeps its schedule', async () => {
     const target = await endpoint({}, answerStatus(500));
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
     const before = (await deliveries(eventId)).get(target.id);
     await requestRedelivery(fixture.sql, book, eventId, target.id);
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
+    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({
       status: 'pending',
       nextAttemptAt: before?.nextAttemptAt,
       attempts: [{ responseStatus: 500 }, { responseStatus: 500 }],
     });
     target.answerWith(answerStatus(200));
-    await dispatcher.dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
+    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
     expect((await deliveries(eventId)).get(target.id)).toMatchObject({ status: 'delivered', nextAttemptAt: null });
   });
 
   test('a redelivery signals the flow whatever the outcome of its attempt', async () => {
     const target = await endpoint({}, answerStatus(500));
     const eventId = await event();
-    await dispatcher.dispatchEvent({ book, eventId });
+    await dispatchEvent({ book, eventId });
     expect(signalled).toEqual([]);
     for (const status of [500, 200]) {
       target.answerWith(answerStatus(status));
       await requestRedelivery(fixture.sql, book, eventId, target.id);
-      await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
+      await dispatchEvent({ book, eventId, redelivery: true });
     }
     expect(signalled).toEqual([flowOf(eventId, target), flowOf(eventId, target)]);
     // A relay that crashed before signalling repeats the message, when the delivery has already ended.
-    await dispatcher.dispatchEvent({ book, eventId, redelivery: true });
+    await dispatchEvent({ book, eventId, redelivery: true });
     expect([signalled.length, target.received.length]).toEqual([3, 3]);
   });
 });
@@ -354,7 +354,7 @@ describe('redelivery', () => {
 test('no URL, body or secret is logged', async () => {
   const bad = await endpoint({}, answerStatus(500, 'CANARY-ANSWER'));
   await updateWebhookEndpoint(fixture.sql, book, bad.id, { url: `${bad.url}?token=CANARY-URL` });
-  await dispatcher.dispatchEvent({ book, eventId: await event('{"a":"CANARY-BODY"}') });
+  await dispatchEvent({ book, eventId: await event('{"a":"CANARY-BODY"}') });
   expect(fixture.logged.join('\n')).toContain('answered 500');
   expect(fixture.logged.join('\n')).not.toMatch(/CANARY|whsec_|127\.0\.0\.1/);
 });

@@ -7,12 +7,7 @@ import type { EventType } from '../../src/resources/events.ts';
 import { redeliverSince } from '../../src/webhooks/bulkRedelivery.ts';
 import { listDeliveries } from '../../src/webhooks/deliveries.ts';
 import { createDispatcher, type EventMessage } from '../../src/webhooks/dispatcher.ts';
-import {
-  disableFailingEndpoint,
-  findWebhookEndpoint,
-  reportFailingEndpoint,
-  updateWebhookEndpoint,
-} from '../../src/webhooks/endpoints.ts';
+import { findWebhookEndpoint, giveNotice, updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { eventProblem } from '../support/documented.ts';
 import { answerStatus } from './receiver.ts';
 import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
@@ -35,8 +30,8 @@ async function dispatch(message: Omit<EventMessage, 'book'>): Promise<void> {
   const { sql, config, log } = fixture;
   const nothing = () => Promise.resolve();
   const { keyring } = config;
-  const dispatcher = createDispatcher({ sql, keyring, config, log, startDelivery: nothing, wakeDelivery: nothing });
-  await dispatcher.dispatchEvent({ book, ...message });
+  const dispatchEvent = createDispatcher({ sql, keyring, config, log, startDelivery: nothing, wakeDelivery: nothing });
+  await dispatchEvent({ book, ...message });
 }
 
 afterEach(() => fixture.closeReceivers());
@@ -94,7 +89,7 @@ describe('an endpoint that fails', () => {
       SELECT message FROM outbox WHERE organisation_id = ${book.organisationId}`;
     await dispatch({ eventId: queued?.message.eventId ?? '' });
     expect(other.received).toHaveLength(1);
-    expect(await disableFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
+    expect(await giveNotice(fixture.sql, book, endpoint.id, 'disabled')).toBe(false);
     expect(await eventsOf()).toHaveLength(1);
   });
 
@@ -120,7 +115,7 @@ describe('an endpoint that fails', () => {
     });
     const { createdAt, ...rest } = event;
     expect(eventProblem({ ...rest, id: publicId('event', event.id), createdAt: createdAt.toISOString() })).toBeNull();
-    expect(await reportFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
+    expect(await giveNotice(fixture.sql, book, endpoint.id, 'failing')).toBe(false);
     // It fails again after a success: a second time of failures, and a second event.
     endpoint.answerWith(answerStatus(200));
     await send();
@@ -152,7 +147,7 @@ describe('an endpoint that fails', () => {
     await failingFor(endpoint, 6);
     endpoint.answerWith(answerStatus(200));
     await send();
-    expect(await disableFailingEndpoint(fixture.sql, book, endpoint.id)).toBe(false);
+    expect(await giveNotice(fixture.sql, book, endpoint.id, 'disabled')).toBe(false);
     expect(await read(endpoint)).toMatchObject({ status: 'enabled', failingSince: null });
     expect(await eventsOf()).toEqual([]);
   });
