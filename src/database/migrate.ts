@@ -28,32 +28,26 @@ const LOCK_NOT_AVAILABLE = '55P03';
  * A numbered file. One whose name ends in `_concurrently` runs outside of a transaction: each of its statements is a
  * `CREATE INDEX CONCURRENTLY`, which builds an index without blocking writes.
  */
-interface Migration {
-  number: number;
-  name: string;
-  checksum: string;
-  text: string;
-}
+type Migration = SqlFile & { number: number };
 
 /**
  * A file of functions. Its first line is `-- version N`. Every change of the text raises N, so that an older process
  * does not restore its own version.
  */
-interface FunctionFile {
+type FunctionFile = SqlFile & { version: number };
+
+interface SqlFile {
   name: string;
-  version: number;
   checksum: string;
   text: string;
 }
 
-const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-async function readFiles(folder: URL, pattern: RegExp): Promise<{ name: string; text: string; checksum: string }[]> {
+async function readFiles(folder: URL, pattern: RegExp): Promise<SqlFile[]> {
   const names = (await readdir(folder)).filter((name) => pattern.test(name)).toSorted();
   return await Promise.all(
     names.map(async (name) => {
       const text = await readFile(new URL(name, folder), 'utf8');
-      return { name, text, checksum: checksumOf(text) };
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
     }),
   );
 }
@@ -80,40 +74,44 @@ export async function readFunctions(): Promise<FunctionFile[]> {
  */
 export async function migrate(
   databaseUrl: string,
-  { log, folder = MIGRATIONS }: { log?: (line: string) => void; folder?: URL } = {},
+  { log = () => {}, folder = MIGRATIONS }: { log?: (line: string) => void; folder?: URL } = {},
 ): Promise<{ applied: string[] }> {
   const sql = connect(databaseUrl, { connectionsMax: 1, role: 'owner' });
   const applied: string[] = [];
   const recordApplied = (name: string): void => {
     applied.push(name);
-    log?.(`applied ${name}`);
+    log(`applied ${name}`);
   };
   try {
     const [migrations, functions] = await Promise.all([readMigrations(folder), readFunctions()]);
     await acquireMigrationLock(sql);
     await sql.unsafe(`
       CREATE TABLE IF NOT EXISTS migrations (
-        number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+        number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now());
       CREATE TABLE IF NOT EXISTS functions (
-        name text PRIMARY KEY, version integer NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+        name text PRIMARY KEY, version integer NOT NULL, checksum text NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now());
     `);
-    const known = await sql<{ number: number; name: string; checksum: string }[]>`
-      SELECT number, name, checksum FROM migrations ORDER BY number`;
+    const known = await sql<Omit<Migration, 'text'>[]>`SELECT number, name, checksum FROM migrations ORDER BY number`;
     requireSameHistory(known, migrations);
-    for (const migration of migrations.slice(known.length)) {
-      await applyMigration(sql, migration, log);
-      recordApplied(migration.name);
+    for (const { number, name, checksum, text } of migrations.slice(known.length)) {
+      const record = `INSERT INTO migrations (number, name, checksum) VALUES (${number}, '${name}', '${checksum}')`;
+      if (name.endsWith('_concurrently.sql')) await buildIndexes(sql, text, record);
+      else await inTransaction(sql, name, `${text}\n${record};`, log);
+      recordApplied(name);
     }
-    const current = new Map(
-      (await sql<Omit<FunctionFile, 'text'>[]>`SELECT name, version, checksum FROM functions`).map((row) => [
-        row.name,
-        row,
-      ]),
-    );
+    const rows = await sql<Omit<FunctionFile, 'text'>[]>`SELECT name, version, checksum FROM functions`;
+    const current = new Map(rows.map((row) => [row.name, row]));
     for (const file of functions) {
       if (!isNewer(file, current.get(file.name))) continue;
-      await applyFunctions(sql, file, log);
-      recordApplied(file.name);
+      const { name, version, checksum, text } = file;
+      const record = `
+        INSERT INTO functions (name, version, checksum) VALUES ('${name}', ${version}, '${checksum}')
+        ON CONFLICT (name) DO UPDATE
+        SET version = excluded.version, checksum = excluded.checksum, applied_at = excluded.applied_at;`;
+      await inTransaction(sql, name, text + record, log);
+      recordApplied(name);
     }
     return { applied };
   } finally {
@@ -135,10 +133,7 @@ async function acquireMigrationLock(sql: Owner): Promise<void> {
   }
 }
 
-function requireSameHistory(
-  known: readonly { number: number; name: string; checksum: string }[],
-  migrations: readonly Migration[],
-): void {
+function requireSameHistory(known: readonly Omit<Migration, 'text'>[], migrations: readonly Migration[]): void {
   for (const row of known) {
     const file = migrations.find((migration) => migration.number === row.number);
     if (file === undefined) {
@@ -163,38 +158,8 @@ function isNewer(file: FunctionFile, current: Omit<FunctionFile, 'text'> | undef
   return false;
 }
 
-async function applyMigration(
-  sql: Owner,
-  { number, name, checksum, text }: Migration,
-  log: ((line: string) => void) | undefined,
-): Promise<void> {
-  const record = `INSERT INTO migrations (number, name, checksum) VALUES (${number}, '${name}', '${checksum}')`;
-  if (name.endsWith('_concurrently.sql')) await buildIndexes(sql, text, record);
-  else await inTransaction(sql, name, `${text}\n${record};`, log);
-}
-
-const applyFunctions = (
-  sql: Owner,
-  { name, version, checksum, text }: FunctionFile,
-  log: ((line: string) => void) | undefined,
-): Promise<void> =>
-  inTransaction(
-    sql,
-    name,
-    `${text}
-    INSERT INTO functions (name, version, checksum) VALUES ('${name}', ${version}, '${checksum}')
-    ON CONFLICT (name) DO UPDATE
-    SET version = excluded.version, checksum = excluded.checksum, applied_at = excluded.applied_at;`,
-    log,
-  );
-
 /** Runs the text in one transaction with a `lock_timeout`, and retries when a table is locked. */
-async function inTransaction(
-  sql: Owner,
-  name: string,
-  text: string,
-  log: ((line: string) => void) | undefined,
-): Promise<void> {
+async function inTransaction(sql: Owner, name: string, text: string, log: (line: string) => void): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       // One message of the simple query protocol: when the connection is lost, the server rolls back all of it.
@@ -204,14 +169,10 @@ async function inTransaction(
       await sql.unsafe('ROLLBACK');
       if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
       if (tries === TRIES_MAX) {
-        throw new Error(
-          `${name} could not be applied: a table that it changes is still locked. Run it again at a time of less traffic.`,
-          {
-            cause: error,
-          },
-        );
+        const problem = 'a table that it changes is still locked. Run it again at a time of less traffic.';
+        throw new Error(`${name} could not be applied: ${problem}`, { cause: error });
       }
-      if (tries === 1) log?.(`${name}: lock timeout on a table; retrying`);
+      if (tries === 1) log(`${name}: lock timeout on a table; retrying`);
       await pause(RETRY_PAUSE_MS);
     }
   }
