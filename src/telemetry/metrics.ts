@@ -28,11 +28,23 @@ const histogram = <Label extends string = never>(
   labelNames: readonly Label[] = [],
 ) => new Histogram({ name, help, buckets, labelNames, registers });
 
-/** A counter over a closed set of outcomes. Each series starts at 0, so that `increase()` sees the first event. */
-function outcomeCounter(name: string, help: string, outcomes: readonly string[]): Counter<'outcome'> {
-  const outcomesCounter = counter(name, help, ['outcome']);
-  for (const outcome of outcomes) outcomesCounter.inc({ outcome }, 0);
-  return outcomesCounter;
+/**
+ * A counter whose labels have these values. Each series starts at 0, so that `increase()` sees the first event; other
+ * values may follow.
+ */
+function counterOf<Label extends string>(
+  name: string,
+  help: string,
+  values: Record<Label, readonly string[]>,
+): Counter<Label> {
+  const labelNames = Object.keys(values) as Label[];
+  const counted = counter(name, help, labelNames);
+  const series = labelNames.reduce<Partial<Record<Label, string>>[]>(
+    (all, label) => all.flatMap((labels) => values[label].map((value) => ({ ...labels, [label]: value }))),
+    [{}],
+  );
+  for (const labels of series) counted.inc(labels, 0);
+  return counted;
 }
 
 const httpSeconds = histogram(
@@ -42,27 +54,15 @@ const httpSeconds = histogram(
   ['environment', 'method', 'route', 'status'],
 );
 
-type HttpLabels = { environment: string; method: string; route: string; status: string };
-/** Cache of label objects by route and first digit of the status. */
-const httpLabels: Record<'test' | 'live', Map<string, HttpLabels[]>> = { test: new Map(), live: new Map() };
-const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'];
-
-/** Counts a request. `route` is method and pattern (`GET /wallets/:id`), undefined if no route matched. */
+/** Counts a request. `route`: method and pattern (`GET /wallets/:id`). */
 export function countRequest(
   environment: 'test' | 'live',
   route: string | undefined,
   status: number,
   seconds: number,
 ): void {
-  const name = route ?? 'none none';
-  let labels = httpLabels[environment].get(name);
-  if (labels === undefined) {
-    const [method = '', pattern = ''] = name.split(' ');
-    labels = STATUS_CLASSES.map((statusClass) => ({ environment, method, route: pattern, status: statusClass }));
-    httpLabels[environment].set(name, labels);
-  }
-  const ofClass = labels[Math.floor(status / 100)];
-  if (ofClass !== undefined) httpSeconds.observe(ofClass, seconds);
+  const [method = '', pattern = ''] = (route ?? 'none none').split(' ');
+  httpSeconds.observe({ environment, method, route: pattern, status: `${Math.floor(status / 100)}xx` }, seconds);
 }
 
 export const rateLimited = counter(
@@ -85,10 +85,10 @@ export const requestLogsLost = counter(
   'Answered requests that are missing in the request log, because the database did not take them in time.',
 );
 
-export const idempotentRequests = outcomeCounter(
+export const idempotentRequests = counterOf(
   'manilla_idempotent_requests_total',
   'Requests with an Idempotency-Key by its state: new (the request proceeds), replayed, in_progress or reused.',
-  ['new', 'replayed', 'in_progress', 'reused'],
+  { outcome: ['new', 'replayed', 'in_progress', 'reused'] },
 );
 
 export const journalBatchSize = histogram(
@@ -104,22 +104,17 @@ export const journalBatchSeconds = histogram(
   ['outcome'],
 );
 
-export const journalMovements = counter(
+export const journalMovements = counterOf(
   'manilla_journal_movements_total',
   'Movements by outcome (posted, duplicate, duplicate_differs, refused, conflict, failed); code is the reason of a refusal.',
-  ['outcome', 'code'],
+  { outcome: ['posted', 'duplicate', 'duplicate_differs', 'conflict', 'failed'], code: ['none'] },
 );
-for (const outcome of ['posted', 'duplicate', 'duplicate_differs', 'conflict', 'failed'])
-  journalMovements.inc({ outcome, code: 'none' }, 0);
 
-export const outboxMessages = counter(
+export const outboxMessages = counterOf(
   'manilla_outbox_messages_total',
   'Outbox messages by topic and outcome: handled, or failed and scheduled for a retry.',
-  ['topic', 'outcome'],
+  { topic: ['flow', 'event'], outcome: ['handled', 'failed'] },
 );
-for (const topic of ['flow', 'event']) {
-  for (const outcome of ['handled', 'failed']) outboxMessages.inc({ topic, outcome }, 0);
-}
 
 export const railSeconds = histogram(
   'manilla_rail_call_duration_seconds',
@@ -152,13 +147,11 @@ export const railNotices = counter(
   ['rail', 'notice'],
 );
 
-export const railUnknownAnswers = counter(
+export const railUnknownAnswers = counterOf(
   'manilla_rail_unknown_answers_total',
   'Undocumented answers of a rail: status, payment_status; or otp, a transfer that waits for a password.',
-  ['rail', 'kind'],
+  { rail: ['monnify'], kind: ['status', 'payment_status', 'otp'] },
 );
-
-for (const kind of ['status', 'payment_status', 'otp']) railUnknownAnswers.inc({ rail: 'monnify', kind }, 0);
 
 export const creditsRecovered = counter(
   'manilla_credits_recovered_total',
@@ -166,10 +159,20 @@ export const creditsRecovered = counter(
   ['rail'],
 );
 
-export const webhookAttempts = outcomeCounter(
+export const webhookAttempts = counterOf(
   'manilla_webhook_attempts_total',
   'Webhook delivery attempts by outcome: delivered, the status class of another response, or the reason why there was none.',
-  ['delivered', 'answered_3xx', 'answered_4xx', 'answered_5xx', 'timeout', 'connection_failed', 'connection_lost'],
+  {
+    outcome: [
+      'delivered',
+      'answered_3xx',
+      'answered_4xx',
+      'answered_5xx',
+      'timeout',
+      'connection_failed',
+      'connection_lost',
+    ],
+  },
 );
 
 export const webhookAttemptSeconds = histogram(
@@ -178,16 +181,16 @@ export const webhookAttemptSeconds = histogram(
   REQUEST_SECONDS,
 );
 
-export const webhookDeliveries = outcomeCounter(
+export const webhookDeliveries = counterOf(
   'manilla_webhook_deliveries_total',
   'Finished webhook deliveries: delivered, or the reason of the failure (retries_exhausted, endpoint_disabled, endpoint_deleted).',
-  ['delivered', 'retries_exhausted', 'endpoint_disabled', 'endpoint_deleted'],
+  { outcome: ['delivered', 'retries_exhausted', 'endpoint_disabled', 'endpoint_deleted'] },
 );
 
-export const ledgerVerifications = outcomeCounter(
+export const ledgerVerifications = counterOf(
   'manilla_ledger_verifications_total',
   'Completed ledger verifications by result: ok, or violations (at least one finding). Violations need an operator at once.',
-  ['ok', 'violations'],
+  { outcome: ['ok', 'violations'] },
 );
 
 export const ledgerSealings = counter(

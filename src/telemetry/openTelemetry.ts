@@ -22,14 +22,6 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { FinishedSpan, Span, SpanAttributes, SpanStart, Tracer, TracingSettings } from './span.ts';
 
-const KINDS = {
-  server: SpanKind.SERVER,
-  client: SpanKind.CLIENT,
-  producer: SpanKind.PRODUCER,
-  consumer: SpanKind.CONSUMER,
-  internal: SpanKind.INTERNAL,
-} as const;
-
 /** A W3C traceparent of version 00; later versions start with the same fields. */
 const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
@@ -56,7 +48,8 @@ export function createTracer(settings: TracingSettings, part: string): Tracer {
   ) => {
     const { kind, attributes = {}, links = [], startTime } = start;
     const spanLinks = links.flatMap((link) => readTraceparent(link) ?? []).map((context) => ({ context }));
-    const options = { kind: KINDS[kind], attributes: definedAttributes(attributes), links: spanLinks };
+    const spanKind = SpanKind[kind.toUpperCase() as Uppercase<typeof kind>];
+    const options = { kind: spanKind, attributes: definedAttributes(attributes), links: spanLinks };
     return otel.startSpan(name, startTime === undefined ? options : { ...options, startTime }, parentContext);
   };
 

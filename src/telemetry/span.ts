@@ -30,16 +30,13 @@ export interface Span {
 }
 
 /** A span that is recorded after it has ended. Times are milliseconds since 1970. */
-export interface FinishedSpan {
+export interface FinishedSpan extends Omit<SpanStart, 'root'> {
   name: string;
-  kind: SpanStart['kind'];
   parent: string;
   /** The id of the span, 16 hexadecimal digits, when child spans already refer to it. */
   spanId?: string;
   startedAt: number;
   endedAt: number;
-  attributes: SpanAttributes;
-  links?: readonly string[];
   /** The error code, if it failed. */
   failure?: string | undefined;
 }
