@@ -105,7 +105,7 @@ WITH organisations AS MATERIALIZED (
 SELECT o.organisation, i.environment, i.account, i.resource, i.amount, i.since
 FROM organisations o JOIN ledger.open_items i ON i.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.open_items IS
-  'What stands in transit, in reserve and in suspense now, in kobo: the sum by account is its balance.';
+  'What is in transit, in reserve and in suspense now, in kobo: the sum by account is its balance.';
 COMMENT ON COLUMN accounting.open_items.resource IS 'The withdrawal, refund, payout item, payment or review case.';
 COMMENT ON COLUMN accounting.open_items.since IS 'When the money went there, or its review case was opened.';
 
