@@ -78,20 +78,14 @@ export function failingTask(
   now: Date,
 ): FailingTask | null {
   const limitMs = { activity: limits.activityFailingMs, workflow_task: limits.workflowTaskFailingMs };
+  const found = [workflowTask(description, events), ...activities(description, events)];
   const isDue = ({ problem, task, since }: FailingTask): boolean =>
     isOver(since, problem === 'stalled' ? limits.taskStalledMs : limitMs[task], now);
-  return [...workflowTask(description, events), ...activities(description, events)].find(isDue) ?? null;
+  return found.filter((task) => task !== null).find(isDue) ?? null;
 }
 
-/** A task with this problem; none if it is not known to have had it. */
-const withProblem = (
-  task: Omit<FailingTask, 'problem' | 'since'>,
-  problem: FailingTask['problem'],
-  since: Date | null,
-): FailingTask[] => (since === null ? [] : [{ ...task, problem, since }]);
-
-function workflowTask({ pendingWorkflowTask: pending }: Description, events: readonly Event[]): FailingTask[] {
-  if (!pending) return [];
+function workflowTask({ pendingWorkflowTask: pending }: Description, events: readonly Event[]): FailingTask | null {
+  if (!pending) return null;
   // Only the first failed attempt is an event, until a signal comes.
   const ended = events.findIndex((event) => event.workflowTaskCompletedEventAttributes != null);
   const failed = (ended === -1 ? events : events.slice(0, ended)).filter(isFailedAttempt);
@@ -101,9 +95,10 @@ function workflowTask({ pendingWorkflowTask: pending }: Description, events: rea
     // Not among the last events: it failed before them.
     const since = dateOf((failed.at(-1) ?? events.at(-1))?.eventTime);
     const failure = failed[0]?.workflowTaskFailedEventAttributes?.failure;
-    return withProblem({ ...task, failure }, 'failing', since);
+    return since && { ...task, problem: 'failing', since, failure };
   }
-  return withProblem({ ...task, failure: null }, 'stalled', dateOf(pending.scheduledTime));
+  const since = dateOf(pending.scheduledTime);
+  return since && { ...task, problem: 'stalled', since, failure: null };
 }
 
 /** A task that the worker with the flow in its cache did not take was not attempted: it is given to another one. */
@@ -128,7 +123,11 @@ function activities({ pendingActivities }: Description, events: readonly Event[]
     };
     // Not among the last events: scheduled before them.
     const failingSince = isFailing(pending) ? dateOf((scheduled ?? events.at(-1))?.eventTime) : null;
-    return [...withProblem(task, 'failing', failingSince), ...withProblem(task, 'stalled', idleSince(pending))];
+    const stalledSince = idleSince(pending);
+    return [
+      ...(failingSince === null ? [] : [{ ...task, problem: 'failing' as const, since: failingSince }]),
+      ...(stalledSince === null ? [] : [{ ...task, problem: 'stalled' as const, since: stalledSince }]),
+    ];
   });
 }
 
