@@ -26,11 +26,11 @@ const MAY_IMPORT: Record<string, string[]> = {
   // Pure: what a workflow imports is bundled into its sandbox. From concurrency it imports the time limits.
   workflows: ['concurrency'],
   resources: ['database', 'ledger', 'rail', 'telemetry', 'workflows'],
-  verification: ['database', 'ledger', 'resources'],
-  reconciliation: ['database', 'ledger', 'resources'],
+  verification: ['concurrency', 'database', 'ledger', 'resources'],
+  reconciliation: ['concurrency', 'database', 'ledger', 'resources'],
   webhooks: ['database', 'ledger', 'resources', 'telemetry', 'workflows'],
   outbox: ['concurrency', 'database', 'telemetry', 'webhooks', 'workflows'],
-  recovery: ['concurrency', 'database', 'outbox', 'resources', 'webhooks', 'workflows'],
+  recovery: ['concurrency', 'database', 'ledger', 'outbox', 'resources', 'webhooks', 'workflows'],
   activities: [
     'concurrency',
     'database',

@@ -34,8 +34,8 @@ export type FindingKind =
   | 'BANK_BALANCE_MISMATCH';
 
 /**
- * One violation. Ids are public, but that of a posting. Amounts are kobo as text: a corrupt ledger may contain more than
- * a safe integer.
+ * One violation. Ids are public, but that of a posting. Amounts are kobo as text: a corrupt ledger may contain more
+ * than a safe integer.
  */
 export interface Finding {
   kind: FindingKind;
