@@ -338,7 +338,7 @@ describe('an open page', () => {
   });
 
   test('is one of ten of its payment, and one of those that the process has room for', async () => {
-    await withOther({ checkoutPagesMax: 12 }, async (_other, payThere) => {
+    await withOther({ pagesMax: 12 }, async (_other, payThere) => {
       const [first, second] = [await payThere(), await payThere()];
       const open = async ({ checkoutUrl }: CheckoutPayment, count: number): Promise<EventStream[]> => {
         const opened = [];

@@ -12,7 +12,7 @@ let flows: TestFlows;
 
 beforeAll(async () => {
   flows = await startTestFlows({
-    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', sandboxUnknownIsFinalAfterMs: 100 },
+    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', unknownIsFinalAfterMs: 100 },
   });
 });
 

@@ -41,7 +41,7 @@ beforeAll(async () => {
     settings: {
       TEMPORAL_ADDRESS: address,
       ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1',
-      sandboxUnknownIsFinalAfterMs: 100,
+      unknownIsFinalAfterMs: 100,
     },
   });
 });

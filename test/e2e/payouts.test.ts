@@ -11,7 +11,7 @@ let flows: TestFlows;
 
 beforeAll(async () => {
   flows = await startTestFlows({
-    settings: { WORKER_ROLES: 'flows,payouts,relay', sandboxUnknownIsFinalAfterMs: 100 },
+    settings: { WORKER_ROLES: 'flows,payouts,relay', unknownIsFinalAfterMs: 100 },
   });
 });
 

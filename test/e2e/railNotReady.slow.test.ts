@@ -21,7 +21,7 @@ beforeAll(async () => {
     settings: {
       railNotReadyMs: 1_000,
       probeMs: 1_000,
-      sandboxUnknownIsFinalAfterMs: 100,
+      unknownIsFinalAfterMs: 100,
     },
   });
 });

@@ -10,7 +10,7 @@ import { waitFor } from '../support/waitFor.ts';
 let flows: TestFlows;
 
 beforeAll(async () => {
-  flows = await startTestFlows({ settings: { sandboxUnknownIsFinalAfterMs: 100 } });
+  flows = await startTestFlows({ settings: { unknownIsFinalAfterMs: 100 } });
 });
 
 afterAll(async () => {

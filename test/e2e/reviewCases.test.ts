@@ -15,7 +15,7 @@ let sessions = 0;
 beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
-      sandboxUnknownIsFinalAfterMs: 100,
+      unknownIsFinalAfterMs: 100,
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
       REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(AMOUNT + 1),
     },

@@ -14,7 +14,7 @@ beforeAll(async () => {
     settings: {
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
       probeMs: 1_000,
-      sandboxUnknownIsFinalAfterMs: 100,
+      unknownIsFinalAfterMs: 100,
     },
   });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
       SCHEDULES: 'on',
       sweepEveryMs: 1_000,
       sweepAgeMinMs: 0,
-      sandboxUnknownIsFinalAfterMs: 100,
+      unknownIsFinalAfterMs: 100,
     },
   });
   config = flows.dependencies.config;

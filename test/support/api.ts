@@ -7,7 +7,7 @@ import { freePort, retryWhenTaken } from '../../dev/freePort.ts';
 import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import { CATALOG, type ErrorCode, typeOf } from '../../src/api/errors.ts';
 import { startApi } from '../../src/api/server.ts';
-import { type Fixed, readConfig } from '../../src/config.ts';
+import { type Config, readConfig } from '../../src/config.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
@@ -129,7 +129,13 @@ export interface TestApi {
 
 type WalletStatus = 'active' | 'frozen' | 'closed';
 
-/** Settings by their names, and numbers that are fixed in src/config.ts by theirs: tests have shorter times. */
+/** Numbers that are fixed in src/config.ts: tests have shorter times. */
+type Fixed = Config['attention'] &
+  Config['maintenance'] &
+  Pick<Config['sandboxRail'], 'unknownIsFinalAfterMs'> &
+  Pick<Config['checkout'], 'pagesMax'>;
+
+/** Settings by their names, and fixed numbers by theirs. */
 export type TestSettings = { [name: Uppercase<string>]: string | undefined } & Partial<Fixed>;
 
 export interface TestApiOptions {
@@ -151,13 +157,24 @@ export interface TestApiOptions {
 /** Enough connections for concurrency, few enough for several test files in parallel. */
 const CONNECTIONS_MAX = 4;
 
-const configOf = (settings: TestSettings) => {
-  const entries = Object.entries<string | number | undefined>(settings);
-  return readConfig(
-    Object.fromEntries(entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []))),
-    Object.fromEntries(entries.filter(([, value]) => typeof value === 'number')),
+function configOf(settings: TestSettings): Config {
+  const entries = Object.entries<unknown>(settings);
+  const config = readConfig(
+    Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string')),
   );
-};
+  const numbers = entries.filter(([, value]) => typeof value === 'number');
+  const changed = <Part extends object>(part: Part): Part => ({
+    ...part,
+    ...Object.fromEntries(numbers.filter(([name]) => name in part)),
+  });
+  return {
+    ...config,
+    attention: changed(config.attention),
+    maintenance: changed(config.maintenance),
+    sandboxRail: changed(config.sandboxRail),
+    checkout: changed(config.checkout),
+  };
+}
 
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const database =
