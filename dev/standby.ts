@@ -51,7 +51,7 @@ function follow({ adminUrl }: { adminUrl: string }, name: string): Record<string
   };
 }
 
-/** The primary answers no commit before this standby has it on disk. */
+/** The primary acknowledges no commit before this standby has it on disk. */
 export async function requireSynchronous(adminUrl: string, name: string): Promise<void> {
   const sql = postgres(adminUrl, { max: 1, onnotice: () => {} });
   try {

@@ -1,4 +1,4 @@
-// The sandbox bank's own book. It is in the database of the service, but stands for a bank elsewhere: a restore of the
+// The sandbox bank's own book. It is in the database of the service, but represents a bank elsewhere: a restore of the
 // service's database does not change it. So a drill keeps it, and puts it back into the restored database.
 import type { Sql } from '../../src/database/pool.ts';
 import type { Uuid } from '../../src/ids.ts';

@@ -1,5 +1,5 @@
 // A fake of Monnify: a real HTTP server on this machine, with its own books. It refuses what Monnify refuses,
-// notes what the adapter must never send, and misbehaves when it is told to. `npm run demo -- --rail monnify-fake` and
+// notes what the adapter must never send, and misbehaves on request. `npm run demo -- --rail monnify-fake` and
 // the tests of the adapter use it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -128,7 +128,7 @@ export class MonnifyFake {
       const isOpen = invoice.status === 'PENDING' && `${invoice.expiryDate}.000` > this.lagosNow();
       if (!isOpen) return 'rejected';
       if (invoice.amount !== amount && !this.defects.has('any_amount')) {
-        await this.tell(rejectionEvent(invoice, amount, payer, this.now()));
+        await this.notify(rejectionEvent(invoice, amount, payer, this.now()));
         return 'rejected';
       }
       invoice.status = 'PAID';
@@ -172,7 +172,7 @@ export class MonnifyFake {
       ...given,
     };
     this.book.collections.set(collection.transactionReference, collection);
-    await this.tell(collectionEvent(collection));
+    await this.notify(collectionEvent(collection));
     return collection;
   }
 
@@ -187,7 +187,7 @@ export class MonnifyFake {
     const transfer = this.transfer(reference);
     if (!this.book.advance(transfer)) return;
     const event = disbursementEvent(transfer, this.now());
-    if (event !== null) await this.tell(event);
+    if (event !== null) await this.notify(event);
   }
 
   /** Replaces the steps that a transfer has left, and enters the first of them. */
@@ -202,7 +202,7 @@ export class MonnifyFake {
   async settle(): Promise<bigint> {
     const settlement = this.book.settle();
     if (settlement === null) return 0n;
-    await this.tell(settlementEvent(settlement, this.now()));
+    await this.notify(settlementEvent(settlement, this.now()));
     return settlement.amount;
   }
 
@@ -213,7 +213,7 @@ export class MonnifyFake {
   }
 
   /** Signs an event and sends it to the callback address. */
-  async tell(event: object): Promise<void> {
+  async notify(event: object): Promise<void> {
     const isOther = this.defects.has('other_signature');
     const signed = signEvent(event, isOther ? 'another secret' : FAKE_CREDENTIALS.secretKey);
     this.events.push(signed);

@@ -1,5 +1,5 @@
 // A fake of Nomba: a real HTTP server on this machine, with its own books. It refuses what Nomba refuses, notes
-// what the adapter must never send, and misbehaves when it is told to.
+// what the adapter must never send, and misbehaves on request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { BANKS as LICENSED } from '../monnify/destinations.ts';
@@ -119,7 +119,7 @@ export class NombaFake {
     const row = this.#add('vact_transfer', amount, accountNumber, null, 'SUCCESS');
     row.ref = account.ref;
     this.balance += amount - kobo(row.charge);
-    this.#tell('payment_success', row);
+    this.#notify('payment_success', row);
     return row.sessionId;
   }
 
@@ -130,7 +130,7 @@ export class NombaFake {
     if (status === 'SUCCESS') row.timesPaid += 1;
     else this.balance += kobo(row.amount) + kobo(row.charge);
     row.status = status;
-    this.#tell(status === 'SUCCESS' ? 'payout_success' : 'payout_refund', row);
+    this.#notify(status === 'SUCCESS' ? 'payout_success' : 'payout_refund', row);
   }
 
   #add(type: Row['type'], amount: bigint, recipient: string, merchantTxRef: string | null, status: string): Row {
@@ -154,7 +154,7 @@ export class NombaFake {
     return row;
   }
 
-  #tell(event: string, row: Row): void {
+  #notify(event: string, row: Row): void {
     const signed = signedEvent(event, row, this.now(), this.events.length);
     this.events.push(signed);
     if (this.callbackUrl === null) return;

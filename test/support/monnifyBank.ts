@@ -106,7 +106,7 @@ class MonnifyScenarioBank implements ScenarioBank {
   async credit(accountNumber: string | null, amount: Kobo, { payer = CUSTOMER, name }: CreditOptions = {}) {
     const known = name === undefined ? undefined : this.#told.get(this.#named.get(name) ?? '');
     if (known !== undefined) {
-      await this.fake.tell(collectionEvent(known));
+      await this.fake.notify(collectionEvent(known));
       return known.transactionReference;
     }
     const sender = { name: holderOf(payer) ?? 'CHIDI EZE', accountNumber: payer, bankCode: '000013' };
@@ -152,7 +152,7 @@ class MonnifyScenarioBank implements ScenarioBank {
     const productType = invoice === undefined ? 'RESERVED_ACCOUNT' : 'INVOICE';
     const collection = this.#collectionOf(account.reference, accountNumber, amount, payer, productType);
     this.#told.set(collection.transactionReference, collection);
-    await this.fake.tell(collectionEvent(collection));
+    await this.fake.notify(collectionEvent(collection));
     return collection.transactionReference;
   }
 
