@@ -1,16 +1,18 @@
-// `ledger trial-balance | account | close-period`: the reports of a book for accountants, and its period close.
+// `ledger trial-balance | account | close-period | sweep-fees`: the reports of a book for accountants, its period close
+// and its fee income.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import { closePeriod, type Day, dayStart, type Month, type PeriodClosing } from '../ledger/closing.ts';
+import { Journal } from '../ledger/journal.ts';
 import { type AccountBalance, type Entry, reportAccount, trialBalance } from '../ledger/reports.ts';
-import { type Book, CURRENCY, type Kobo } from '../money.ts';
-import { addBookCommand, type BookOptions, chooseBook, decimals } from './books.ts';
-import { withDatabase } from './command.ts';
+import { type Book, CURRENCY, type Kobo, nairaText } from '../money.ts';
+import { type SweepOutcome, sweepFees } from '../resources/feeSweeps/sweep.ts';
+import { type BookOptions, inOrganisation, ofOrganisation } from './books.ts';
+import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { addSweepFees } from './feeSweeps.ts';
-import { printCsv, printJson, printLine, printTable, timeText } from './print.ts';
-import { signIn } from './signIn.ts';
+import { environmentOption, organisationOption, wholeNumber } from './options.ts';
+import { printCsv, printJson, printResult, printTable, timeText } from './print.ts';
 
 interface ReportOptions extends BookOptions {
   format: 'table' | 'csv' | 'json';
@@ -19,35 +21,13 @@ interface ReportOptions extends BookOptions {
 const TIME = 'a time (ISO 8601), a day (2026-11-30) or a month (2026-11)';
 
 export function addAccountingCommands(group: Command): void {
-  addTrialBalance(group);
-  addAccount(group);
-  addClosePeriod(group);
-  addSweepFees(group);
-}
-
-const addReport = (group: Command, usage: string, description: string, example: string): Command =>
-  addBookCommand(group, usage, description, example).addOption(
-    new Option('--format <name>', 'the form of the report').choices(['table', 'csv', 'json']).default('table'),
-  );
-
-const readBook = <Result>(options: BookOptions, read: (sql: Sql, book: Book) => Promise<Result>): Promise<Result> =>
-  withDatabase('application', async (sql, settings) => await read(sql, await chooseBook(sql, settings, options)));
-
-function addTrialBalance(group: Command): void {
-  addReport(
-    group,
-    'trial-balance',
-    'show the balance of every account at a time',
-    'trial-balance --at 2026-11 --environment live --format csv',
-  )
+  addReport(group, 'trial-balance', 'show the balance of every account at a time')
+    .addHelpText('after', example('ledger trial-balance --at 2026-11 --environment live --format csv'))
     .option('--at <time>', `${TIME}, of which the end counts (default: now)`, timeRange)
     .action(async (options: ReportOptions & { at?: TimeRange }) => {
       const { to } = options.at ?? timeRange(new Date().toISOString());
-      const { book, rows } = await readBook(options, async (sql, of) => ({
-        book: of,
-        rows: await trialBalance(sql, of, to),
-      }));
-      const lines = rows.map(({ account, balance }) => ({ account, ...sidesOf(balance) }));
+      const { book, found } = await readBook(options, (sql, of) => trialBalance(sql, of, to));
+      const lines = found.map(({ account, balance }) => ({ account, ...sidesOf(balance) }));
       const sum = { debit: total(lines, 'debit'), credit: total(lines, 'credit') };
       report(options, {
         json: { ...bookOf(book), before: to, currency: CURRENCY, accounts: lines, total: sum },
@@ -59,15 +39,13 @@ function addTrialBalance(group: Command): void {
         ]),
       });
     });
-}
 
-function addAccount(group: Command): void {
   addReport(
     group,
     'account <code>',
     'show the entries of an account in a period, with its opening, running and closing balance',
-    'account income:fees --from 2026-11 --to 2026-11 --environment live',
   )
+    .addHelpText('after', example('ledger account income:fees --from 2026-11 --to 2026-11 --environment live'))
     .option('--from <time>', `${TIME}, of which the start counts (default: this month)`, timeRange)
     .option('--to <time>', `${TIME}, of which the end counts (default: now)`, timeRange)
     .action(async (code: string, options: ReportOptions & { from?: TimeRange; to?: TimeRange }) => {
@@ -76,16 +54,13 @@ function addAccount(group: Command): void {
         from: (options.from ?? timeRange(now.slice(0, 'YYYY-MM'.length))).from,
         to: (options.to ?? timeRange(now)).to,
       };
-      const { book, account } = await readBook(options, async (sql, of) => ({
-        book: of,
-        account: await reportAccount(sql, of, code, period),
-      }));
-      if (account === null) {
+      const { book, found } = await readBook(options, (sql, of) => reportAccount(sql, of, code, period));
+      if (found === null) {
         throw new CommandError(
           `There is no account ${code} in this book. List its accounts: npm run cli -- ledger trial-balance`,
         );
       }
-      const { opening, entries, closing } = account;
+      const { opening, entries, closing } = found;
       const balanceRow = (name: string, balance: Kobo) => [name, '', '', '', '', '', '', decimals(balance), '', ''];
       report(options, {
         json: {
@@ -117,7 +92,63 @@ function addAccount(group: Command): void {
         rows: [balanceRow('Opening', opening), ...entries.map(entryRow), balanceRow('Closing', closing)],
       });
     });
+
+  addBookCommand(
+    group,
+    'close-period <month>',
+    'close a month: nothing is dated into it any more, and its reports never change',
+  )
+    .addHelpText('after', example('ledger close-period 2026-11 --environment live'))
+    .action(async (month: string, options: BookOptions) => {
+      if (!MONTH.test(month)) throw new CommandError(`${month} is not a month. Write it as 2026-11.`, EXIT.usage);
+      const { environment } = options;
+      const closing = await inOrganisation('ledger close-period', options, (sql, organisationId, operator) =>
+        closePeriod(sql, { organisationId, environment }, month, operator),
+      );
+      requireClosed(month, closing);
+      const changed = closing.outcome === 'closed';
+      const line = `The period ${month} ${changed ? 'is' : 'was already'} closed.`;
+      printResult(options, { period: month, environment, changed }, line);
+    });
+
+  addBookCommand(group, 'sweep-fees', 'move fee income to the settlement wallet; a key is swept once')
+    .addHelpText('after', example('ledger sweep-fees --environment live --key november'))
+    .option('--amount <kobo>', 'the amount in kobo (default: all of the income)', wholeNumber(SWEPT_MAX, ' of kobo'))
+    .option('--key <text>', 'a name for the sweep (default: the date, so a repeat on the same day sweeps nothing)')
+    .action(async (options: BookOptions & { amount?: Kobo; key?: string }) => {
+      const { key = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), amount } = options;
+      const { environment } = options;
+      const outcome = await inOrganisation('ledger sweep-fees', options, (sql, organisationId, { id: operatorId }) =>
+        sweepFees(sql, new Journal(sql), { organisationId, environment }, { key, amount, operatorId }),
+      );
+      const sweep = requireSwept(outcome);
+      const changed = outcome.outcome === 'swept';
+      const [id, wallet] = [publicId('feeSweep', sweep.id), publicId('wallet', sweep.walletId)];
+      printResult(
+        options,
+        { id, key, walletId: wallet, amount: sweep.amount, changed },
+        changed
+          ? `Swept ${nairaText(sweep.amount)} to the settlement wallet ${wallet} (${id}).`
+          : `${nairaText(sweep.amount)} was already swept with the key ${key}. To sweep more, give another --key.`,
+      );
+    });
 }
+
+const addBookCommand = (group: Command, usage: string, description: string): Command =>
+  addCommand(group, usage, description)
+    .addOption(organisationOption('the book'))
+    .addOption(environmentOption().makeOptionMandatory());
+
+const addReport = (group: Command, usage: string, description: string): Command =>
+  addBookCommand(group, usage, description).addOption(
+    new Option('--format <name>', 'the form of the report').choices(['table', 'csv', 'json']).default('table'),
+  );
+
+const readBook = <Found>(options: BookOptions, read: (sql: Sql, book: Book) => Promise<Found>) =>
+  ofOrganisation(options, async (sql, organisationId) => {
+    const book = { organisationId, environment: options.environment };
+    return { book, found: await read(sql, book) };
+  });
 
 const entryRow = (entry: Entry): string[] => [
   timeText(entry.createdAt),
@@ -131,25 +162,6 @@ const entryRow = (entry: Entry): string[] => [
   timeText(entry.effectiveAt),
   entry.belongsTo ?? '',
 ];
-
-function addClosePeriod(group: Command): void {
-  addBookCommand(
-    group,
-    'close-period <month>',
-    'close a month: nothing is dated into it any more, and its reports never change',
-    'close-period 2026-11 --environment live',
-  ).action(async (month: string, options: BookOptions) => {
-    if (!MONTH.test(month)) throw new CommandError(`${month} is not a month. Write it as 2026-11.`, EXIT.usage);
-    const closing = await withDatabase('application', async (sql, settings) => {
-      const operator = await signIn(sql, settings, 'ledger close-period');
-      return await closePeriod(sql, await chooseBook(sql, settings, options), month, operator);
-    });
-    requireClosed(month, closing);
-    const changed = closing.outcome === 'closed';
-    if (options.json) return printJson({ period: month, environment: options.environment, changed });
-    printLine(changed ? `The period ${month} is closed.` : `The period ${month} was already closed.`);
-  });
-}
 
 /** Throws an error that says why the period was not closed and what to do. */
 function requireClosed(month: Month, { outcome, nextPeriod }: PeriodClosing): void {
@@ -170,6 +182,24 @@ function requireClosed(month: Month, { outcome, nextPeriod }: PeriodClosing): vo
     case 'unbalanced':
       throw new CommandError(
         `The balances at the end of ${month} do not sum to zero. Find the cause first: npm run cli -- ledger verify`,
+      );
+  }
+}
+
+/** In kobo: the largest amount with 15 digits. */
+const SWEPT_MAX = 999_999_999_999_999;
+
+/** Throws an error that says why nothing was swept and what to do. */
+function requireSwept(outcome: SweepOutcome) {
+  switch (outcome.outcome) {
+    case 'swept':
+    case 'unchanged':
+      return outcome.sweep;
+    case 'too_much':
+      throw new CommandError(`The fee income is ${nairaText(outcome.income)}. Sweep at most that, if it is positive.`);
+    case 'refused':
+      throw new CommandError(
+        `The settlement wallet refused the money (${outcome.code}). See: npm run cli -- organisations list, then wallets show ID`,
       );
   }
 }
@@ -220,5 +250,11 @@ function report(
 ): void {
   if (json || format === 'json') printJson(value);
   else if (format === 'csv') printCsv(heading, rows);
-  else printTable(heading, rows, '');
+  else printTable(heading, rows);
+}
+
+/** An amount in naira, with both decimals. */
+function decimals(amount: Kobo): string {
+  const kobo = String(Math.abs(amount)).padStart(3, '0');
+  return `${amount < 0 ? '-' : ''}${kobo.slice(0, -2)}.${kobo.slice(-2)}`;
 }

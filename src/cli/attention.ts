@@ -7,24 +7,12 @@ import { type FailingFlow, listFailingFlows } from '../recovery/failingFlows.ts'
 import { createBatchCode } from '../resources/operators.ts';
 import { findProviderMessage } from '../resources/rails/providerMessages.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';
-import type { Resolution, ResolveAction, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
-import { addCommand, withDatabase } from './command.ts';
+import type { Resolution, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
+import { addCommand, example, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
-import { moneyText, printJson, printLine, printRows, timeText } from './print.ts';
-import { createCode, signIn } from './signIn.ts';
-import { isNoFlow, sendUpdate, withTemporal } from './temporal.ts';
-
-/** One flow that is parked, fails or is stalled. */
-interface ParkedFlow {
-  id: string;
-  flow: string;
-  attention: string;
-  since: Date | null;
-  /** Kobo. */
-  amount: number | null;
-  /** Of a failing or stalled flow: the last error, or what is missing, and what to do. */
-  error?: string;
-}
+import { printLine, printResult, printRows, timeText } from './print.ts';
+import { createCode, signedIn } from './signIn.ts';
+import { isNoFlow, printDecision, sendUpdate, withTemporal } from './temporal.ts';
 
 /** Workflow ids that fit into one list query of Temporal. */
 const IDS_PER_QUERY = 100;
@@ -33,28 +21,118 @@ export function addAttentionCommands(program: Command): void {
   const group = program
     .command('attention')
     .description('list, show and resolve flows that are parked for an operator');
-  addList(group);
-  addShow(group);
-  addRetry(group);
-  addResolve(group);
+
+  addCommand(group, 'list', 'list parked flows, the longest parked first, and failing or stalled ones')
+    .addHelpText('after', example('attention list --query "WalletId = \'svc_…_wlt\'"'))
+    .option('--query <query>', 'filter by search attributes, with the syntax of the Temporal UI')
+    .action(async (options: { query?: string; json?: true }) => {
+      const parked = await withTemporal((client) => listParked(client, options.query));
+      const failing = await listFailing(options.query);
+      printRows(
+        options,
+        [...parked, ...failing],
+        { Flow: 'flow', Id: 'id', Attention: 'attention', 'Since (UTC)': 'since', Amount: 'amount' },
+        'No flow is parked, failing or stalled.',
+      );
+      if (options.json) return;
+      for (const { id, error } of failing) printLine(`${id}: ${error}`);
+    });
+
+  addCommand(group, 'show <id>', 'show the status of a flow and what it waits for, as in the Temporal UI')
+    .addHelpText('after', example('attention show svc_01k5…_wth'))
+    .action(async (id: string, options: { json?: true }) => {
+      const report = await withTemporal(async (client) => {
+        const handle = client.workflow.getHandle(id);
+        const described = await orNotFound(id, handle.describe());
+        const { ATTENTION, ORGANISATION_ID } = await import('../workflows/searchAttributes.ts');
+        const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+        return {
+          id,
+          flow: described.type,
+          status: described.status.name,
+          attention: described.typedSearchAttributes.get(ATTENTION) ?? null,
+          details: metadata.currentDetails ?? '',
+          organisation: described.typedSearchAttributes.get(ORGANISATION_ID),
+        };
+      });
+      const { organisation, ...shown } = report;
+      const organisationId = parseId('organisation', organisation ?? '');
+      const last =
+        organisationId === null
+          ? null
+          : await withDatabase('application', (sql) => findProviderMessage(sql, organisationId, id));
+      printResult(
+        options,
+        { ...shown, providerMessage: last },
+        `${shown.flow} ${id} (${shown.status})\n\n${shown.details}`,
+        last !== null && `\nLast message of the provider, at ${timeText(last.receivedAt)} UTC: ${last.message}.`,
+      );
+    });
+
+  addCommand(group, 'retry [id]', 'retry one parked flow, or all that match a query')
+    .addHelpText(
+      'after',
+      example('attention retry --query "Attention = \'rail_unreachable\'" --reason "the bank is back"'),
+    )
+    .option('--query <query>', 'the parked flows to retry, by search attributes')
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .action(async (id: string | undefined, options: { query?: string; reason: string; json?: true }) => {
+      if ((id === undefined) === (options.query === undefined)) {
+        throw new CommandError('Give either a flow id or --query.');
+      }
+      const { query, reason } = options;
+      if (id !== undefined) {
+        const { code } = await createCode('attention retry', id);
+        const request: RetryRequest = { reason, code };
+        await withTemporal((client) => orNotFound(id, client.workflow.getHandle(id).signal('retry', request)));
+        return printResult(options, { flows: 1 }, `Sent retry to 1 flow. ${STILL_PARKED}`);
+      }
+      const batch = await withTemporal((client) => startRetries(client, query ?? '', reason));
+      if (!options.json) {
+        printLine(`Started the batch ${batch} in Temporal. It continues if you interrupt this command.`);
+      }
+      const { flows, failed } = await withTemporal((client) => untilDone(client, batch, options.json !== true));
+      const line = `Sent retry to ${flows} ${flows === 1 ? 'flow' : 'flows'}, ${failed} failed. ${STILL_PARKED}`;
+      printResult(options, { batch, flows, failed }, line);
+    });
+
+  addCommand(group, 'resolve <id>', 'resolve one parked flow; complete, fail and return need two operators')
+    .addHelpText(
+      'after',
+      example('attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1'),
+    )
+    .requiredOption(
+      '--action <action>',
+      'retry, complete, fail, return, dismiss or set_aside; `attention show` explains the choices of a flow',
+    )
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket")
+    .action(async (id: string, { json, ...decision }: Omit<Resolution, 'code'> & { json?: true }) => {
+      const { code } = await createCode('attention resolve', id);
+      const resolution: Resolution = { ...decision, code }; // validated by the flow
+      const answer = await withTemporal(async (client) => {
+        const handle = client.workflow.getHandle(id);
+        const described = await orNotFound(id, handle.describe());
+        if (described.status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
+        return await sendUpdate<ResolveAnswer>(client, id, { name: 'resolve', args: [resolution] }, noSuchFlow(id));
+      });
+      printDecision({ json }, id, answer);
+    });
 }
 
 const parkedQuery = (filter?: string): string =>
   `Attention IS NOT NULL AND ExecutionStatus = 'Running'${filter === undefined ? '' : ` AND (${filter})`}`;
 
-async function listParked(client: Client, filter?: string): Promise<ParkedFlow[]> {
-  const query = parkedQuery(filter);
-  const parked: ParkedFlow[] = [];
+async function listParked(client: Client, filter?: string) {
   const { AMOUNT_KOBO, ATTENTION, ATTENTION_SINCE } = await import('../workflows/searchAttributes.ts');
-  for await (const { workflowId, type, typedSearchAttributes } of client.workflow.list({ query })) {
-    parked.push({
-      id: workflowId,
-      flow: type,
-      attention: typedSearchAttributes.get(ATTENTION) ?? '',
-      since: typedSearchAttributes.get(ATTENTION_SINCE) ?? null,
-      amount: typedSearchAttributes.get(AMOUNT_KOBO) ?? null,
-    });
-  }
+  const flows = client.workflow.list({ query: parkedQuery(filter) });
+  const parked = await Array.fromAsync(flows, ({ workflowId, type, typedSearchAttributes }) => ({
+    id: workflowId,
+    flow: type,
+    attention: typedSearchAttributes.get(ATTENTION) ?? '',
+    since: typedSearchAttributes.get(ATTENTION_SINCE) ?? null,
+    amount: typedSearchAttributes.get(AMOUNT_KOBO) ?? null,
+  }));
   return parked.toSorted((a, b) => (a.since?.getTime() ?? 0) - (b.since?.getTime() ?? 0));
 }
 
@@ -72,7 +150,7 @@ function problemOf({ task, activity, problem, attempt, since, error }: FailingFl
 }
 
 /** Flows with a task that does not get done, as the last scan found them; with a filter, those that match. */
-async function listFailing(filter?: string): Promise<ParkedFlow[]> {
+async function listFailing(filter?: string) {
   const failing = await withDatabase('application', (sql) => listFailingFlows(sql));
   const matching = filter === undefined || failing.length === 0 ? null : await idsMatching(failing, filter);
   return failing
@@ -99,106 +177,13 @@ async function idsMatching(failing: readonly FailingFlow[], filter: string): Pro
   return found;
 }
 
-function addList(group: Command): void {
-  addCommand(
-    group,
-    'list',
-    'list parked flows, the longest parked first, and failing or stalled ones',
-    'attention list --query "WalletId = \'svc_…_wlt\'"',
-  )
-    .option('--query <query>', 'filter by search attributes, with the syntax of the Temporal UI')
-    .action(async (options: { query?: string; json?: true }) => {
-      const parked = await withTemporal((client) => listParked(client, options.query));
-      const failing = await listFailing(options.query);
-      printRows(
-        options,
-        [...parked, ...failing],
-        {
-          Flow: (row) => row.flow,
-          Id: (row) => row.id,
-          Attention: (row) => row.attention,
-          'Since (UTC)': (row) => timeText(row.since),
-          Amount: (row) => moneyText(row.amount),
-        },
-        'No flow is parked, failing or stalled.',
-      );
-      if (options.json) return;
-      for (const { id, error } of failing) printLine(`${id}: ${error}`);
-    });
-}
-
-function addShow(group: Command): void {
-  addCommand(
-    group,
-    'show <id>',
-    'show the status of a flow and what it waits for, as in the Temporal UI',
-    'attention show svc_01k5…_wth',
-  ).action(async (id: string, options: { json?: true }) => {
-    const report = await withTemporal(async (client) => {
-      const handle = client.workflow.getHandle(id);
-      const described = await orNotFound(id, handle.describe());
-      const { ATTENTION, ORGANISATION_ID } = await import('../workflows/searchAttributes.ts');
-      const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-      return {
-        id,
-        flow: described.type,
-        status: described.status.name,
-        attention: described.typedSearchAttributes.get(ATTENTION) ?? null,
-        details: metadata.currentDetails ?? '',
-        organisation: described.typedSearchAttributes.get(ORGANISATION_ID),
-      };
-    });
-    const { organisation, ...shown } = report;
-    const organisationId = parseId('organisation', organisation ?? '');
-    const last =
-      organisationId === null
-        ? null
-        : await withDatabase('application', (sql) => findProviderMessage(sql, organisationId, id));
-    if (options.json) return printJson({ ...shown, providerMessage: last });
-    printLine(`${shown.flow} ${id} (${shown.status})\n\n${shown.details}`);
-    if (last !== null)
-      printLine(`\nLast message of the provider, at ${timeText(last.receivedAt)} UTC: ${last.message}.`);
-  });
-}
-
-function addRetry(group: Command): void {
-  addCommand(
-    group,
-    'retry [id]',
-    'retry one parked flow, or all that match a query',
-    'attention retry --query "Attention = \'rail_unreachable\'" --reason "the bank is back"',
-  )
-    .option('--query <query>', 'the parked flows to retry, by search attributes')
-    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .action(async (id: string | undefined, options: { query?: string; reason: string; json?: true }) => {
-      if ((id === undefined) === (options.query === undefined)) {
-        throw new CommandError('Give either a flow id or --query.');
-      }
-      const { query, reason } = options;
-      if (id !== undefined) {
-        const code = await createCode('attention retry', id);
-        const request: RetryRequest = { reason, code };
-        await withTemporal((client) => orNotFound(id, client.workflow.getHandle(id).signal('retry', request)));
-        if (options.json) return printJson({ flows: 1 });
-        return printLine(`Sent retry to 1 flow. ${STILL_PARKED}`);
-      }
-      const batch = await withTemporal((client) => startRetries(client, query ?? '', reason));
-      if (!options.json) {
-        printLine(`Started the batch ${batch} in Temporal. It continues if you interrupt this command.`);
-      }
-      const { flows, failed } = await withTemporal((client) => untilDone(client, batch, options.json !== true));
-      if (options.json) return printJson({ batch, flows, failed });
-      printLine(`Sent retry to ${flows} ${flows === 1 ? 'flow' : 'flows'}, ${failed} failed. ${STILL_PARKED}`);
-    });
-}
-
 const STILL_PARKED = 'See which are still parked: npm run cli -- attention list';
 
 /** Starts a batch operation that signals every parked flow of the query. Returns its job id. */
 async function startRetries(client: Client, query: string, reason: string): Promise<string> {
   const batch = randomUUID();
-  const code = await withDatabase('application', async (sql, settings) =>
-    createBatchCode(sql, await signIn(sql, settings, 'attention retry'), { batch, query, reason }),
+  const code = await signedIn('attention retry', (sql, operator) =>
+    createBatchCode(sql, operator, { batch, query, reason }),
   );
   const { encodeToPayloads } = await import('@temporalio/common/lib/internal-non-workflow/codec-helpers.js');
   const request: RetryRequest = { reason, code, batch };
@@ -229,38 +214,6 @@ async function untilDone(client: Client, jobId: string, isShown: boolean): Promi
     shown = progress;
     if (job.state !== RUNNING) return { flows, failed };
   }
-}
-
-function addResolve(group: Command): void {
-  addCommand(
-    group,
-    'resolve <id>',
-    'resolve one parked flow; complete, fail and return need two operators',
-    'attention resolve svc_01k5…_wth --action fail --reason "confirmed by the bank" --evidence TICKET-1',
-  )
-    .requiredOption(
-      '--action <action>',
-      'retry, complete, fail, return, dismiss or set_aside; `attention show` explains the choices of a flow',
-    )
-    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket")
-    .action(async (id: string, options: { action: string; reason: string; evidence?: string; json?: true }) => {
-      const code = await createCode('attention resolve', id);
-      const resolution: Resolution = {
-        action: options.action as ResolveAction, // validated by the flow
-        reason: options.reason,
-        code,
-        ...(options.evidence !== undefined && { evidence: options.evidence }),
-      };
-      const answer = await withTemporal(async (client) => {
-        const handle = client.workflow.getHandle(id);
-        const described = await orNotFound(id, handle.describe());
-        if (described.status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
-        return await sendUpdate<ResolveAnswer>(client, id, { name: 'resolve', args: [resolution] }, noSuchFlow(id));
-      });
-      if (options.json) return printJson({ id, ...answer });
-      printLine(answer.message);
-    });
 }
 
 async function orNotFound<Result>(id: string, work: Promise<Result>): Promise<Result> {

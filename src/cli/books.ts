@@ -1,30 +1,74 @@
-// Shared by the commands about one book: its options, and amounts in naira.
-import type { Command } from 'commander';
+// The organisation and the book that a command applies to.
 import type { Sql } from '../database/pool.ts';
-import type { Book, Environment, Kobo } from '../money.ts';
-import { addCommand, environmentOption, organisationOption } from './command.ts';
-import { chooseOrganisation } from './organisations.ts';
+import { type IdKind, parseId, type Uuid } from '../ids.ts';
+import type { Environment } from '../money.ts';
+import { listOrganisations } from '../resources/organisations.ts';
+import { withDatabase } from './command.ts';
+import { CommandError, EXIT } from './failure.ts';
 import type { Settings } from './settings.ts';
+import { type SignedCommand, type SignedIn, signIn } from './signIn.ts';
 
-export interface BookOptions {
+/** The options of a command that applies to an organisation. */
+export interface OrganisationOptions {
   organisation?: string;
-  environment: Environment;
   json?: true;
 }
 
-/** Adds a command of `ledger` about one book. */
-export const addBookCommand = (group: Command, usage: string, description: string, example: string): Command =>
-  addCommand(group, usage, description, `ledger ${example}`)
-    .addOption(organisationOption('the book'))
-    .addOption(environmentOption().makeOptionMandatory());
-
-export const chooseBook = async (sql: Sql, settings: Settings, options: BookOptions): Promise<Book> => ({
-  organisationId: await chooseOrganisation(sql, settings, options.organisation),
-  environment: options.environment,
-});
-
-/** An amount in naira, with both decimals. */
-export function decimals(amount: Kobo): string {
-  const kobo = String(Math.abs(amount)).padStart(3, '0');
-  return `${amount < 0 ? '-' : ''}${kobo.slice(0, -2)}.${kobo.slice(-2)}`;
+export interface BookOptions extends OrganisationOptions {
+  environment: Environment;
 }
+
+/** Returns the organisation that a command applies to: the given one, else the quick start's, else the only one. */
+export async function chooseOrganisation(sql: Sql, settings: Settings, given: string | undefined): Promise<Uuid> {
+  const organisations = await listOrganisations(sql);
+  const selected = given ?? settings.organisationId;
+  if (selected !== undefined) {
+    const id = parseId('organisation', selected);
+    const match = organisations.find((organisation) => organisation.organisationId === id);
+    if (match !== undefined) return match.organisationId;
+    if (given !== undefined) {
+      throw new CommandError(`There is no organisation ${given}. See: npm run cli -- organisations list`);
+    }
+  }
+  const [only, ...others] = organisations;
+  if (only === undefined) {
+    throw new CommandError('There is no organisation yet. Run: npm run cli -- organisations create --name NAME');
+  }
+  if (others.length > 0) {
+    throw new CommandError(
+      `There are ${organisations.length} organisations. Select one with --organisation ID. See: npm run cli -- organisations list`,
+      EXIT.usage,
+    );
+  }
+  return only.organisationId;
+}
+
+/** Runs `work` in the organisation that the command applies to. */
+export const ofOrganisation = <Result>(
+  { organisation }: OrganisationOptions,
+  work: (sql: Sql, organisationId: Uuid) => Promise<Result>,
+): Promise<Result> =>
+  withDatabase('application', async (sql, settings) =>
+    work(sql, await chooseOrganisation(sql, settings, organisation)),
+  );
+
+/** As `ofOrganisation`, after signing in. */
+export const inOrganisation = <Result>(
+  command: SignedCommand,
+  { organisation }: OrganisationOptions,
+  work: (sql: Sql, organisationId: Uuid, operator: SignedIn) => Promise<Result>,
+): Promise<Result> =>
+  withDatabase('application', async (sql, settings) => {
+    const operator = await signIn(sql, settings, command);
+    return await work(sql, await chooseOrganisation(sql, settings, organisation), operator);
+  });
+
+/** `such`: what kind of id it should be, with an example. */
+export function requireId(kind: IdKind, id: string, such: string): Uuid {
+  const uuid = parseId(kind, id);
+  if (uuid === null) throw new CommandError(`${id} is not ${such}`, EXIT.usage);
+  return uuid;
+}
+
+export const notInOrganisation = (what: string): CommandError =>
+  new CommandError(`There is no ${what} in this organisation. To look in another one, add --organisation ID.`);

@@ -1,4 +1,4 @@
-// Listens for the callbacks of a provider during `rail check`, and answers each with 200.
+// Listens for the callbacks of a provider during `rail check`, and responds to each with 200.
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { CommandError, EXIT } from './failure.ts';
 

@@ -1,18 +1,14 @@
-// Shared by commands: the options --json, --organisation and --environment, an example in the help and a database
-// connection that is always closed.
-import { type Command, Option } from 'commander';
+// Shared by commands: the option --json, an example in the help and a database connection that is always closed.
+import type { Command } from 'commander';
 import { connect, type Sql } from '../database/pool.ts';
-import { ENVIRONMENTS } from '../money.ts';
 import { ownerUrlOf, readSettings, type Settings } from './settings.ts';
 
-/** Adds a command with the shared options. `example` is the part after `npm run cli -- `. */
-export function addCommand(parent: Command, usage: string, description: string, example: string): Command {
-  return parent
-    .command(usage)
-    .description(description)
-    .option('--json', 'print one JSON value instead of a table')
-    .addHelpText('after', `\nExample:\n  $ npm run --silent cli -- ${example}`);
-}
+/** Adds a command with the option --json. */
+export const addCommand = (parent: Command, usage: string, description: string): Command =>
+  parent.command(usage).description(description).option('--json', 'print one JSON value instead of a table');
+
+/** For the end of the help. `words` is the part after `npm run cli -- `. */
+export const example = (words: string): string => `\nExample:\n  $ npm run --silent cli -- ${words}`;
 
 /** Runs `work` with a database connection, or with several, and closes it afterwards. */
 export async function withDatabase<Result>(
@@ -29,13 +25,3 @@ export async function withDatabase<Result>(
     await sql.end({ timeout: 1 });
   }
 }
-
-/** `of`: what belongs to the organisation. Without a value `chooseOrganisation` finds one. */
-export const organisationOption = (of: string): Option =>
-  new Option(
-    '--organisation <id>',
-    `the organisation of ${of} (default: the organisation that \`npm start\` created, or the only one)`,
-  );
-
-export const environmentOption = (description = 'test (the sandbox, no real money) or live'): Option =>
-  new Option('--environment <name>', description).choices(ENVIRONMENTS);

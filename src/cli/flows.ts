@@ -1,24 +1,114 @@
-// `flows …`: open resources without a running flow, and flows without a resource. The sweep restarts the former every
-// half minute; `flows missing` lists them, or restarts them at once.
-import { type Command, InvalidArgumentError } from 'commander';
+// `flows …`: open resources without a running flow, which the sweep restarts every half minute; and, after a restore of
+// the database to an earlier time, flows whose resource it does not have, with the adjustments for those that the bank
+// has paid (docs/operating.md).
+import type { Command } from 'commander';
+import type { Sql } from '../database/pool.ts';
+import { publicId } from '../ids.ts';
+import { Journal } from '../ledger/journal.ts';
+import type { LostFlow } from '../recovery/lostFlows.ts';
+import { findPaidLines, importPaidTransfers } from '../recovery/lostTransfers.ts';
 import type { MissingFlow } from '../recovery/missingFlows.ts';
-import { addCommand, withDatabase } from './command.ts';
-import { addLostFlowCommands } from './lostFlows.ts';
-import { moneyText, printLine, printRows, timeText } from './print.ts';
-import { withTemporal } from './temporal.ts';
+import { addCommand, example, withDatabase } from './command.ts';
+import { evidenceOption, reasonOption, time, wholeNumber } from './options.ts';
+import { printLine, printRows } from './print.ts';
+import { signedIn } from './signIn.ts';
+import { flowsQueue, withTemporal } from './temporal.ts';
 
 /** The default of the sweep: the start of a younger resource's flow may still be in the outbox. */
 const AGE_MIN_SECONDS = 20;
+/** Of a reason and its evidence, to which the reference of each transfer is added. */
+const TEXT_MAX = 400;
+const SINCE = ['--since <time>', 'the time that the database was restored to, ISO 8601', time] as const;
 
 export function addFlowCommands(program: Command): void {
   const group = program
     .command('flows')
     .description('find missing flows of open resources, and flows without a resource');
-  addLostFlowCommands(group);
 
-  addCommand(group, 'missing', 'list open resources that have no running flow', 'flows missing --start')
+  addCommand(
+    group,
+    'lost',
+    'after a restore of the database: list the flows whose resource it does not have, and what the bank has paid of them by the last reconciliation',
+  )
+    .addHelpText('after', example('flows lost --since 2026-01-31T12:00:00Z'))
+    .requiredOption(...SINCE)
+    .option('--end', 'end those that run: they cannot continue')
+    .action(async (options: { since: Date; end?: true; json?: true }) => {
+      const { lost, paid } = await withDatabase('application', async (sql) => {
+        const flows = await listLost(sql, options.since);
+        return { lost: flows, paid: await findPaidLines(sql, flows) };
+      });
+      if (options.end) await end(lost.filter(({ isRunning }) => isRunning));
+      printRows(
+        options,
+        lost.map((flow) => ({
+          flow: flow.kind,
+          id: flow.id,
+          organisation: publicId('organisation', flow.organisationId),
+          environment: flow.environment,
+          walletId: flow.walletId,
+          amount: flow.amount,
+          startedAt: flow.startedAt,
+          state: flow.isRunning ? (options.end ? 'ended' : 'running') : 'ended before',
+          paidAt: paid.get(flow.id)?.at ?? null,
+        })),
+        {
+          Flow: 'flow',
+          Id: 'id',
+          Organisation: 'organisation',
+          Book: 'environment',
+          Wallet: 'walletId',
+          Amount: 'amount',
+          'Started (UTC)': 'startedAt',
+          State: 'state',
+          'Paid by the bank (UTC)': 'paidAt',
+        },
+        'The database has the resource of every flow that started since.',
+      );
+      if (paid.size > 0 && !options.json) printLine('Import what the bank has paid: npm run cli -- flows import');
+    });
+
+  addCommand(
+    group,
+    'import',
+    'after a restore of the database: request an adjustment for each lost transfer that the bank has paid; another operator approves them; a repetition requests none twice',
+  )
+    .addHelpText(
+      'after',
+      example('flows import --since 2026-01-31T12:00:00Z --reason "restored to 12:00" --evidence "ticket 1234"'),
+    )
+    .requiredOption(...SINCE)
+    .addOption(reasonOption(TEXT_MAX))
+    .addOption(evidenceOption(TEXT_MAX))
+    .action(async (options: { since: Date; reason: string; evidence: string; json?: true }) => {
+      const { since, reason, evidence } = options;
+      const imported = await signedIn('flows import', async (sql, { id: requestedBy }) => {
+        const grounds = { reason, evidence, requestedBy };
+        return await importPaidTransfers({ sql, journal: new Journal(sql) }, await listLost(sql, since), grounds);
+      });
+      printRows(
+        options,
+        imported,
+        {
+          Adjustment: 'adjustment',
+          Reference: 'reference',
+          'Debited account': 'debit',
+          Amount: 'amount',
+          Outcome: ({ refused }) => refused ?? 'requested',
+        },
+        'The last reconciliation found no payment of a lost transfer: npm run cli -- reconciliation run --from ...',
+      );
+    });
+
+  addCommand(group, 'missing', 'list open resources that have no running flow')
+    .addHelpText('after', example('flows missing --start'))
     .option('--start', 'restart the missing flows')
-    .option('--age <seconds>', 'skip resources younger than this', seconds, AGE_MIN_SECONDS)
+    .option(
+      '--age <seconds>',
+      'skip resources younger than this',
+      wholeNumber(999_999_999, ' of seconds', 0),
+      AGE_MIN_SECONDS,
+    )
     .action(async (options: { start?: true; age: number; json?: true }) => {
       const { findMissingFlows, restartFlow } = await import('../recovery/missingFlows.ts');
       const missing = await withTemporal((client) =>
@@ -40,12 +130,7 @@ export function addFlowCommands(program: Command): void {
           amount: message.input.amount ?? null,
           started: options.start ?? false,
         })),
-        {
-          Flow: (row) => row.flow,
-          Id: (row) => row.id,
-          'Accepted (UTC)': (row) => timeText(row.since),
-          Amount: (row) => moneyText(row.amount),
-        },
+        { Flow: 'flow', Id: 'id', 'Accepted (UTC)': 'since', Amount: 'amount' },
         `Every open resource older than ${options.age} s has a running flow.`,
       );
       if (missing.length > 0 && !options.json) {
@@ -58,7 +143,16 @@ export function addFlowCommands(program: Command): void {
     });
 }
 
-function seconds(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a number of seconds.');
-  return Number(text);
+async function listLost(sql: Sql, since: Date): Promise<LostFlow[]> {
+  const { findLostFlows } = await import('../recovery/lostFlows.ts');
+  return await withTemporal((client) =>
+    Array.fromAsync(findLostFlows({ sql, client }, { taskQueue: flowsQueue(), since })),
+  );
+}
+
+async function end(flows: readonly LostFlow[]): Promise<void> {
+  await withTemporal(async (client) => {
+    for (const { id } of flows)
+      await client.workflow.getHandle(id).terminate('the database does not have its resource');
+  });
 }

@@ -1,7 +1,6 @@
 // `keys …`: create, list, rotate and revoke API keys. A key is printed once, on creation; only its hash is stored.
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseId, publicId, type Uuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
 import { parseRange } from '../resources/addressRanges.ts';
 import {
   type ApiKeyRow,
@@ -14,32 +13,28 @@ import {
   revokeApiKey,
 } from '../resources/apiKeys.ts';
 import { KEY_SCOPES, type KeyScope, makeApiKey } from '../resources/keys.ts';
-import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
+import { type BookOptions, inOrganisation, type OrganisationOptions, ofOrganisation } from './books.ts';
+import { addCommand, example } from './command.ts';
 import { CommandError } from './failure.ts';
-import { scopeList, wholeNumber } from './options.ts';
-import { chooseOrganisation, inOrganisation } from './organisations.ts';
-import { printJson, printLine, printRows, timeText } from './print.ts';
+import { environmentOption, listOf, organisationOption, scopeList, wholeNumber } from './options.ts';
+import { printResult, printRows, timeText } from './print.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const DAYS = wholeNumber(36_500, ' of days');
 /** Time to deploy the new key to every machine. */
 const OVERLAP_HOURS_DEFAULT = 24;
 
+const addresses = listOf(
+  (address) => parseRange(address) !== null,
+  (invalid) => `No address or CIDR range: ${invalid}.`,
+);
+
 export function addKeyCommands(program: Command): void {
   const group = program.command('keys').description('create, list, rotate and revoke API keys');
-  addCreate(group);
-  addList(group);
-  addRotate(group);
-  addRevoke(group);
-}
 
-function addCreate(group: Command): void {
-  addCommand(
-    group,
-    'create',
-    'create an API key and print it; it is shown only this once',
-    'keys create --environment test --scopes wallet,payment --json',
-  )
+  addCommand(group, 'create', 'create an API key and print it; it is shown only this once')
+    .addHelpText('after', example('keys create --environment test --scopes wallet,payment --json'))
     .addOption(environmentOption().makeOptionMandatory())
     .requiredOption(
       '--scopes <list>',
@@ -47,8 +42,8 @@ function addCreate(group: Command): void {
       scopeList(KEY_SCOPES),
     )
     .option('--name <name>', 'a name that identifies it in lists')
-    .option('--expires-in-days <days>', 'days until it expires (default: never)', wholeNumber(36_500, ' of days'))
-    .option('--allowed-ips <list>', 'addresses and CIDR ranges that may use it, separated by commas', parseAddresses)
+    .option('--expires-in-days <days>', 'days until it expires (default: never)', DAYS)
+    .option('--allowed-ips <list>', 'addresses and CIDR ranges that may use it, separated by commas', addresses)
     .option(
       '--rate-limit <requests>',
       'requests a minute (default: RATE_LIMIT_PER_MINUTE)',
@@ -58,8 +53,7 @@ function addCreate(group: Command): void {
     .action(async (options: CreateOptions) => {
       const created = await inOrganisation('keys create', options, async (sql, organisationId, operator) => {
         const { key, row } = makeApiKey(organisationId, {
-          environment: options.environment,
-          scopes: options.scopes,
+          ...options,
           name: options.name ?? null,
           expiresAt: inDays(options.expiresInDays),
           allowedIps: options.allowedIps ?? null,
@@ -68,63 +62,40 @@ function addCreate(group: Command): void {
         await insertApiKey(sql, row, operator);
         return { key, row };
       });
-      printNewKey(created, options.json, {});
+      printNewKey(options, created, {});
     });
-}
 
-interface CreateOptions {
-  environment: Environment;
-  scopes: KeyScope[];
-  name?: string;
-  expiresInDays?: number;
-  allowedIps?: string[];
-  rateLimit?: number;
-  organisation?: string;
-  json?: true;
-}
-
-function addList(group: Command): void {
-  addCommand(group, 'list', 'list the API keys of an organisation; the keys themselves are not shown', 'keys list')
+  addCommand(group, 'list', 'list the API keys of an organisation; the keys themselves are not shown')
+    .addHelpText('after', example('keys list'))
     .addOption(environmentOption())
     .addOption(organisationOption('the key'))
-    .action(async (options: { environment?: Environment; organisation?: string; json?: true }) => {
-      const keys = await withDatabase('application', async (sql, settings) => {
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        return await listApiKeys(sql, organisationId, options.environment);
-      });
+    .action(async (options: Partial<BookOptions>) => {
+      const keys = await ofOrganisation(options, (sql, organisationId) =>
+        listApiKeys(sql, organisationId, options.environment),
+      );
       const rows = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: keyStatus(key) }));
       printRows(
         options,
         rows,
         {
-          Key: (key) => key.id,
-          Name: (key) => key.name ?? '-',
-          Environment: (key) => key.environment,
-          Scopes: (key) => key.scopes.join(', '),
+          Key: 'id',
+          Name: 'name',
+          Environment: 'environment',
+          Scopes: 'scopes',
           'Ends in': (key) => `…${key.hint}`,
-          Status: (key) => key.status,
-          'Created (UTC)': (key) => timeText(key.createdAt),
-          'Last used': (key) => timeText(key.lastUsedAt),
-          Expires: (key) => timeText(key.expiresAt),
+          Status: 'status',
+          'Created (UTC)': 'createdAt',
+          'Last used': 'lastUsedAt',
+          Expires: 'expiresAt',
         },
         'There is no API key yet. Create one: npm run cli -- keys create --environment test --scopes wallet,payment',
       );
     });
-}
 
-function addRotate(group: Command): void {
-  addCommand(
-    group,
-    'rotate <id>',
-    'create a new key with the same scopes; the old key stays valid for the overlap',
-    'keys rotate svc_01k5…_key --overlap-hours 24',
-  )
+  addCommand(group, 'rotate <id>', 'create a new key with the same scopes; the old key stays valid for the overlap')
+    .addHelpText('after', example('keys rotate svc_01k5…_key --overlap-hours 24'))
     .option('--overlap-hours <hours>', 'how long the old key stays valid', parseHours, OVERLAP_HOURS_DEFAULT)
-    .option(
-      '--expires-in-days <days>',
-      'days until the new key expires (required if the old key expires)',
-      wholeNumber(36_500, ' of days'),
-    )
+    .option('--expires-in-days <days>', 'days until the new key expires (required if the old key expires)', DAYS)
     .addOption(organisationOption('the key'))
     .action(async (id: string, options: RotateOptions) => {
       const rotated = await inOrganisation('keys rotate', options, async (sql, organisationId, operator) => {
@@ -146,43 +117,35 @@ function addRotate(group: Command): void {
         }
         return { ...created, oldExpiresAt };
       });
-      printNewKey(rotated, options.json, { replaces: { id, expiresAt: rotated.oldExpiresAt } });
-      if (!options.json) printLine(`The old key ${id} is valid until ${timeText(rotated.oldExpiresAt)} UTC.`);
+      const { oldExpiresAt: expiresAt } = rotated;
+      const line = `The old key ${id} is valid until ${timeText(expiresAt)} UTC.`;
+      printNewKey(options, rotated, { replaces: { id, expiresAt } }, line);
     });
-}
 
-interface RotateOptions {
-  overlapHours: number;
-  expiresInDays?: number;
-  organisation?: string;
-  json?: true;
-}
-
-function addRevoke(group: Command): void {
-  addCommand(
-    group,
-    'revoke <id>',
-    'revoke a key permanently; every process rejects it within 5 seconds',
-    'keys revoke svc_01k5…_key --reason "found in a log"',
-  )
+  addCommand(group, 'revoke <id>', 'revoke a key permanently; every process rejects it within 5 seconds')
+    .addHelpText('after', example('keys revoke svc_01k5…_key --reason "found in a log"'))
     .option('--reason <text>', 'the reason, recorded in the audit log')
     .addOption(organisationOption('the key'))
-    .action(async (id: string, options: { reason?: string; organisation?: string; json?: true }) => {
+    .action(async (id: string, options: OrganisationOptions & { reason?: string }) => {
       const revoked = await inOrganisation('keys revoke', options, async (sql, organisationId, operator) => {
         const key = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
         return await revokeApiKey(sql, organisationId, key.id, { operator, reason: options.reason ?? null });
       });
-      if (options.json) return printJson({ id, revoked: true });
-      printLine(revoked ? `The key ${id} is revoked.` : `The key ${id} was already revoked.`);
+      printResult(options, { id, revoked: true }, `The key ${id} ${revoked ? 'is' : 'was already'} revoked.`);
     });
 }
 
-function parseAddresses(list: string): string[] {
-  const addresses = list.split(',').map((address) => address.trim());
-  const invalid = addresses.filter((address) => parseRange(address) === null);
-  if (invalid.length > 0)
-    throw new InvalidArgumentError(`No address or CIDR range: ${invalid.join(', ') || '(empty)'}.`);
-  return addresses;
+interface CreateOptions extends BookOptions {
+  scopes: KeyScope[];
+  name?: string;
+  expiresInDays?: number;
+  allowedIps?: string[];
+  rateLimit?: number;
+}
+
+interface RotateOptions extends OrganisationOptions {
+  overlapHours: number;
+  expiresInDays?: number;
 }
 
 function parseHours(text: string): number {
@@ -196,20 +159,24 @@ function parseHours(text: string): number {
 const inDays = (days: number | undefined): Date | null =>
   days === undefined ? null : new Date(Date.now() + days * DAY_MS);
 
-function printNewKey(created: { key: string; row: NewApiKeyRow }, json: true | undefined, more: object): void {
-  const { key, row } = created;
+function printNewKey(
+  options: OrganisationOptions,
+  { key, row }: { key: string; row: NewApiKeyRow },
+  more: object,
+  ...lines: string[]
+): void {
   const id = publicId('apiKey', row.id);
   const { scopes, environment, expiresAt } = row;
-  if (json) {
-    printJson({ id, key, scopes, environment, ...(expiresAt && { expiresAt }), ...more });
-    return;
-  }
-  printLine(`Key id  ${id}`);
-  printLine(`Key     ${key}`);
-  printLine(
-    `It is valid in ${environment} for ${scopes.join(', ')}${expiresAt ? `, until ${timeText(expiresAt)} UTC` : ''}.`,
+  const end = expiresAt ? `, until ${timeText(expiresAt)} UTC` : '';
+  printResult(
+    options,
+    { id, key, scopes, environment, ...(expiresAt && { expiresAt }), ...more },
+    `Key id  ${id}`,
+    `Key     ${key}`,
+    `It is valid in ${environment} for ${scopes.join(', ')}${end}.`,
+    'Save it now: only its hash is stored, and it cannot be shown again.',
+    ...lines,
   );
-  printLine('Save it now: only its hash is stored, and it cannot be shown again.');
 }
 
 async function requireKey(id: string, find: (uuid: Uuid) => Promise<ApiKeyRow | null>): Promise<ApiKeyRow> {

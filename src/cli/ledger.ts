@@ -7,15 +7,15 @@ import type { Sql } from '../database/pool.ts';
 import { nairaText } from '../money.ts';
 import { listOpenItems } from '../verification/openItems.ts';
 import { parseSeals } from '../verification/seals.ts';
-import type { Finding, Progress, Verification } from '../verification/verify.ts';
+import type { Finding, Verification } from '../verification/verify.ts';
 import { verifyBooks } from '../verification/verifyBooks.ts';
 import { addAccountingCommands } from './accounting.ts';
+import { type OrganisationOptions, ofOrganisation } from './books.ts';
 import { CheckpointFile } from './checkpointFile.ts';
-import { addCommand, organisationOption, withDatabase } from './command.ts';
+import { addCommand, example, withDatabase } from './command.ts';
 import { EXIT } from './failure.ts';
-import { wholeNumber } from './options.ts';
-import { chooseOrganisation } from './organisations.ts';
-import { moneyText, printJson, printLeftOut, printLine, printRows, printTable, timeText } from './print.ts';
+import { organisationOption, wholeNumber } from './options.ts';
+import { printJson, printLeftOut, printLine, printRows } from './print.ts';
 import type { Settings } from './settings.ts';
 
 /** A description of each kind of violation. */
@@ -57,14 +57,34 @@ const PROGRESS_ROWS_MIN = 100_000;
 
 export function addLedgerCommands(program: Command): void {
   const group = program.command('ledger').description('verify the ledger; open items, reports and period close');
-  addOpenItems(group);
+
+  addCommand(
+    group,
+    'open-items',
+    'list what is in transit, in reserve and in suspense, for which resource and since when, the oldest first',
+  )
+    .addHelpText('after', example('ledger open-items --json'))
+    .addOption(organisationOption('the items'))
+    .action(async (options: OrganisationOptions) => {
+      const { items, total } = await ofOrganisation(options, (sql, organisationId) =>
+        listOpenItems(sql, organisationId, ITEMS_MAX),
+      );
+      const advice = 'Most flows end within minutes: see the alerts and `attention list`.';
+      printLeftOut(items.length, total, 'the oldest', advice);
+      printRows(
+        options,
+        items,
+        { 'Since (UTC)': 'since', Book: 'environment', Account: 'account', Resource: 'resource', Amount: 'amount' },
+        'Nothing is in transit, in reserve or in suspense.',
+      );
+    });
 
   addCommand(
     group,
     'verify',
     'verify that every balance is the sum of its postings, that every book sums to zero, and that the transactions of every resource match its status; exits 1 on violations',
-    'ledger verify --json',
   )
+    .addHelpText('after', example('ledger verify --json'))
     .option('--seals <file>', 'seals that were published (SEAL_FILE, or the log of the worker), to compare')
     .option('--resume <file>', 'keep a checkpoint in this file, and continue from it after an interruption')
     .option('--jobs <number>', 'checks that run at once, each with its own connection', wholeNumber(99), 1)
@@ -76,26 +96,19 @@ export function addLedgerCommands(program: Command): void {
       );
       const { books, accounts, postings, transactions, findings, truncated } = verification;
       if (findings.length > 0) process.exitCode = EXIT.failed;
-      if (options.json) {
-        printJson(verification);
-        return;
-      }
+      if (options.json) return printJson(verification);
       if (findings.length > 0) {
-        printTable(
-          ['Violation', 'Organisation', 'Book', 'Resource', 'Account', 'Transaction', 'Posting', 'Expected', 'Found'],
-          findings.map((finding) => [
-            MEANINGS[finding.kind],
-            finding.organisation,
-            finding.environment,
-            finding.resource ?? '-',
-            finding.account ?? '-',
-            finding.transaction ?? '-',
-            finding.posting ?? '-',
-            findingText(finding.kind, finding.expected),
-            findingText(finding.kind, finding.found),
-          ]),
-          '',
-        );
+        printRows({}, findings, {
+          Violation: ({ kind }) => MEANINGS[kind],
+          Organisation: 'organisation',
+          Book: 'environment',
+          Resource: 'resource',
+          Account: 'account',
+          Transaction: 'transaction',
+          Posting: 'posting',
+          Expected: ({ kind, expected }) => findingText(kind, expected),
+          Found: ({ kind, found }) => findingText(kind, found),
+        });
       }
       const verdict =
         findings.length === 0 ? 'The ledger is ok' : `${truncated ? 'More than ' : ''}${findings.length} violations`;
@@ -121,82 +134,38 @@ async function runVerify(
 ): Promise<Verification> {
   const publishedSeals = seals === undefined ? [] : parseSeals(await readFile(seals, 'utf8'));
   const file = resume === undefined ? null : new CheckpointFile(resume, databaseUrl);
-  const bar = new Bar();
+  let bar: SingleBar | undefined;
   try {
     const verification = await verifyBooks(sql, {
       publishedSeals,
       jobs,
       from: file?.read() ?? null,
-      onProgress: (progress) => {
-        bar.show(progress);
-        file?.save(progress.checkpoint);
+      onProgress: ({ done, total, checkpoint }) => {
+        if (bar !== undefined) bar.update(done);
+        else if (process.stderr.isTTY || total >= PROGRESS_ROWS_MIN) bar = startBar(total, done);
+        file?.save(checkpoint);
       },
     });
     file?.remove();
     return verification;
   } finally {
-    bar.stop();
+    bar?.stop();
   }
 }
 
 /** The maximum number of items in a list; the oldest are listed first. */
 const ITEMS_MAX = 1_000;
 
-function addOpenItems(group: Command): void {
-  addCommand(
-    group,
-    'open-items',
-    'list what is in transit, in reserve and in suspense, for which resource and since when, the oldest first',
-    'ledger open-items --json',
-  )
-    .addOption(organisationOption('the items'))
-    .action(async (options: { organisation?: string; json?: true }) => {
-      const { items, total } = await withDatabase('application', async (sql, settings) =>
-        listOpenItems(sql, await chooseOrganisation(sql, settings, options.organisation), ITEMS_MAX),
-      );
-      printLeftOut(
-        items.length,
-        total,
-        'the oldest',
-        'Most flows end within minutes: see the alerts and `attention list`.',
-      );
-      printRows(
-        options,
-        items,
-        {
-          'Since (UTC)': (item) => timeText(item.since),
-          Book: (item) => item.environment,
-          Account: (item) => item.account,
-          Resource: (item) => item.resource,
-          Amount: (item) => moneyText(item.amount),
-        },
-        'Nothing is in transit, in reserve or in suspense.',
-      );
-    });
-}
-
-/** Progress on standard error: a bar on a terminal; for a large ledger without a TTY, a line every five seconds. */
-class Bar {
-  #bar: SingleBar | undefined;
-
-  show({ done, total }: Progress): void {
-    if (!process.stderr.isTTY && total < PROGRESS_ROWS_MIN) return;
-    if (this.#bar === undefined) {
-      this.#bar = new SingleBar({
-        stream: process.stderr,
-        format: 'verifying {bar} {percentage}% | {value} of {total} rows | {eta_formatted} remaining',
-        noTTYOutput: true,
-        notTTYSchedule: 5_000,
-        hideCursor: true,
-        etaBuffer: 50,
-      });
-      this.#bar.start(total, done);
-    } else {
-      this.#bar.update(done);
-    }
-  }
-
-  stop(): void {
-    this.#bar?.stop();
-  }
+/** Progress on standard error: a bar on a terminal, else a line every five seconds. */
+function startBar(total: number, done: number): SingleBar {
+  const bar = new SingleBar({
+    stream: process.stderr,
+    format: 'verifying {bar} {percentage}% | {value} of {total} rows | {eta_formatted} remaining',
+    noTTYOutput: true,
+    notTTYSchedule: 5_000,
+    hideCursor: true,
+    etaBuffer: 50,
+  });
+  bar.start(total, done);
+  return bar;
 }

@@ -1,39 +1,26 @@
 // `operators …`: create, list, rotate and revoke operators, and make the code with which one decides in a workflow.
 import type { Command } from 'commander';
-import { newUuid, publicId } from '../ids.ts';
+import { newUuid, publicId, type Uuid } from '../ids.ts';
 import { hashApiKey, newApiKey } from '../resources/keys.ts';
-import {
-  createOperatorCodes,
-  insertOperator,
-  listOperators,
-  replaceOperatorKey,
-  revokeOperator,
-} from '../resources/operators.ts';
+import { insertOperator, listOperators, replaceOperatorKey, revokeOperator } from '../resources/operators.ts';
 import { OPERATOR_SCOPES, type OperatorScope } from '../workflows/operators/messages.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, example, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { scopeList } from './options.ts';
-import { printJson, printLine, printRows, timeText } from './print.ts';
-import { signIn, signInAsOwner } from './signIn.ts';
+import { printResult, printRows, timeText } from './print.ts';
+import { createCode, signedInAsOwner } from './signIn.ts';
 
 const HINT_LENGTH = 4;
 
 export function addOperatorCommands(program: Command): void {
   const group = program.command('operators').description('create, list, rotate and revoke operators; make a code');
-  addCreate(group);
-  addList(group);
-  addRotate(group);
-  addRevoke(group);
-  addCode(group);
-}
 
-function addCreate(group: Command): void {
   addCommand(
     group,
     'create <name>',
     'create an operator and print the key; it is shown only this once. Needs the database owner, and an admin if there is one',
-    'operators create ngozi --scopes support,finance',
   )
+    .addHelpText('after', example('operators create ngozi --scopes support,finance'))
     .requiredOption('--scopes <list>', `separated by commas: ${OPERATOR_SCOPES.join(', ')}`, scopeList(OPERATOR_SCOPES))
     .action(async (name: string, options: { scopes: OperatorScope[]; json?: true }) => {
       if (!/^[a-z0-9][a-z0-9._@-]{0,99}$/.test(name)) {
@@ -44,20 +31,21 @@ function addCreate(group: Command): void {
       }
       const { key, stored } = makeKey();
       const operator = { id: newUuid(), name, scopes: options.scopes, key: stored };
-      const created = await withDatabase('owner', async (sql, settings) =>
-        insertOperator(sql, operator, await signInAsOwner(sql, settings, 'operators create')),
-      );
+      const created = await signedInAsOwner('operators create', (sql, by) => insertOperator(sql, operator, by));
       if (!created) throw new CommandError(`There is or was an operator ${name}. Names are never given again.`);
       const id = publicId('operator', operator.id);
-      if (options.json) return printJson({ id, name, key, scopes: options.scopes });
-      printLine(`Operator  ${id}  ${name} (${options.scopes.join(', ')})`);
-      printKey(key);
+      const { scopes } = options;
+      printResult(
+        options,
+        { id, name, key, scopes },
+        `Operator  ${id}  ${name} (${scopes.join(', ')})`,
+        ...keyLines(key),
+      );
     });
-}
 
-function addList(group: Command): void {
-  addCommand(group, 'list', 'list all operators; the keys are not shown', 'operators list').action(
-    async (options: { json?: true }) => {
+  addCommand(group, 'list', 'list all operators; the keys are not shown')
+    .addHelpText('after', example('operators list'))
+    .action(async (options: { json?: true }) => {
       const operators = (await withDatabase('application', listOperators)).map((operator) => ({
         ...operator,
         id: publicId('operator', operator.id),
@@ -66,70 +54,47 @@ function addList(group: Command): void {
         options,
         operators,
         {
-          Operator: (row) => row.id,
-          Name: (row) => row.name,
-          Scopes: (row) => row.scopes.join(', '),
+          Operator: 'id',
+          Name: 'name',
+          Scopes: 'scopes',
           'Key ends in': (row) => `…${row.hint}`,
-          'Created (UTC)': (row) => timeText(row.createdAt),
-          'Last used': (row) => timeText(row.lastUsedAt),
-          Revoked: (row) => timeText(row.revokedAt),
+          'Created (UTC)': 'createdAt',
+          'Last used': 'lastUsedAt',
+          Revoked: 'revokedAt',
         },
         'There is no operator yet. Create an admin: npm run cli -- operators create NAME --scopes admin',
       );
-    },
-  );
-}
+    });
 
-function addRotate(group: Command): void {
-  addCommand(
-    group,
-    'rotate <name>',
-    'give an operator a new key; the old one ends at once',
-    'operators rotate ngozi',
-  ).action(async (name: string, options: { json?: true }) => {
-    const { key, stored } = makeKey();
-    const id = await withDatabase('owner', async (sql, settings) =>
-      replaceOperatorKey(sql, name, stored, await signInAsOwner(sql, settings, 'operators rotate')),
-    );
-    if (id === null) throw noSuchOperator(name);
-    if (options.json) return printJson({ id: publicId('operator', id), name, key });
-    printKey(key);
-  });
-}
+  addCommand(group, 'rotate <name>', 'give an operator a new key; the old one ends at once')
+    .addHelpText('after', example('operators rotate ngozi'))
+    .action(async (name: string, options: { json?: true }) => {
+      const { key, stored } = makeKey();
+      const found = await signedInAsOwner('operators rotate', (sql, by) => replaceOperatorKey(sql, name, stored, by));
+      printResult(options, { id: requireOperator(name, found), name, key }, ...keyLines(key));
+    });
 
-function addRevoke(group: Command): void {
-  addCommand(
-    group,
-    'revoke <name>',
-    'revoke an operator permanently, with key and codes',
-    'operators revoke ngozi --reason "left the company"',
-  )
+  addCommand(group, 'revoke <name>', 'revoke an operator permanently, with key and codes')
+    .addHelpText('after', example('operators revoke ngozi --reason "left the company"'))
     .option('--reason <text>', 'the reason, recorded in the audit log')
     .action(async (name: string, options: { reason?: string; json?: true }) => {
-      const id = await withDatabase('owner', async (sql, settings) =>
-        revokeOperator(sql, name, options.reason ?? null, await signInAsOwner(sql, settings, 'operators revoke')),
-      );
-      if (id === null) throw noSuchOperator(name);
-      if (options.json) return printJson({ id: publicId('operator', id), name, revoked: true });
-      printLine(`The operator ${name} is revoked.`);
+      const { reason = null } = options;
+      const found = await signedInAsOwner('operators revoke', (sql, by) => revokeOperator(sql, name, reason, by));
+      const id = requireOperator(name, found);
+      printResult(options, { id, name, revoked: true }, `The operator ${name} is revoked.`);
     });
-}
 
-function addCode(group: Command): void {
   addCommand(
     group,
     'code <workflowId>',
     'make a code with which you make one decision in this workflow, in the Temporal UI; valid for ten minutes',
-    'operators code svc_01k5…_wth',
-  ).action(async (workflowId: string, options: { json?: true }) => {
-    const { codes, expiresAt } = await withDatabase('application', async (sql, settings) => {
-      const { id } = await signIn(sql, settings, 'operators code');
-      return await createOperatorCodes(sql, id, [workflowId]);
+  )
+    .addHelpText('after', example('operators code svc_01k5…_wth'))
+    .action(async (workflowId: string, options: { json?: true }) => {
+      const { code, expiresAt } = await createCode('operators code', workflowId);
+      const line = `${code}  valid until ${timeText(expiresAt)} UTC, for ${workflowId}`;
+      printResult(options, { workflowId, code, expiresAt }, line);
     });
-    const code = codes.get(workflowId);
-    if (options.json) return printJson({ workflowId, code, expiresAt });
-    printLine(`${code}  valid until ${timeText(expiresAt)} UTC, for ${workflowId}`);
-  });
 }
 
 function makeKey(): { key: string; stored: { hash: Buffer; hint: string } } {
@@ -137,10 +102,12 @@ function makeKey(): { key: string; stored: { hash: Buffer; hint: string } } {
   return { key, stored: { hash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) } };
 }
 
-function printKey(key: string): void {
-  printLine(`Key       ${key}`);
-  printLine('Set it as MANILLA_OPERATOR_KEY. Save it now: only its hash is stored, and it cannot be shown again.');
-}
+const keyLines = (key: string): string[] => [
+  `Key       ${key}`,
+  'Set it as MANILLA_OPERATOR_KEY. Save it now: only its hash is stored, and it cannot be shown again.',
+];
 
-const noSuchOperator = (name: string): CommandError =>
-  new CommandError(`There is no operator ${name} in use. See: npm run cli -- operators list`);
+function requireOperator(name: string, id: Uuid | null): string {
+  if (id !== null) return publicId('operator', id);
+  throw new CommandError(`There is no operator ${name} in use. See: npm run cli -- operators list`);
+}

@@ -1,5 +1,16 @@
 // Options that several commands have, and parsers of the values of options.
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ENVIRONMENTS } from '../money.ts';
+
+/** `of`: what belongs to the organisation. Without a value `chooseOrganisation` finds one. */
+export const organisationOption = (of: string): Option =>
+  new Option(
+    '--organisation <id>',
+    `the organisation of ${of} (default: the organisation that \`npm start\` created, or the only one)`,
+  );
+
+export const environmentOption = (description = 'test (the sandbox, no real money) or live'): Option =>
+  new Option('--environment <name>', description).choices(ENVIRONMENTS);
 
 /** A text without space around it, of 1 to `max` characters that Postgres can store. */
 export const text =
@@ -23,23 +34,34 @@ export const evidenceOption = (max = TEXT_MAX): Option =>
 
 /** `of`: what is counted, such as ` of days`. */
 export const wholeNumber =
-  (max: number, of = '') =>
+  (max: number, of = '', min = 1) =>
   (value: string): number => {
-    if (/^[1-9]\d{0,14}$/.test(value) && Number(value) <= max) return Number(value);
-    throw new InvalidArgumentError(`It must be a whole number${of}, 1 to ${max}.`);
+    if (/^(0|[1-9]\d{0,14})$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value);
+    throw new InvalidArgumentError(`It must be a whole number${of}, ${min} to ${max}.`);
   };
 
-/** A list of scopes, separated by commas. */
-export const scopeList =
-  <Scope extends string>(allowed: readonly Scope[]) =>
-  (list: string): Scope[] => {
-    const scopes = list.split(',').map((scope) => scope.trim());
-    const unknown = scopes.filter((scope) => !(allowed as readonly string[]).includes(scope));
-    if (unknown.length === 0) return [...new Set(scopes)] as Scope[];
-    throw new InvalidArgumentError(
-      `No such scope: ${unknown.join(', ') || '(empty)'}. Choose from ${allowed.join(', ')}.`,
-    );
+export const matching =
+  (pattern: RegExp, message: string) =>
+  (value: string): string => {
+    if (pattern.test(value)) return value;
+    throw new InvalidArgumentError(message);
   };
+
+/** Values separated by commas, each once. `message` gets those that are not valid. */
+export const listOf =
+  <Value extends string>(isValid: (value: string) => boolean, message: (invalid: string) => string) =>
+  (list: string): Value[] => {
+    const values = list.split(',').map((value) => value.trim());
+    const invalid = values.filter((value) => !isValid(value));
+    if (invalid.length > 0) throw new InvalidArgumentError(message(invalid.join(', ') || '(empty)'));
+    return [...new Set(values)] as Value[];
+  };
+
+export const scopeList = <Scope extends string>(allowed: readonly Scope[]) =>
+  listOf<Scope>(
+    (scope) => (allowed as readonly string[]).includes(scope),
+    (unknown) => `No such scope: ${unknown}. Choose from ${allowed.join(', ')}.`,
+  );
 
 /** A time with its zone, or the start of a day in UTC. */
 export function time(value: string): Date {
@@ -50,8 +72,19 @@ export function time(value: string): Date {
 
 const DAY_MS = 86_400_000;
 
+export interface Period {
+  from?: Date;
+  to?: Date;
+}
+
+/** Adds --from and --to. */
+export const addPeriod = (command: Command): Command =>
+  command
+    .option('--from <time>', 'start of a period, ISO 8601 (default: 24 hours before its end)', time)
+    .option('--to <time>', 'end of a period, ISO 8601 (default: now)', time);
+
 /** The period of --from and --to, as a flow reads it; null: neither was given. */
-export function periodOf(options: { from?: Date; to?: Date }): { from: string; to: string } | null {
+export function periodOf(options: Period): { from: string; to: string } | null {
   if (options.from === undefined && options.to === undefined) return null;
   const to = options.to ?? new Date();
   const from = options.from ?? new Date(to.getTime() - DAY_MS);

@@ -1,7 +1,7 @@
 // Output of commands: one JSON value with --json, else tables, comma-separated values and lines of text. Amounts are
 // kobo in JSON, for programs, and naira in tables, for people.
 import Table from 'cli-table3';
-import { type Kobo, nairaText } from '../money.ts';
+import { nairaText } from '../money.ts';
 
 /** Prints one JSON value and nothing else to standard output. */
 export function printJson(value: unknown): void {
@@ -12,8 +12,14 @@ export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** Prints the result of a command: one JSON value, or lines for people; a line that is false is left out. */
+export function printResult({ json }: { json?: true }, value: unknown, ...lines: readonly (string | false)[]): void {
+  if (json) printJson(value);
+  else for (const line of lines) if (line !== false) printLine(line);
+}
+
 /** Prints a table with a heading row, or `whenEmpty` when there are no rows. */
-export function printTable(heading: readonly string[], rows: readonly (readonly string[])[], whenEmpty: string): void {
+export function printTable(heading: readonly string[], rows: readonly (readonly string[])[], whenEmpty = ''): void {
   if (rows.length === 0) {
     printLine(whenEmpty);
     return;
@@ -23,36 +29,41 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
   printLine(table.toString());
 }
 
-/** The columns of a table: the heading of each, and its cell in a row. */
-type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
+type Cell = string | number | boolean | Date | readonly string[] | null | undefined;
+
+/** The columns of a table: the heading of each, and the field that it shows, or its cell in a row. */
+type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => Cell)>>;
 
 /** Prints rows as one JSON value or, for people, as a table; `whenEmpty` when there are none. */
 export function printRows<Row>(
   { json }: { json?: true },
   rows: readonly Row[],
   columns: Columns<Row>,
-  whenEmpty: string,
+  whenEmpty?: string,
 ): void {
-  if (json) {
-    printJson(rows);
-    return;
-  }
-  const cells = Object.values(columns);
-  printTable(
-    Object.keys(columns),
-    rows.map((row) => cells.map((cell) => cell(row))),
-    whenEmpty,
-  );
+  if (json) printJson(rows);
+  else
+    printTable(
+      Object.keys(columns),
+      rows.map((row) => cellsOf(row, columns)),
+      whenEmpty,
+    );
 }
+
+const cellsOf = <Row>(row: Row, columns: Columns<Row>): string[] =>
+  Object.values(columns).map((column) =>
+    typeof column === 'function' ? cellText('', column(row)) : cellText(column, row[column] as Cell),
+  );
 
 /** Prints what operators did, from the audit log. */
 export const printAudit = (
   entries: readonly { createdAt: Date; operator: string; action: string; reason: string | null }[],
-  whenEmpty: string,
+  whenEmpty?: string,
 ): void =>
-  printTable(
-    ['Time (UTC)', 'Operator', 'Action', 'Reason'],
-    entries.map((entry) => [timeText(entry.createdAt), entry.operator, entry.action, entry.reason ?? '-']),
+  printRows(
+    {},
+    entries,
+    { 'Time (UTC)': 'createdAt', Operator: 'operator', Action: 'action', Reason: 'reason' },
     whenEmpty,
   );
 
@@ -70,19 +81,16 @@ export function printLeftOut(count: number, total: number, which: string, how: s
   if (count < total) process.stderr.write(`Showing ${count} of ${total}: ${which}. ${how}\n`);
 }
 
-/** Formats an amount for people; `-` for null. */
-export const moneyText = (amount: Kobo | null): string => (amount === null ? '-' : nairaText(amount));
-
 /** Formats a time in UTC, to the second; `-` for null. */
 export const timeText = (at: Date | null): string => at?.toISOString().replace('T', ' ').slice(0, 19) ?? '-';
 
-type Field = string | number | boolean | Date | null | undefined;
-
 /** The rows of a table of names and values. */
-export const fieldRows = (fields: Readonly<Record<string, Field>>): string[][] =>
-  Object.entries(fields).map(([name, value]) => [name, fieldText(name, value)]);
+export const fieldRows = (fields: Readonly<Record<string, Cell>>): string[][] =>
+  Object.entries(fields).map(([name, value]) => [name, cellText(name, value)]);
 
-function fieldText(name: string, value: Field): string {
+/** Formats the value of a field for people: an amount, by the field's name, in naira; `-` for null. */
+function cellText(name: string, value: Cell): string {
   if (value instanceof Date) return timeText(value);
+  if (Array.isArray(value)) return value.join(', ');
   return typeof value === 'number' && /amount$/i.test(name) ? nairaText(value) : String(value ?? '-');
 }

@@ -1,5 +1,5 @@
-// `rail …`: pause the rail of an environment, so that it sends no transfers, resume it, and show the rails with their
-// contracts.
+// `rail …`: pause the rail of an environment, so that it sends no transfers, resume it, ask it again for the credits of
+// a period whose callbacks were lost, and show the rails with their contracts.
 import { isDeepStrictEqual } from 'node:util';
 import { Argument, type Command } from 'commander';
 import { publicId } from '../ids.ts';
@@ -7,13 +7,15 @@ import { ENVIRONMENTS, type Environment } from '../money.ts';
 import { providerNamed } from '../rail/providers.ts';
 import { listContracts, type StoredContract } from '../resources/rails/contracts.ts';
 import { listRailPauses, pauseRail, resumeRail } from '../resources/rails/pauses.ts';
-import { addCommand, withDatabase } from './command.ts';
-import { reasonOption } from './options.ts';
-import { printJson, printLine, printTable, timeText } from './print.ts';
+import type { CreditsPolled } from '../workflows/maintenance/messages.ts';
+import { addCommand, example, withDatabase } from './command.ts';
+import { EXIT } from './failure.ts';
+import { addPeriod, type Period, periodOf, reasonOption } from './options.ts';
+import { printJson, printLine, printResult, printRows } from './print.ts';
 import { addCheck } from './railCheck.ts';
 import { addContractCommands, callbackPath } from './railContracts.ts';
-import { addRequery } from './railRequery.ts';
-import { signIn } from './signIn.ts';
+import { signedIn } from './signIn.ts';
+import { runMaintenance } from './temporal.ts';
 
 export function addRailCommands(program: Command): void {
   const group = program
@@ -22,94 +24,90 @@ export function addRailCommands(program: Command): void {
   addChange(group, {
     name: 'pause',
     description: 'send no new transfers to the bank; withdrawals, refunds and payouts are still accepted and wait',
-    reason: 'the bank announced maintenance',
     change: pauseRail,
     done: 'is paused: no new transfer is sent. List the waiting flows: npm run cli -- attention list',
     unchanged: 'was already paused. See: npm run cli -- rail show',
-  });
+  }).addHelpText('after', example('rail pause live --reason "the bank announced maintenance"'));
   addChange(group, {
     name: 'resume',
     description: 'send transfers again; waiting flows continue within a minute',
-    reason: 'the maintenance is over',
     change: resumeRail,
     done: 'is resumed. Waiting flows are signalled and continue within a minute.',
     unchanged: 'was not paused.',
-  });
+  }).addHelpText('after', example('rail resume live --reason "the maintenance is over"'));
   addContractCommands(group);
   addCheck(group);
-  addRequery(group);
-  addShow(group);
+
+  addPeriod(
+    addCommand(
+      group,
+      'requery',
+      'ask the rails for the credits of a period now, on a worker, and import those that no callback reported; exits 1 when a bank fails',
+    ).addHelpText('after', example('rail requery --from 2026-01-01 --to 2026-01-02')),
+  ).action(async (options: Period & { json?: true }) => {
+    const input = periodOf(options);
+    const polled = await runMaintenance<CreditsPolled>('creditPolling', input);
+    if (polled.failed > 0) process.exitCode = EXIT.failed;
+    const line = `${polled.recovered} credits imported; ${polled.failed} of ${polled.books} banks failed.`;
+    printResult(options, { ...input, ...polled }, line);
+  });
+
+  addCommand(group, 'show', 'show which rails are paused, by whom and why, and the contracts with what they can do')
+    .addHelpText('after', example('rail show'))
+    .action(async (options: { json?: true }) => {
+      const [pauses, contracts] = await withDatabase(
+        'application',
+        async (sql) => [await listRailPauses(sql), await listContracts(sql)] as const,
+      );
+      const rails = ENVIRONMENTS.map((environment) => {
+        const pause = pauses.find((row) => row.environment === environment);
+        return {
+          environment,
+          paused: pause !== undefined,
+          since: pause?.pausedAt ?? null,
+          operator: pause?.operator ?? null,
+          reason: pause?.reason ?? null,
+          contracts: contracts.filter((row) => row.environment === environment).map(contractView),
+        };
+      });
+      if (options.json) return printJson(rails);
+      printRows({}, rails, {
+        Rail: 'environment',
+        State: ({ paused }) => (paused ? 'paused' : 'active'),
+        'Since (UTC)': 'since',
+        Operator: 'operator',
+        Reason: 'reason',
+      });
+      for (const contract of rails.flatMap(({ contracts: connected }) => connected)) {
+        printLine('');
+        const { changedSince, ...shown } = contract;
+        const note = changedSince.length === 0 ? {} : { changedSince: `${CHANGED}${changedSince.join(', ')}` };
+        for (const [name, value] of Object.entries({ ...shown, ...note })) {
+          printLine(`${name.padEnd(16)}${typeof value === 'string' ? value : JSON.stringify(value)}`);
+        }
+      }
+    });
 }
 
 interface Change {
   name: 'pause' | 'resume';
   description: string;
-  /** For the example in its help. */
-  reason: string;
   change: typeof pauseRail;
   /** The rest of the output line when the state changed, and when it did not. */
   done: string;
   unchanged: string;
 }
 
-function addChange(group: Command, { name, description, reason: example, change, done, unchanged }: Change): void {
-  addCommand(group, name, description, `rail ${name} live --reason "${example}"`)
+const addChange = (group: Command, { name, description, change, done, unchanged }: Change): Command =>
+  addCommand(group, name, description)
     .addArgument(new Argument('<environment>', 'the environment of the rail').choices(ENVIRONMENTS))
     .addOption(reasonOption())
     .action(async (environment: Environment, options: { reason: string; json?: true }) => {
       const { reason } = options;
-      const changed = await withDatabase('application', async (sql, settings) =>
-        change(sql, environment, { operator: await signIn(sql, settings, `rail ${name}`), reason }),
-      );
-      if (options.json) return printJson({ environment, paused: name === 'pause', changed });
-      printLine(`The ${environment} rail ${changed ? done : unchanged}`);
+      const changed = await signedIn(`rail ${name}`, (sql, operator) => change(sql, environment, { operator, reason }));
+      const line = `The ${environment} rail ${changed ? done : unchanged}`;
+      printResult(options, { environment, paused: name === 'pause', changed }, line);
     });
-}
-
-function addShow(group: Command): void {
-  addCommand(
-    group,
-    'show',
-    'show which rails are paused, by whom and why, and the contracts with what they can do',
-    'rail show',
-  ).action(async (options: { json?: true }) => {
-    const [pauses, contracts] = await withDatabase(
-      'application',
-      async (sql) => [await listRailPauses(sql), await listContracts(sql)] as const,
-    );
-    const rails = ENVIRONMENTS.map((environment) => {
-      const pause = pauses.find((row) => row.environment === environment);
-      return {
-        environment,
-        paused: pause !== undefined,
-        since: pause?.pausedAt ?? null,
-        operator: pause?.operator ?? null,
-        reason: pause?.reason ?? null,
-        contracts: contracts.filter((row) => row.environment === environment).map(contractView),
-      };
-    });
-    if (options.json) return printJson(rails);
-    printTable(
-      ['Rail', 'State', 'Since (UTC)', 'Operator', 'Reason'],
-      rails.map(({ environment, paused, since, operator, reason }) => [
-        environment,
-        paused ? 'paused' : 'active',
-        timeText(since),
-        operator ?? '-',
-        reason ?? '-',
-      ]),
-      '',
-    );
-    for (const contract of rails.flatMap(({ contracts: connected }) => connected)) {
-      printLine('');
-      const { changedSince, ...shown } = contract;
-      const note = changedSince.length === 0 ? {} : { changedSince: `${CHANGED}${changedSince.join(', ')}` };
-      for (const [name, value] of Object.entries({ ...shown, ...note })) {
-        printLine(`${name.padEnd(16)}${typeof value === 'string' ? value : JSON.stringify(value)}`);
-      }
-    }
-  });
-}
 
 /** The flows read what the adapter declares, not what is stored with the contract. */
 function capabilitiesOf({ rail, capabilities: stored }: StoredContract) {

@@ -1,5 +1,5 @@
 // `rail check`: tries a contract with the real provider, prints what each check found, and stores the report.
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { newUuid } from '../ids.ts';
 import { type Kobo, nairaText } from '../money.ts';
@@ -10,25 +10,25 @@ import { CHECKS } from '../rail/promises/promises.ts';
 import type { CheckReport } from '../rail/promises/report.ts';
 import { runPromises } from '../rail/promises/run.ts';
 import type { Credentials, ProviderContract, RailProvider } from '../rail/provider.ts';
-import { PROVIDERS } from '../rail/providers.ts';
 import { findSealedCredentials, insertRailCheck, type StoredContract } from '../resources/rails/contracts.ts';
+import { inOrganisation, type OrganisationOptions } from './books.ts';
 import { type CallbackListener, listenForCallbacks } from './callbackListener.ts';
-import { addCommand, organisationOption } from './command.ts';
+import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { wholeNumber } from './options.ts';
-import { inOrganisation } from './organisations.ts';
-import { printJson, printLine } from './print.ts';
+import { matching, organisationOption, wholeNumber } from './options.ts';
+import { printLine, printResult } from './print.ts';
 import { ask } from './prompt.ts';
 import { requireContract } from './railContracts.ts';
-import { CREDENTIALS, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
+import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
 
 /** The environment variable with the BVN for an account number of a wallet. */
 const BVN = 'RAIL_CHECK_BVN';
 const SECONDS_MAX = 86_400;
 const PORT_MAX = 65_535;
+const ACCOUNT_NUMBER = matching(/^[0-9]{10}$/, 'It must have 10 digits.');
+const BANK_CODE = matching(/^[0-9]{3,6}$/, 'It must have 3 to 6 digits.');
 
-interface Options {
-  organisation?: string;
+interface Options extends OrganisationOptions {
   credentials?: string;
   live?: true;
   yesMoveMoney?: true;
@@ -37,7 +37,6 @@ interface Options {
   bvn?: true;
   credit?: number;
   listen?: number;
-  json?: true;
 }
 
 export function addCheck(group: Command): void {
@@ -45,13 +44,13 @@ export function addCheck(group: Command): void {
     group,
     'check',
     'try what the service relies on with the real provider, print what to do about it, and store the report; exits 1 unless it passed: no check failed, and all that need neither money nor a person were tried',
-    'rail check PROVIDER --to 0123456789 --bank 058 --live --yes-move-money',
   )
-    .argument('<provider>', `one of: ${PROVIDERS.map(({ name }) => name).join(', ')}`)
+    .addHelpText('after', example('rail check PROVIDER --to 0123456789 --bank 058 --live --yes-move-money'))
+    .argument('<provider>', PROVIDER_NAMES)
     .addOption(organisationOption('the contract'))
     .option('--credentials <file>', `check these, of a sandbox for example, and store nothing; also in ${CREDENTIALS}`)
-    .option('--to <account>', 'an account number of your own, for name enquiries and transfers', digits(10, 10))
-    .option('--bank <code>', 'its bank', digits(3, 6))
+    .option('--to <account>', 'an account number of your own, for name enquiries and transfers', ACCOUNT_NUMBER)
+    .option('--bank <code>', 'its bank', BANK_CODE)
     .option('--live', 'the contract is live: transfers are real')
     .option('--yes-move-money', `send transfers to the account, of ${MONEY_MAX / 100} naira together at most`)
     .option('--bvn', `open an account number of a wallet with a BVN, from ${BVN} or a prompt`)
@@ -68,17 +67,19 @@ export function addCheck(group: Command): void {
         const contract: ProviderContract = { ...book, id: stored?.id ?? newUuid(), credentials };
         const done = await check(provider, contract, options);
         if (stored === null) return done;
-        const { PASS: passes } = done.summary;
-        const reason = `${passes} of ${done.checks.length} checks passed`;
+        const reason = `${done.summary.PASS} of ${done.checks.length} checks passed`;
         await insertRailCheck(sql, stored, version, done, { operator, reason });
         return done;
       });
       if (!report.passed) process.exitCode = EXIT.failed;
-      if (options.json) return printJson(report);
       const { PASS, WARN, FAIL, SKIP } = report.summary;
-      printLine(`${PASS} passed, ${WARN} with a warning, ${FAIL} failed, ${SKIP} skipped.`);
-      printLine(meaningOf(report));
-      printLine(isStored ? 'The report is stored; see: npm run cli -- rail show' : 'The report is not stored.');
+      printResult(
+        options,
+        report,
+        `${PASS} passed, ${WARN} with a warning, ${FAIL} failed, ${SKIP} skipped.`,
+        meaningOf(report),
+        isStored ? 'The report is stored; see: npm run cli -- rail show' : 'The report is not stored.',
+      );
     });
 }
 
@@ -122,7 +123,7 @@ async function check(provider: RailProvider, contract: ProviderContract, options
   const harness = createContractHarness(provider, contract, harnessOptions);
   try {
     return await runPromises(CHECKS, harness, (result) => {
-      if (json !== true) printResult(result);
+      if (json !== true) printCheck(result);
     });
   } finally {
     await Promise.all([harness.close(), listener?.close()]);
@@ -143,7 +144,7 @@ function meaningOf({ passed, untried, summary }: CheckReport): string {
 
 const NAME_WIDTH = 22;
 
-function printResult({ id, verdict, found, todo }: PromiseResult): void {
+function printCheck({ id, verdict, found, todo }: PromiseResult): void {
   printLine(`${verdict}  ${id.padEnd(NAME_WIDTH)}${found}`);
   if (todo !== null) printLine(`      ${''.padEnd(NAME_WIDTH)}${todo}`);
 }
@@ -153,10 +154,3 @@ async function readBvn(): Promise<string> {
   if (/^[0-9]{11}$/.test(given)) return given;
   throw new CommandError(`--bvn needs a BVN of 11 digits, in ${BVN} or at the prompt.`, EXIT.usage);
 }
-
-const digits =
-  (min: number, max: number) =>
-  (value: string): string => {
-    if (new RegExp(`^[0-9]{${min},${max}}$`).test(value)) return value;
-    throw new InvalidArgumentError(`It must have ${min === max ? min : `${min} to ${max}`} digits.`);
-  };

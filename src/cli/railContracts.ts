@@ -5,7 +5,6 @@ import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { RailProvider } from '../rail/provider.ts';
-import { PROVIDERS } from '../rail/providers.ts';
 import {
   connectContract,
   disconnectContract,
@@ -13,37 +12,35 @@ import {
   rotateContract,
   type StoredContract,
 } from '../resources/rails/contracts.ts';
-import { addCommand, environmentOption, organisationOption } from './command.ts';
+import { inOrganisation, type OrganisationOptions } from './books.ts';
+import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { reasonOption } from './options.ts';
-import { inOrganisation } from './organisations.ts';
-import { printJson, printLine } from './print.ts';
-import { CREDENTIALS, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
-import type { SignedCommand } from './signIn.ts';
+import { environmentOption, organisationOption, reasonOption } from './options.ts';
+import { printResult } from './print.ts';
+import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
+import type { SignedCommand, SignedIn } from './signIn.ts';
 
-interface Options {
-  organisation?: string;
+interface Options extends OrganisationOptions {
   environment?: string;
   credentials?: string;
   reason: string;
-  json?: true;
 }
 
 export function addContractCommands(group: Command): void {
-  const words = (name: string) =>
-    addCommand(
-      group,
-      name,
-      DESCRIPTIONS[name] ?? '',
-      `rail ${name} ${EXAMPLES[name] ?? ''}--environment live --reason "go live"`,
-    )
+  const add = (name: string, description: string, words = `rail ${name}`) =>
+    addCommand(group, name, description)
+      .addHelpText('after', example(`${words} --environment live --reason "go live"`))
       .addOption(organisationOption('the contract'))
       .addOption(environmentOption('live: the test environment always uses the sandbox bank').makeOptionMandatory())
       .addOption(reasonOption());
   const credentialsOption = `a JSON file with the credentials; default: ${CREDENTIALS}, else a prompt`;
 
-  words('connect')
-    .argument('<provider>', `one of: ${PROVIDERS.map(({ name }) => name).join(', ')}`)
+  add(
+    'connect',
+    'connect a contract with a provider, through which an organisation moves real money',
+    'rail connect PROVIDER',
+  )
+    .argument('<provider>', PROVIDER_NAMES)
     .option('--credentials <file>', credentialsOption)
     .action(async (name: string, options: Options) => {
       await change('rail connect', options, async (sql, book, note) => {
@@ -57,7 +54,7 @@ export function addContractCommands(group: Command): void {
       });
     });
 
-  words('rotate')
+  add('rotate', 'replace the credentials of the connected contract')
     .option('--credentials <file>', credentialsOption)
     .action(async (options: Options) => {
       await change('rail rotate', options, async (sql, book, note) => {
@@ -70,25 +67,20 @@ export function addContractCommands(group: Command): void {
       });
     });
 
-  words('disconnect').action(async (options: Options) => {
-    await change('rail disconnect', options, async (sql, book, note) => {
-      const contract = await requireContract(sql, book);
-      const done = await disconnectContract(sql, book, contract, note);
-      const text =
-        done.outcome === 'disconnected'
-          ? `Disconnected ${contract.rail}, and removed its credentials.`
-          : `${contract.rail} accepts nothing new; ${done.onItsWay} are on their way. Run it again later, in ten seconds at the earliest.`;
-      return { text, contract, ...done };
-    });
-  });
+  add('disconnect', 'accept nothing new for the connected contract, and remove it once nothing is on its way').action(
+    async (options: Options) => {
+      await change('rail disconnect', options, async (sql, book, note) => {
+        const contract = await requireContract(sql, book);
+        const done = await disconnectContract(sql, book, contract, note);
+        const text =
+          done.outcome === 'disconnected'
+            ? `Disconnected ${contract.rail}, and removed its credentials.`
+            : `${contract.rail} accepts nothing new; ${done.onItsWay} are on their way. Run it again later, in ten seconds at the earliest.`;
+        return { text, contract, ...done };
+      });
+    },
+  );
 }
-
-const DESCRIPTIONS: Record<string, string> = {
-  connect: 'connect a contract with a provider, through which an organisation moves real money',
-  rotate: 'replace the credentials of the connected contract',
-  disconnect: 'accept nothing new for the connected contract, and remove it once nothing is on its way',
-};
-const EXAMPLES: Record<string, string> = { connect: 'PROVIDER ' };
 
 /** Runs a change of a contract, and prints what it did. */
 async function change(
@@ -97,7 +89,7 @@ async function change(
   work: (
     sql: Sql,
     book: Book,
-    note: { operator: { id: Uuid; name: string }; reason: string },
+    note: { operator: SignedIn; reason: string },
   ) => Promise<{ text: string; contract: Pick<StoredContract, 'id' | 'rail'> } & Record<string, unknown>>,
 ): Promise<void> {
   if (options.environment !== 'live') {
@@ -109,11 +101,17 @@ async function change(
   const { text, contract, ...more } = await inOrganisation(command, options, async (sql, organisationId, operator) =>
     work(sql, { organisationId, environment: 'live' }, { operator, reason: options.reason }),
   );
-  const { id, rail } = contract;
-  if (options.json)
-    return printJson({ contract: publicId('railContract', id), rail, callbackPath: callbackPath(contract), ...more });
-  printLine(text);
-  printLine(`Callback address: https://<live host>${callbackPath(contract)}`);
+  printResult(
+    options,
+    {
+      contract: publicId('railContract', contract.id),
+      rail: contract.rail,
+      callbackPath: callbackPath(contract),
+      ...more,
+    },
+    text,
+    `Callback address: https://<live host>${callbackPath(contract)}`,
+  );
 }
 
 /** The path of the address that the provider calls back. */

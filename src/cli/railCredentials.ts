@@ -3,13 +3,16 @@
 import { readFileSync } from 'node:fs';
 import { type Keyring, parseKeyring } from '../keyring.ts';
 import type { Credentials, RailProvider } from '../rail/provider.ts';
-import { providerNamed } from '../rail/providers.ts';
+import { PROVIDERS, providerNamed } from '../rail/providers.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { ask } from './prompt.ts';
 import { readSettings } from './settings.ts';
 
 /** The environment variable with the credentials, as JSON. */
 export const CREDENTIALS = 'RAIL_CREDENTIALS';
+
+/** For the help. */
+export const PROVIDER_NAMES = `one of: ${PROVIDERS.map(({ name }) => name).join(', ')}`;
 
 export function requireProvider(name: string): RailProvider {
   const provider = providerNamed(name);

@@ -1,11 +1,10 @@
 // `reconciliation …`: compare the rails' statements, or one in a file, with the ledger now, and show the reports.
 import { readFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { readDatabaseTime } from '../database/clock.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
 import type { AuditRow } from '../ledger/movement.ts';
-import type { Environment } from '../money.ts';
 import { listReports } from '../reconciliation/queries.ts';
 import { type ImportedStatement, reconcileImported } from '../reconciliation/reconcile.ts';
 import {
@@ -16,87 +15,92 @@ import {
   StatementFileError,
 } from '../reconciliation/statementFile.ts';
 import type { Reconciled } from '../workflows/maintenance/messages.ts';
-import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
+import { type BookOptions, inOrganisation } from './books.ts';
+import { addCommand, example, withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
-import { periodOf, time, wholeNumber } from './options.ts';
-import { chooseOrganisation } from './organisations.ts';
-import { moneyText, printJson, printLeftOut, printLine, printRows, timeText } from './print.ts';
-import { signIn } from './signIn.ts';
+import {
+  addPeriod,
+  environmentOption,
+  matching,
+  organisationOption,
+  type Period,
+  periodOf,
+  time,
+  wholeNumber,
+} from './options.ts';
+import { printLeftOut, printResult, printRows, timeText } from './print.ts';
 import { runMaintenance } from './temporal.ts';
 
+const SEE_BREAKS = 'List the breaks: npm run cli -- reconciliation show';
 const REPORTS_DEFAULT = 30;
+const RAIL_NAME = matching(/^[a-z0-9_]{1,40}$/, 'It must be lower-case letters, digits or _.');
 
 export function addReconciliationCommands(program: Command): void {
   const group = program.command('reconciliation').description("compare the rails' statements with the ledger");
 
-  addCommand(
-    group,
-    'run',
-    'run a reconciliation now, on a worker: of each book from where it is reconciled to until now, or of a period; exits 1 when there are breaks, or a bank fails',
-    'reconciliation run --from 2026-01-01 --to 2026-01-02',
-  )
-    .option('--from <time>', 'start of a period, ISO 8601 (default: 24 hours before its end)', time)
-    .option('--to <time>', 'end of a period, ISO 8601 (default: now)', time)
-    .action(async (options: { from?: Date; to?: Date; json?: true }) => {
-      const input = periodOf(options);
-      const reconciled = await runMaintenance<Reconciled>('reconciliation', input);
-      if (reconciled.breaks + reconciled.failed > 0) process.exitCode = EXIT.failed;
-      if (options.json) return printJson({ ...input, ...reconciled });
-      const { breaks, opened, books, lines, failed } = reconciled;
-      printLine(`${breaks} breaks in ${books} books and ${lines} lines; ${opened} new review cases.`);
-      if (failed > 0)
-        printLine(`The bank of ${failed} books failed: the worker's log has the reason. Run it again later.`);
-      if (breaks > 0) printLine('List the breaks: npm run cli -- reconciliation show');
-    });
+  addPeriod(
+    addCommand(
+      group,
+      'run',
+      'run a reconciliation now, on a worker: of each book from where it is reconciled to until now, or of a period; exits 1 when there are breaks, or a bank fails',
+    ).addHelpText('after', example('reconciliation run --from 2026-01-01 --to 2026-01-02')),
+  ).action(async (options: Period & { json?: true }) => {
+    const input = periodOf(options);
+    const reconciled = await runMaintenance<Reconciled>('reconciliation', input);
+    if (reconciled.breaks + reconciled.failed > 0) process.exitCode = EXIT.failed;
+    const { breaks, opened, books, lines, failed } = reconciled;
+    printResult(
+      options,
+      { ...input, ...reconciled },
+      `${breaks} breaks in ${books} books and ${lines} lines; ${opened} new review cases.`,
+      failed > 0 && `The bank of ${failed} books failed: the worker's log has the reason. Run it again later.`,
+      breaks > 0 && SEE_BREAKS,
+    );
+  });
 
   addCommand(
     group,
     'import <file>',
     `compare a book with a statement in a file, for a bank without an API: CSV with the header \`${CSV_HEADER.join(',')}\` (amounts in kobo; a row of the kind closing_balance for the balance), or camt.053; a wrong file changes nothing; exits 1 when there are breaks`,
-    'reconciliation import statement.csv --rail providus --environment live',
   )
-    .requiredOption('--rail <name>', 'the bank: its clearing account is clearing:<name>', railName)
+    .addHelpText('after', example('reconciliation import statement.csv --rail providus --environment live'))
+    .requiredOption('--rail <name>', 'the bank: its clearing account is clearing:<name>', RAIL_NAME)
     .addOption(environmentOption('the book').makeOptionMandatory())
     .addOption(organisationOption('the book'))
     .addOption(new Option('--format <name>', 'default: by the name of the file').choices(['csv', 'camt.053']))
     .option('--from <time>', 'start of the statement, ISO 8601 (default: its first line)', time)
     .option('--to <time>', 'end of the statement, ISO 8601 (default: the time of its balance, or its last line)', time)
     .action(async (file: string, options: ImportOptions) => {
-      const { result, statement } = await withDatabase('application', async (sql, settings) => {
-        const operator = await signIn(sql, settings, 'reconciliation import');
-        const imported = readStatement(file, options);
-        const organisationId = await chooseOrganisation(sql, settings, options.organisation);
-        const book = { organisationId, environment: options.environment };
-        const compared = { book, rail: options.rail };
-        const journal = new Journal(sql);
-        const audit: AuditRow = {
-          operatorId: operator.id,
-          action: 'reconciliation.import',
-          subject: options.rail,
-          reason: null,
-        };
-        await journal.post({ book, rows: { audit_log: [audit] } });
-        const now = (await readDatabaseTime(sql)).getTime();
-        return {
-          statement: imported,
-          result: await reconcileImported({ sql, journal }, compared, imported, now),
-        };
-      });
+      const { rail } = options;
+      const { result, period } = await inOrganisation(
+        'reconciliation import',
+        options,
+        async (sql, organisationId, { id: operatorId }) => {
+          const statement = readStatement(file, options);
+          const book = { organisationId, environment: options.environment };
+          const journal = new Journal(sql);
+          const audit: AuditRow = { operatorId, action: 'reconciliation.import', subject: rail, reason: null };
+          await journal.post({ book, rows: { audit_log: [audit] } });
+          const now = (await readDatabaseTime(sql)).getTime();
+          const imported = await reconcileImported({ sql, journal }, { book, rail }, statement, now);
+          return { result: imported, period: statement.period };
+        },
+      );
       if (result.breaks > 0) process.exitCode = EXIT.failed;
-      if (options.json) return printJson({ ...statement.period, ...result });
       const { lines, breaks, opened, waiting, gap } = result;
-      printLine(`${breaks} breaks in ${lines} lines; ${opened} new review cases.`);
-      if (breaks > 0) printLine('List the breaks: npm run cli -- reconciliation show');
-      if (waiting !== null) {
-        printLine(
+      printResult(
+        options,
+        { ...period, ...result },
+        `${breaks} breaks in ${lines} lines; ${opened} new review cases.`,
+        breaks > 0 && SEE_BREAKS,
+        waiting !== null &&
           `Lines from ${timeText(waiting)} on wait for flows in progress: import them again when these have ended.`,
-        );
-      }
-      if (gap !== null)
-        printLine(`Import the statement from ${timeText(gap)} to ${timeText(statement.period.from)} too.`);
+        gap !== null && `Import the statement from ${timeText(gap)} to ${timeText(period.from)} too.`,
+      );
     });
 
-  addCommand(group, 'show', 'show the newest reports and their breaks', 'reconciliation show --limit 100 --json')
+  addCommand(group, 'show', 'show the newest reports and their breaks')
+    .addHelpText('after', example('reconciliation show --limit 100 --json'))
     .option('--limit <number>', 'the maximum number of reports', wholeNumber(999_999), REPORTS_DEFAULT)
     .action(async (options: { limit: number; json?: true }) => {
       const { reports, total } = await withDatabase('application', (sql) => listReports(sql, options.limit));
@@ -116,42 +120,32 @@ export function addReconciliationCommands(program: Command): void {
           organisation: publicId('organisation', organisationId),
         })),
         {
-          'Created (UTC)': (row) => timeText(row.createdAt),
-          Organisation: (row) => row.organisation,
-          Book: (row) => row.environment,
-          Rail: (row) => row.rail,
-          From: (row) => timeText(row.periodFrom),
-          To: (row) => timeText(row.periodTo),
-          Lines: (row) => String(row.lineCount),
-          Breaks: (row) => String(row.breakCount),
+          'Created (UTC)': 'createdAt',
+          Organisation: 'organisation',
+          Book: 'environment',
+          Rail: 'rail',
+          From: 'periodFrom',
+          To: 'periodTo',
+          Lines: 'lineCount',
+          Breaks: 'breakCount',
         },
         'There is no reconciliation report yet. Create one: npm run cli -- reconciliation run',
       );
       if (breaks.length === 0 || options.json) return;
-      printRows(
-        options,
-        breaks,
-        {
-          Break: (row) => row.kind,
-          Line: (row) => row.line,
-          Reference: (row) => row.reference,
-          Ledger: (row) => moneyText(row.ledgerAmount),
-          Statement: (row) => moneyText(row.statementAmount),
-          'At (UTC)': (row) => timeText(new Date(row.at)),
-        },
-        '',
-      );
+      printRows(options, breaks, {
+        Break: 'kind',
+        Line: 'line',
+        Reference: 'reference',
+        Ledger: 'ledgerAmount',
+        Statement: 'statementAmount',
+        'At (UTC)': ({ at }) => new Date(at),
+      });
     });
 }
 
-interface ImportOptions {
+interface ImportOptions extends BookOptions, Period {
   rail: string;
-  environment: Environment;
-  organisation?: string;
   format?: 'csv' | 'camt.053';
-  from?: Date;
-  to?: Date;
-  json?: true;
 }
 
 /** Reads the whole file before anything is changed. */
@@ -181,9 +175,4 @@ function parseFile(file: string, format: 'csv' | 'camt.053'): StatementFile {
     if (!isExpected) throw error;
     throw new CommandError(`${file}: ${(error as Error).message}. Nothing was imported.`);
   }
-}
-
-function railName(text: string): string {
-  if (!/^[a-z0-9_]{1,40}$/.test(text)) throw new InvalidArgumentError('It must be lower-case letters, digits or _.');
-  return text;
 }

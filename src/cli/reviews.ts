@@ -20,12 +20,20 @@ import type { FlowMessage } from '../workflows/flows.ts';
 import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewDecision } from '../workflows/reviewCase/messages.ts';
-import { addCommand, environmentOption, organisationOption, withDatabase } from './command.ts';
-import { CommandError, EXIT } from './failure.ts';
-import { chooseOrganisation, inOrganisation } from './organisations.ts';
-import { fieldRows, moneyText, printJson, printLeftOut, printLine, printRows, printTable, timeText } from './print.ts';
+import {
+  type BookOptions,
+  chooseOrganisation,
+  inOrganisation,
+  notInOrganisation,
+  type OrganisationOptions,
+  requireId,
+} from './books.ts';
+import { addCommand, example, withDatabase } from './command.ts';
+import { CommandError } from './failure.ts';
+import { environmentOption, organisationOption } from './options.ts';
+import { fieldRows, printJson, printLeftOut, printRows, printTable } from './print.ts';
 import { createCode } from './signIn.ts';
-import { isNoFlow, refusalOf, withTemporal } from './temporal.ts';
+import { flowsQueue, isNoFlow, printDecision, refusalOf, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
 const CASES_MAX = 500;
@@ -34,9 +42,81 @@ export function addReviewCommands(program: Command): void {
   const group = program
     .command('reviews')
     .description('list, show and resolve review cases: money in suspense, reconciliation breaks, unconfirmed credits');
-  addList(group);
-  addShow(group);
-  addResolve(group);
+
+  addCommand(group, 'list', 'list the cases that are not resolved, oldest first')
+    .addHelpText('after', example('reviews list --reason reconciliation_break'))
+    .addOption(new Option('--status <status>', 'only this status').choices(REVIEW_STATUSES))
+    .addOption(new Option('--reason <reason>', 'only this reason').choices(REVIEW_REASONS))
+    .addOption(environmentOption('only this environment'))
+    .addOption(organisationOption('the cases'))
+    .action(async (options: ListOptions) => {
+      const page = await inOrganisation('reviews list', options, (sql, organisationId) =>
+        listReviewCases(sql, organisationId, options, CASES_MAX),
+      );
+      printLeftOut(page.cases.length, page.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
+      printRows(
+        options,
+        page.cases.map(caseView),
+        {
+          Id: 'id',
+          Reason: 'reason',
+          Status: 'status',
+          Amount: 'amount',
+          For: (row) => row.paymentId ?? row.walletId,
+          'Since (UTC)': 'since',
+        },
+        'There is no such review case.',
+      );
+    });
+
+  addCommand(group, 'show <id>', 'show a review case')
+    .addHelpText('after', example('reviews show svc_01k5…_rev'))
+    .addOption(organisationOption('the cases'))
+    .action(async (id: string, options: OrganisationOptions) => {
+      const such = 'a review case id, such as svc_…_rev. See: npm run cli -- reviews list';
+      const uuid = requireId('reviewCase', id, such);
+      const stored = await inOrganisation('reviews show', options, async (sql, organisationId) => {
+        const row = await findCaseOf(sql, organisationId, uuid);
+        if (row === null) throw notInOrganisation(`review case ${id}`);
+        const { environment, inboundCreditId } = row;
+        const book = { organisationId, environment };
+        const credit = inboundCreditId === null ? null : await findInboundCredit(sql, book, inboundCreditId);
+        return { row, credit, storedBreak: await findBreak(sql, organisationId, uuid) };
+      });
+      const { id: caseId, ...rest } = caseView(stored.row);
+      // The bank identifies the credit by its session id.
+      const view = { ...rest, sessionId: stored.credit?.sessionId ?? null };
+      const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
+      if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
+      printTable(['Review case', caseId], fieldRows({ ...view, ...breakOfCase }));
+    });
+
+  addCommand(
+    group,
+    'resolve <id>',
+    'credit the money to a wallet, return it to the sender or move it to unclaimed; close a break; retry an unconfirmed credit',
+  )
+    .addHelpText('after', example('reviews resolve svc_01k5…_rev --action credit --reason "the customer called"'))
+    .requiredOption(
+      '--action <action>',
+      'credit, return_to_sender or move_to_unclaimed; close for a reconciliation break; retry or close for an unconfirmed credit',
+    )
+    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
+    .option('--wallet <id>', 'the wallet to credit (default: the one that the money was sent to)')
+    .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
+    .addOption(organisationOption('the cases'))
+    .action(async (id: string, { action, reason, wallet, evidence, ...options }: ResolveOptions) => {
+      const { code } = await createCode('reviews resolve', id);
+      const decision: ReviewDecision = { action, reason, code, walletId: wallet, evidence }; // validated by the flow
+      const answer = await withTemporal(async (client) => {
+        try {
+          return await sendDecision(client, id, decision, options.organisation);
+        } catch (error) {
+          throw refusalOf(error) ?? error;
+        }
+      });
+      printDecision(options, id, answer);
+    });
 }
 
 type Case = ReviewCase & { environment: Environment };
@@ -50,9 +130,9 @@ const caseView = (row: Case) => ({
   environment: row.environment,
   amount: row.amount,
   account: row.accountCode,
-  paymentId: row.paymentId === null ? null : publicId('payment', row.paymentId),
-  walletId: row.walletId === null ? null : publicId('wallet', row.walletId),
-  inboundCreditId: row.inboundCreditId === null ? null : publicId('inboundCredit', row.inboundCreditId),
+  paymentId: row.paymentId && publicId('payment', row.paymentId),
+  walletId: row.walletId && publicId('wallet', row.walletId),
+  inboundCreditId: row.inboundCreditId && publicId('inboundCredit', row.inboundCreditId),
   transfer: row.transfer,
   /** The rail reference of the last attempt to return the money; `failure` and `failureReason` say how it failed. */
   reference: row.attempts === 0 ? null : returnReference(row),
@@ -74,126 +154,16 @@ const breakView = ({ kind, line, rail, reference, ledgerAmount, statementAmount,
   clearedAt,
 });
 
-interface ListOptions {
+interface ListOptions extends Partial<BookOptions> {
   status?: ReviewCase['status'];
   reason?: ReviewReason;
-  environment?: Environment;
-  organisation?: string;
-  json?: true;
 }
 
-function addList(group: Command): void {
-  addCommand(
-    group,
-    'list',
-    'list the cases that are not resolved, oldest first',
-    'reviews list --reason reconciliation_break',
-  )
-    .addOption(new Option('--status <status>', 'only this status').choices(REVIEW_STATUSES))
-    .addOption(new Option('--reason <reason>', 'only this reason').choices(REVIEW_REASONS))
-    .addOption(environmentOption('only this environment'))
-    .addOption(organisationOption('the cases'))
-    .action(async (options: ListOptions) => {
-      const page = await inOrganisation('reviews list', options, (sql, organisationId) =>
-        listReviewCases(sql, organisationId, options, CASES_MAX),
-      );
-      printLeftOut(page.cases.length, page.total, 'the oldest', 'Narrow with --reason, --environment or --status.');
-      printRows(
-        options,
-        page.cases.map(caseView),
-        {
-          Id: (row) => row.id,
-          Reason: (row) => row.reason,
-          Status: (row) => row.status,
-          Amount: (row) => moneyText(row.amount),
-          For: (row) => row.paymentId ?? row.walletId ?? '-',
-          'Since (UTC)': (row) => timeText(row.since),
-        },
-        'There is no such review case.',
-      );
-    });
-}
-
-function addShow(group: Command): void {
-  addCommand(group, 'show <id>', 'show a review case', 'reviews show svc_01k5…_rev')
-    .addOption(organisationOption('the cases'))
-    .action(async (id: string, options: { organisation?: string; json?: true }) => {
-      const uuid = parseId('reviewCase', id);
-      if (uuid === null)
-        throw new CommandError(
-          `${id} is not a review case id, such as svc_…_rev. See: npm run cli -- reviews list`,
-          EXIT.usage,
-        );
-      const stored = await inOrganisation('reviews show', options, async (sql, organisationId) => {
-        const row = await findCaseOf(sql, organisationId, uuid);
-        if (row === null) return null;
-        const { environment, inboundCreditId } = row;
-        const credit =
-          inboundCreditId === null
-            ? null
-            : await findInboundCredit(sql, { organisationId, environment }, inboundCreditId);
-        return { row, credit, storedBreak: await findBreak(sql, organisationId, uuid) };
-      });
-      if (stored === null)
-        throw new CommandError(
-          `There is no review case ${id} in this organisation. To look in another one, add --organisation ID.`,
-        );
-      const { id: caseId, ...rest } = caseView(stored.row);
-      // The bank identifies the credit by its session id.
-      const view = { ...rest, sessionId: stored.credit?.sessionId ?? null };
-      const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
-      if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
-      printTable(['Review case', caseId], fieldRows({ ...view, ...breakOfCase }), '');
-    });
-}
-
-function addResolve(group: Command): void {
-  addCommand(
-    group,
-    'resolve <id>',
-    'credit the money to a wallet, return it to the sender or move it to unclaimed; close a break; retry an unconfirmed credit',
-    'reviews resolve svc_01k5…_rev --action credit --reason "the customer called"',
-  )
-    .requiredOption(
-      '--action <action>',
-      'credit, return_to_sender or move_to_unclaimed; close for a reconciliation break; retry or close for an unconfirmed credit',
-    )
-    .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
-    .option('--wallet <id>', 'the wallet to credit (default: the one that the money was sent to)')
-    .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
-    .addOption(organisationOption('the cases'))
-    .action(
-      async (
-        id: string,
-        options: {
-          action: string;
-          reason: string;
-          wallet?: string;
-          evidence?: string;
-          organisation?: string;
-          json?: true;
-        },
-      ) => {
-        const code = await createCode('reviews resolve', id);
-        const decision: ReviewDecision = {
-          action: options.action as ReviewAction, // validated by the flow
-          reason: options.reason,
-          code,
-          ...(options.wallet !== undefined && { walletId: options.wallet }),
-          ...(options.evidence !== undefined && { evidence: options.evidence }),
-        };
-        const answer = await withTemporal(async (client) => {
-          try {
-            return await sendDecision(client, id, decision, options.organisation);
-          } catch (error) {
-            throw refusalOf(error) ?? error;
-          }
-        });
-        if (answer.outcome === 'refused') throw new CommandError(answer.message);
-        if (options.json) return printJson({ id, ...answer });
-        printLine(answer.message);
-      },
-    );
+interface ResolveOptions extends OrganisationOptions {
+  action: ReviewAction;
+  reason: string;
+  wallet?: string;
+  evidence?: string;
 }
 
 /** The flow of an unclaimed case has ended: the decision restarts it. */
@@ -212,8 +182,7 @@ async function sendDecision(
     if (start === null)
       throw new CommandError(`There is no open review case ${id}. List the open ones: npm run cli -- reviews list`);
     const { updateFlow } = await import('../outbox/startFlow.ts');
-    const taskQueue = process.env.TEMPORAL_TASK_QUEUE || 'manilla';
-    return await updateFlow<DecisionAnswer>(client, taskQueue, start, { name: 'resolveCase', args });
+    return await updateFlow<DecisionAnswer>(client, flowsQueue(), start, { name: 'resolveCase', args });
   }
 }
 

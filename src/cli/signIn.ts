@@ -53,12 +53,10 @@ export const COMMAND_SCOPES = {
 
 export type SignedCommand = keyof typeof COMMAND_SCOPES;
 
+export type SignedIn = Operator & { id: Uuid };
+
 /** Returns the operator who runs the command. Throws a CommandError when there is none, or the scope is missing. */
-export async function signIn(
-  sql: Sql,
-  { operatorKey }: Settings,
-  command: SignedCommand,
-): Promise<Operator & { id: Uuid }> {
+export async function signIn(sql: Sql, { operatorKey }: Settings, command: SignedCommand): Promise<SignedIn> {
   if (operatorKey === undefined) {
     throw new CommandError(
       `${command} records who acts: set MANILLA_OPERATOR_KEY to your operator key. An admin makes one: npm run cli -- operators create NAME`,
@@ -77,20 +75,29 @@ export async function signIn(
   return operator;
 }
 
-/** Signs in, and returns a code with which the operator decides in this workflow. */
-export async function createCode(command: SignedCommand, workflowId: string): Promise<string> {
-  const { codes } = await withDatabase('application', async (sql, settings) => {
-    const { id } = await signIn(sql, settings, command);
-    return await createOperatorCodes(sql, id, [workflowId]);
+/** Signs in, and runs `work` with a database connection. */
+export const signedIn = <Result>(
+  command: SignedCommand,
+  work: (sql: Sql, operator: SignedIn) => Promise<Result>,
+): Promise<Result> =>
+  withDatabase('application', async (sql, settings) => await work(sql, await signIn(sql, settings, command)));
+
+/** Signs in, and returns a code with which the operator decides in this workflow, and until when it is valid. */
+export const createCode = (command: SignedCommand, workflowId: string): Promise<{ code: string; expiresAt: Date }> =>
+  signedIn(command, async (sql, { id }) => {
+    const { codes, expiresAt } = await createOperatorCodes(sql, id, [workflowId]);
+    return { code: codes.get(workflowId) as string, expiresAt };
   });
-  return codes.get(workflowId) as string;
-}
 
 /**
- * Signs in for commands that make operators with the connection of the database owner, which is enough
- * until there is an admin.
+ * As `signedIn`, with the connection of the database owner, which is enough to make operators until there is an
+ * admin.
  */
-export async function signInAsOwner(sql: Sql, settings: Settings, command: SignedCommand): Promise<Operator> {
-  if (settings.operatorKey === undefined && !(await hasAdmin(sql))) return { id: null, name: 'database owner' };
-  return await signIn(sql, settings, command);
-}
+export const signedInAsOwner = <Result>(
+  command: SignedCommand,
+  work: (sql: Sql, operator: Operator) => Promise<Result>,
+): Promise<Result> =>
+  withDatabase('owner', async (sql, settings) => {
+    const isFirst = settings.operatorKey === undefined && !(await hasAdmin(sql));
+    return await work(sql, isFirst ? { id: null, name: 'database owner' } : await signIn(sql, settings, command));
+  });

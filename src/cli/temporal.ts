@@ -5,6 +5,7 @@ import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { TemporalTarget } from '../temporal/profile.ts';
 import { taskQueueOf } from '../workflows/flows.ts';
 import { CommandError } from './failure.ts';
+import { printResult } from './print.ts';
 import { readSettings } from './settings.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -47,12 +48,15 @@ export async function withTemporal<Result>(work: (client: Client) => Promise<Res
   }
 }
 
+/** The task queue of the flows, as the service has it. */
+export const flowsQueue = (): string => process.env.TEMPORAL_TASK_QUEUE || 'manilla';
+
 /** Runs a flow of maintenance now, on a worker. */
 export const runMaintenance = <Result>(workflow: string, input: unknown): Promise<Result> =>
   withTemporal(
     async (client): Promise<Result> =>
       await client.workflow.execute(workflow, {
-        taskQueue: taskQueueOf(process.env.TEMPORAL_TASK_QUEUE || 'manilla', 'maintenance'),
+        taskQueue: taskQueueOf(flowsQueue(), 'maintenance'),
         workflowId: `${workflow}-${randomUUID()}`,
         args: [input],
       }),
@@ -71,6 +75,16 @@ export async function sendUpdate<Answer>(
     if (isNoFlow(error)) throw new CommandError(missing);
     throw refusalOf(error) ?? error;
   }
+}
+
+/** Prints the answer of a flow to a decision. Throws a CommandError when the flow refused it. */
+export function printDecision(
+  options: { json?: true },
+  id: string,
+  answer: { outcome: string; message: string },
+): void {
+  if (answer.outcome === 'refused') throw new CommandError(answer.message);
+  printResult(options, { id, ...answer }, answer.message);
 }
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];

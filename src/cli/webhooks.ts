@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import { parseId } from '../ids.ts';
 import { findEndpoint, redeliverFailed } from '../webhooks/bulkRedelivery.ts';
-import { addCommand, withDatabase } from './command.ts';
+import { addCommand, example } from './command.ts';
 import { CommandError } from './failure.ts';
-import { reasonOption, time } from './options.ts';
-import { printJson, printLine } from './print.ts';
-import { signIn } from './signIn.ts';
+import { type Period, reasonOption, time } from './options.ts';
+import { printResult } from './print.ts';
+import { signedIn } from './signIn.ts';
 
 export function addWebhookCommands(program: Command): void {
   const group = program.command('webhooks').description('redeliver events to webhook endpoints');
@@ -14,15 +14,17 @@ export function addWebhookCommands(program: Command): void {
     group,
     'redeliver <endpoint>',
     'redeliver the events whose attempts at an endpoint are exhausted, each with the whole schedule of attempts',
-    'webhooks redeliver svc_01k5…_whe --from 2026-11-20T00:00:00Z --reason "the endpoint is fixed"',
   )
+    .addHelpText(
+      'after',
+      example('webhooks redeliver svc_01k5…_whe --from 2026-11-20T00:00:00Z --reason "the endpoint is fixed"'),
+    )
     .option('--from <time>', 'only deliveries created at this time or later, in ISO 8601', time)
     .option('--to <time>', 'only deliveries created before this time, in ISO 8601', time)
     .addOption(reasonOption())
-    .action(async (endpoint: string, options: { from?: Date; to?: Date; reason: string; json?: true }) => {
+    .action(async (endpoint: string, options: Period & { reason: string; json?: true }) => {
       const endpointId = parseId('webhookEndpoint', endpoint);
-      const deliveries = await withDatabase('application', async (sql, settings) => {
-        const operator = await signIn(sql, settings, 'webhooks redeliver');
+      const deliveries = await signedIn('webhooks redeliver', async (sql, operator) => {
         const found = endpointId === null ? null : await findEndpoint(sql, endpointId);
         if (endpointId === null || found === null) throw new CommandError(`There is no webhook endpoint ${endpoint}.`);
         if (found.status !== 'enabled') {
@@ -31,7 +33,7 @@ export function addWebhookCommands(program: Command): void {
         const range = { endpointId, from: options.from ?? null, to: options.to ?? null };
         return await redeliverFailed(sql, found, range, { operator, reason: options.reason });
       });
-      if (options.json) return printJson({ endpointId: endpoint, deliveries });
-      printLine(`Redelivering ${deliveries} ${deliveries === 1 ? 'event' : 'events'} to ${endpoint}.`);
+      const line = `Redelivering ${deliveries} ${deliveries === 1 ? 'event' : 'events'} to ${endpoint}.`;
+      printResult(options, { endpointId: endpoint, deliveries }, line);
     });
 }

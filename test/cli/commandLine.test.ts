@@ -73,7 +73,7 @@ describe('usage errors', () => {
     ],
     ['an empty scope', ['keys', 'create', '--environment', 'test', '--scopes', ''], /No such scope: \(empty\)/],
     ['an invalid number', ['keys', 'rotate', 'x', '--overlap-hours', 'two'], /It must be a number of hours/],
-    ['an invalid age', ['flows', 'missing', '--age', 'old'], /It must be a number of seconds/],
+    ['an invalid age', ['flows', 'missing', '--age', 'old'], /It must be a whole number of seconds/],
     ['an empty name', ['organisations', 'create', '--name', ''], /--name .* It must have 1 to 200/],
     ['an invalid email', ['organisations', 'create', '--name', 'A', '--email', 'nowhere'], /--email .* Invalid email/],
   ])('a command with %s exits with 2 and one line on standard error', async (_, words, message) => {
