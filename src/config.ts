@@ -16,6 +16,7 @@ const DAY = 24 * HOUR;
 const WEBHOOK_RETRY_GAPS = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR].join(',');
 
 const text = z.string().default('');
+const required = z.string().min(1);
 const port = z.coerce.number().int().min(0).max(65_535);
 const optionalUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).default('');
 /** Scheme, host and port alone; null: not set. */
@@ -29,6 +30,8 @@ const notNegative = z.coerce.number().int().min(0);
 /** Null where it is not set, or empty. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) =>
   z.union([z.literal('').transform(() => null), schema]).default(null);
+/** One of these words; the first where it is not set. */
+const oneOf = <const Word extends string>(...words: [Word, ...Word[]]) => z.enum(words).default(words[0]);
 /** A setting in seconds, as milliseconds. */
 const seconds = (usual: number) => positive.default(usual).transform((value) => value * 1000);
 
@@ -83,13 +86,25 @@ export function readConfig(environment: Record<string, string | undefined>) {
   const profile = readProfile(environment);
   const ports = { test: read('SANDBOX_PORT', port.default(8080)), live: read('LIVE_PORT', port.default(8081)) };
   const hosts = { test: read('SANDBOX_HOST', text), live: read('LIVE_HOST', text) };
+  const sampledRatio = read('OTEL_TRACES_SAMPLER_ARG', z.coerce.number().min(0).max(1).default(1));
+  const sampler = read('OTEL_TRACES_SAMPLER', oneOf('', 'parentbased_always_on', 'parentbased_traceidratio'));
+  const tracing: TracingSettings = {
+    url: read(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      optionalUrl.transform((url) => url && `${url.replace(/\/$/, '')}/v1/traces`),
+    ),
+    ratio: sampler === 'parentbased_traceidratio' ? sampledRatio : 1,
+    serviceName: read('OTEL_SERVICE_NAME', text),
+  };
+  read('OTEL_EXPORTER_OTLP_PROTOCOL', oneOf('', 'http/json')); // the only one that there is
+  const isTraced = tracing.url !== '' && read('OTEL_SDK_DISABLED', text) !== 'true';
   const config = {
     databaseUrl: read(
       'DATABASE_URL',
-      z
-        .string()
-        .min(1)
-        .refine((url) => !/[?&]target_session_attrs=(?!primary|read-write)/.test(url), 'the service needs the primary'),
+      required.refine(
+        (url) => !/[?&]target_session_attrs=(?!primary|read-write)/.test(url),
+        'the service needs the primary',
+      ),
     ),
     databaseConnectionsMax: read('DATABASE_CONNECTIONS_MAX', positive.default(10)),
     journalStatementsMax: read('JOURNAL_STATEMENTS_MAX', positive.max(2).default(2)),
@@ -128,10 +143,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     keyring: read(
       'MANILLA_KEYS',
-      z
-        .string()
-        .min(1)
-        .transform((keys) => parseKeyring(keys)),
+      required.transform((keys) => parseKeyring(keys)),
     ),
     codec: { port: read('CODEC_PORT', port.default(8234)) },
     bindAddress: read('BIND_ADDRESS', z.string().default('127.0.0.1')),
@@ -151,7 +163,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       pagesMax: 10_000,
     },
     webhooks: {
-      allowPrivateInSandbox: read('WEBHOOK_ALLOW_PRIVATE_ADDRESSES', z.enum(['', 'sandbox']).default('')) === 'sandbox',
+      allowPrivateInSandbox: read('WEBHOOK_ALLOW_PRIVATE_ADDRESSES', oneOf('', 'sandbox')) === 'sandbox',
       retryGapsMs: read(
         'WEBHOOK_RETRY_GAPS_SECONDS',
         z
@@ -166,7 +178,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Empty: every rail has the default fees. */
     feeSchedulesFile: read('FEE_SCHEDULES_FILE', text),
     /** Whether a contract accepts nothing until a check with this version of its adapter has passed. */
-    railCheckRequired: read('RAIL_CHECK', z.enum(['optional', 'required']).default('optional')) === 'required',
+    railCheckRequired: read('RAIL_CHECK', oneOf('optional', 'required')) === 'required',
     sandboxRail: {
       callbackUrl: read(
         'SANDBOX_RAIL_CALLBACK_URL',
@@ -200,7 +212,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     maintenance: {
       /** False: this process leaves the Schedules in Temporal unchanged. */
-      schedules: read('SCHEDULES', z.enum(['on', 'off']).default('on')) === 'on',
+      schedules: read('SCHEDULES', oneOf('on', 'off')) === 'on',
       schedulesEveryMs: 60_000,
       sweepEveryMs: 30_000,
       /** The relay starts a flow within seconds of the commit: what is older is missing. */
@@ -223,18 +235,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
       file: read('SEAL_FILE', text),
       webhookUrl: read('SEAL_WEBHOOK_URL', optionalUrl),
     },
-    tracing: tracingOf({
-      disabled: read('OTEL_SDK_DISABLED', text),
-      endpoint: read('OTEL_EXPORTER_OTLP_ENDPOINT', optionalUrl),
-      protocol: read('OTEL_EXPORTER_OTLP_PROTOCOL', z.enum(['', 'http/json']).default('')),
-      sampler: read(
-        'OTEL_TRACES_SAMPLER',
-        z.enum(['', 'parentbased_always_on', 'parentbased_traceidratio']).default(''),
-      ),
-      ratio: read('OTEL_TRACES_SAMPLER_ARG', z.coerce.number().min(0).max(1).default(1)),
-      serviceName: read('OTEL_SERVICE_NAME', text),
-    }),
-    logLevel: read('LOG_LEVEL', z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')),
+    tracing: isTraced ? tracing : null,
+    logLevel: read('LOG_LEVEL', oneOf('info', 'trace', 'debug', 'warn', 'error', 'fatal', 'silent')),
   };
   if (problems.length === 0) return config;
   throw new Error(`Invalid configuration. Correct these environment variables:\n${problems.join('\n')}`);
@@ -242,17 +244,3 @@ export function readConfig(environment: Record<string, string | undefined>) {
 
 /** Where payers reach an environment: its host behind the proxy, else its port on this machine. */
 const originOf = (host: string, port: number): string => (host === '' ? `http://127.0.0.1:${port}` : `https://${host}`);
-
-type TracingVariables = Record<'disabled' | 'endpoint' | 'protocol' | 'sampler' | 'serviceName', string> & {
-  ratio: number;
-};
-
-/** Null when tracing is off: it is on when an endpoint is set, unless OTEL_SDK_DISABLED is `true`. */
-function tracingOf({ disabled, endpoint, sampler, ratio, serviceName }: TracingVariables): TracingSettings | null {
-  if (disabled === 'true' || !endpoint) return null;
-  return {
-    url: `${endpoint.replace(/\/$/, '')}/v1/traces`,
-    ratio: sampler === 'parentbased_traceidratio' ? ratio : 1,
-    serviceName,
-  };
-}

@@ -253,8 +253,5 @@ function report(
   else printTable(heading, rows);
 }
 
-/** An amount in naira, with both decimals. */
-function decimals(amount: Kobo): string {
-  const kobo = String(Math.abs(amount)).padStart(3, '0');
-  return `${amount < 0 ? '-' : ''}${kobo.slice(0, -2)}.${kobo.slice(-2)}`;
-}
+/** An amount in naira, with both decimals, for programs. */
+const decimals = (amount: Kobo): string => nairaText(amount).replaceAll(/[₦,]/g, '');

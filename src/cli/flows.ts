@@ -38,7 +38,12 @@ export function addFlowCommands(program: Command): void {
         const flows = await listLost(sql, options.since);
         return { lost: flows, paid: await findPaidLines(sql, flows) };
       });
-      if (options.end) await end(lost.filter(({ isRunning }) => isRunning));
+      if (options.end) {
+        await withTemporal(async (client) => {
+          for (const { id } of lost.filter(({ isRunning }) => isRunning))
+            await client.workflow.getHandle(id).terminate('the database does not have its resource');
+        });
+      }
       printRows(
         options,
         lost.map((flow) => ({
@@ -148,11 +153,4 @@ async function listLost(sql: Sql, since: Date): Promise<LostFlow[]> {
   return await withTemporal((client) =>
     Array.fromAsync(findLostFlows({ sql, client }, { taskQueue: flowsQueue(), since })),
   );
-}
-
-async function end(flows: readonly LostFlow[]): Promise<void> {
-  await withTemporal(async (client) => {
-    for (const { id } of flows)
-      await client.workflow.getHandle(id).terminate('the database does not have its resource');
-  });
 }

@@ -1,5 +1,6 @@
 // `keys …`: create, list, rotate and revoke API keys. A key is printed once, on creation; only its hash is stored.
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Sql } from '../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../ids.ts';
 import { parseRange } from '../resources/addressRanges.ts';
 import {
@@ -99,8 +100,10 @@ export function addKeyCommands(program: Command): void {
     .addOption(organisationOption('the key'))
     .action(async (id: string, options: RotateOptions) => {
       const rotated = await inOrganisation('keys rotate', options, async (sql, organisationId, operator) => {
-        const old = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
-        requireUsable(id, old);
+        const old = await requireKey(sql, organisationId, id);
+        const status = keyStatus(old);
+        if (status !== 'active')
+          throw new CommandError(`The key ${id} is ${status}. Create a new one: npm run cli -- keys create`);
         if (old.expiresAt !== null && options.expiresInDays === undefined) {
           // The old key was created with an expiry, or was rotated before: the new key must not silently never expire.
           throw new CommandError(
@@ -128,7 +131,7 @@ export function addKeyCommands(program: Command): void {
     .addOption(organisationOption('the key'))
     .action(async (id: string, options: OrganisationOptions & { reason?: string }) => {
       const revoked = await inOrganisation('keys revoke', options, async (sql, organisationId, operator) => {
-        const key = await requireKey(id, (uuid) => findApiKey(sql, organisationId, uuid));
+        const key = await requireKey(sql, organisationId, id);
         return await revokeApiKey(sql, organisationId, key.id, { operator, reason: options.reason ?? null });
       });
       printResult(options, { id, revoked: true }, `The key ${id} ${revoked ? 'is' : 'was already'} revoked.`);
@@ -179,16 +182,9 @@ function printNewKey(
   );
 }
 
-async function requireKey(id: string, find: (uuid: Uuid) => Promise<ApiKeyRow | null>): Promise<ApiKeyRow> {
+async function requireKey(sql: Sql, organisationId: Uuid, id: string): Promise<ApiKeyRow> {
   const uuid = parseId('apiKey', id);
-  const key = uuid === null ? null : await find(uuid);
+  const key = uuid === null ? null : await findApiKey(sql, organisationId, uuid);
   if (key === null) throw new CommandError(`There is no key ${id} in this organisation. See: npm run cli -- keys list`);
   return key;
-}
-
-function requireUsable(id: string, key: ApiKeyRow): void {
-  const status = keyStatus(key);
-  if (status !== 'active') {
-    throw new CommandError(`The key ${id} is ${status}. Create a new one: npm run cli -- keys create`);
-  }
 }

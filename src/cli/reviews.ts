@@ -1,6 +1,5 @@
 // `reviews …`: list, show and resolve review cases: money in suspense, reconciliation breaks and credits that the rail
 // did not confirm.
-import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -22,18 +21,17 @@ import { attentionOf } from '../workflows/reviewCase/decide.ts';
 import type { ReviewAction, ReviewDecision } from '../workflows/reviewCase/messages.ts';
 import {
   type BookOptions,
-  chooseOrganisation,
   inOrganisation,
   notInOrganisation,
   type OrganisationOptions,
+  ofOrganisation,
   requireId,
 } from './books.ts';
-import { addCommand, example, withDatabase } from './command.ts';
-import { CommandError } from './failure.ts';
+import { addCommand, example } from './command.ts';
 import { environmentOption, organisationOption } from './options.ts';
 import { fieldRows, printJson, printLeftOut, printRows, printTable } from './print.ts';
 import { createCode } from './signIn.ts';
-import { flowsQueue, isNoFlow, printDecision, refusalOf, withTemporal } from './temporal.ts';
+import { flowsQueue, printDecision, sendUpdate, withTemporal } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
 const CASES_MAX = 500;
@@ -108,13 +106,16 @@ export function addReviewCommands(program: Command): void {
     .action(async (id: string, { action, reason, wallet, evidence, ...options }: ResolveOptions) => {
       const { code } = await createCode('reviews resolve', id);
       const decision: ReviewDecision = { action, reason, code, walletId: wallet, evidence }; // validated by the flow
-      const answer = await withTemporal(async (client) => {
-        try {
-          return await sendDecision(client, id, decision, options.organisation);
-        } catch (error) {
-          throw refusalOf(error) ?? error;
-        }
-      });
+      const update: { name: string; args: [unknown] } = { name: 'resolveCase', args: [decision] };
+      const missing = `There is no open review case ${id}. List the open ones: npm run cli -- reviews list`;
+      const answer = await withTemporal((client) =>
+        sendUpdate<DecisionAnswer>(client, id, update, missing, async () => {
+          const start = await startOfUnclaimed(id, options);
+          if (start === null) return null;
+          const { updateFlow } = await import('../outbox/startFlow.ts');
+          return await updateFlow<DecisionAnswer>(client, flowsQueue(), start, update);
+        }),
+      );
       printDecision(options, id, answer);
     });
 }
@@ -143,16 +144,13 @@ const caseView = (row: Case) => ({
   resolvedAt: row.resolvedAt,
 });
 
-const breakView = ({ kind, line, rail, reference, ledgerAmount, statementAmount, at, clearedAt }: StoredBreak) => ({
-  kind,
-  line,
-  rail,
-  reference,
-  ledgerAmount,
-  statementAmount,
-  at,
-  clearedAt,
-});
+const breakView = ({
+  id: _id,
+  version: _version,
+  occurrence: _occurrence,
+  createdAt: _createdAt,
+  ...rest
+}: StoredBreak) => rest;
 
 interface ListOptions extends Partial<BookOptions> {
   status?: ReviewCase['status'];
@@ -166,32 +164,11 @@ interface ResolveOptions extends OrganisationOptions {
   evidence?: string;
 }
 
-/** The flow of an unclaimed case has ended: the decision restarts it. */
-async function sendDecision(
-  client: Client,
-  id: string,
-  decision: ReviewDecision,
-  organisation: string | undefined,
-): Promise<DecisionAnswer> {
-  const args: [ReviewDecision] = [decision];
-  try {
-    return await client.workflow.getHandle(id).executeUpdate<DecisionAnswer, typeof args>('resolveCase', { args });
-  } catch (error) {
-    if (!isNoFlow(error)) throw error;
-    const start = await startOfUnclaimed(id, organisation);
-    if (start === null)
-      throw new CommandError(`There is no open review case ${id}. List the open ones: npm run cli -- reviews list`);
-    const { updateFlow } = await import('../outbox/startFlow.ts');
-    return await updateFlow<DecisionAnswer>(client, flowsQueue(), start, { name: 'resolveCase', args });
-  }
-}
-
-/** The message that starts the flow of a case, if its money is unclaimed. */
-async function startOfUnclaimed(id: string, organisation: string | undefined): Promise<FlowMessage | null> {
+/** The message that starts the ended flow of an unclaimed case, which a decision restarts; null for other cases. */
+async function startOfUnclaimed(id: string, options: OrganisationOptions): Promise<FlowMessage | null> {
   const uuid = parseId('reviewCase', id);
   if (uuid === null) return null;
-  return await withDatabase('application', async (sql, settings) => {
-    const organisationId = await chooseOrganisation(sql, settings, organisation);
+  return await ofOrganisation(options, async (sql, organisationId) => {
     const row = await findCaseOf(sql, organisationId, uuid);
     if (row?.status !== 'unclaimed') return null;
     return startReviewCase({ organisationId, environment: row.environment }, row).message;

@@ -8,16 +8,17 @@ import { CommandError } from './failure.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
-const quickstartSchema = z.object({
-  databaseUrl: z.string().optional(),
-  ownerDatabaseUrl: z.string().optional(),
-  temporalAddress: z.string().optional(),
-  organisationId: z.string().optional(),
-  operatorKey: z.string().optional(),
-});
-
-/** The keys of the stack that `npm start` runs. */
-const secretsSchema = z.object({ manillaKeys: z.string().optional() });
+/** What the commands read of quickstart.json, and of secrets.json: the keys of the stack that `npm start` runs. */
+const stateFileSchema = z
+  .object({
+    databaseUrl: z.string(),
+    ownerDatabaseUrl: z.string(),
+    temporalAddress: z.string(),
+    organisationId: z.string(),
+    operatorKey: z.string(),
+    manillaKeys: z.string(),
+  })
+  .partial();
 
 export interface Settings {
   databaseUrl: string;
@@ -39,8 +40,9 @@ export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): s
 
 /** Reads the settings. Throws a CommandError that says how to supply a missing one. */
 export function readSettings(environment = process.env): Settings {
-  const file = path.join(stateFolderPath(environment), 'quickstart.json');
-  const quickstart = readStateFile(file, quickstartSchema);
+  const folder = stateFolderPath(environment);
+  const file = path.join(folder, 'quickstart.json');
+  const quickstart = readStateFile(file);
   const fromEnvironment = environment.DATABASE_URL || undefined;
   const databaseUrl = fromEnvironment ?? quickstart.databaseUrl;
   if (databaseUrl === undefined) {
@@ -50,9 +52,7 @@ export function readSettings(environment = process.env): Settings {
   }
   const isQuickstart = databaseUrl === quickstart.databaseUrl;
   const { organisationId, operatorKey } = isQuickstart ? quickstart : {};
-  const secrets = isQuickstart
-    ? readStateFile(path.join(stateFolderPath(environment), 'secrets.json'), secretsSchema)
-    : {};
+  const { manillaKeys } = isQuickstart ? readStateFile(path.join(folder, 'secrets.json')) : {};
   return {
     databaseUrl,
     ownerDatabaseUrl:
@@ -60,15 +60,12 @@ export function readSettings(environment = process.env): Settings {
     temporalAddress: environment.TEMPORAL_ADDRESS || quickstart.temporalAddress,
     organisationId,
     operatorKey: environment.MANILLA_OPERATOR_KEY || operatorKey,
-    keys: environment.MANILLA_KEYS || secrets.manillaKeys,
+    keys: environment.MANILLA_KEYS || manillaKeys,
   };
 }
 
 /** Reads a file of the state folder; without the file, nothing is set. */
-function readStateFile<Schema extends z.ZodType>(
-  file: string,
-  schema: Schema,
-): z.infer<Schema> | Partial<z.infer<Schema>> {
+function readStateFile(file: string): z.infer<typeof stateFileSchema> {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -77,7 +74,7 @@ function readStateFile<Schema extends z.ZodType>(
     throw new CommandError(`${file} cannot be read (${(error as Error).message}). Set DATABASE_URL instead.`);
   }
   try {
-    return schema.parse(JSON.parse(text));
+    return stateFileSchema.parse(JSON.parse(text));
   } catch {
     throw new CommandError(`${file} is not valid. Run \`npm start\` again, or set DATABASE_URL.`);
   }

@@ -19,13 +19,10 @@ const LONG_CALLS = /\/(GetWorkflowExecutionHistory|\w*WorkflowExecutionUpdate|Up
  */
 const ATTEMPTS_MAX = 4;
 
-type Faults = typeof import('../temporal/faults.ts');
-
 /** Runs `work` with a client of the service's Temporal server. Throws a TemporalFault when it cannot be used. */
 export async function withTemporal<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
   const { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } = await import('@temporalio/client');
   const { connect } = await import('../temporal/connect.ts');
-  const faults = await import('../temporal/faults.ts');
   const { DEFAULT_ADDRESS, DEFAULT_NAMESPACE, readProfile } = await import('../temporal/profile.ts');
   const { dataConverterOf, readPayloadKeys } = await import('../temporal/dataConverter.ts');
   const { temporalAddress } = readSettings();
@@ -44,7 +41,7 @@ export async function withTemporal<Result>(work: (client: Client) => Promise<Res
     return result;
     // After a failure the connection stays open: closing it would reject other pending calls, unhandled.
   } catch (error) {
-    throw explained(error, target, faults);
+    throw await explained(error, target);
   }
 }
 
@@ -62,18 +59,29 @@ export const runMaintenance = <Result>(workflow: string, input: unknown): Promis
       }),
   );
 
-/** Sends an update to a flow. Throws a CommandError when the flow refuses it, or, with `missing`, is not running. */
+/**
+ * Sends an update to a flow. Throws a CommandError when the flow refuses it; or, with `missing`, when it is not running
+ * and `restart` does not start it with the update.
+ */
 export async function sendUpdate<Answer>(
   client: Client,
   id: string,
-  update: { name: string; args: [unknown] },
+  { name, args }: { name: string; args: [unknown] },
   missing: string,
+  restart?: () => Promise<Answer | null>,
 ): Promise<Answer> {
+  const sent = client.workflow.getHandle(id).executeUpdate<Answer, [unknown]>(name, { args });
   try {
-    return await client.workflow.getHandle(id).executeUpdate<Answer, [unknown]>(update.name, { args: update.args });
+    return await sent.catch(async (error: unknown) => {
+      if (!isNoFlow(error)) throw error;
+      const answer = await restart?.();
+      if (!answer) throw new CommandError(missing);
+      return answer;
+    });
   } catch (error) {
-    if (isNoFlow(error)) throw new CommandError(missing);
-    throw refusalOf(error) ?? error;
+    const refused = error as Error & { cause?: Error };
+    if (refused.name !== 'WorkflowUpdateFailedError') throw error;
+    throw new CommandError(refused.cause?.message ?? refused.message);
   }
 }
 
@@ -100,12 +108,9 @@ const withDeadline: Interceptor = (options, nextCall) => {
 };
 
 /** Translates an error of Temporal into one that says what to do; returns any other error unchanged. */
-function explained(
-  error: unknown,
-  target: TemporalTarget,
-  { faultOfCall, faultOfConnection, grpcStatusOf }: Faults,
-): unknown {
+async function explained(error: unknown, target: TemporalTarget): Promise<unknown> {
   if (error instanceof CommandError || isNoFlow(error)) return error;
+  const { faultOfCall, faultOfConnection, grpcStatusOf } = await import('../temporal/faults.ts');
   const fault = faultOfCall(error, target);
   if (fault !== null) return fault;
   const { name, message } = error as Error;
@@ -121,10 +126,3 @@ function explained(
 
 /** Whether there is no such flow, or it has ended. */
 export const isNoFlow = (error: unknown): boolean => (error as Error | null)?.name === 'WorkflowNotFoundError';
-
-/** The error of a command for an update that a flow rejected; null for any other error. */
-export function refusalOf(error: unknown): CommandError | null {
-  const refused = error as (Error & { cause?: Error }) | null;
-  if (refused?.name !== 'WorkflowUpdateFailedError') return null;
-  return new CommandError(refused.cause?.message ?? refused.message);
-}
