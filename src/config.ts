@@ -72,7 +72,7 @@ export type Config = ReturnType<typeof readConfig>;
 /**
  * Reads and validates the settings. Throws one error that lists every invalid variable, so that a process with an
  * invalid configuration exits before it accepts a request. `docs/configuration.md` describes each setting. Numbers
- * that no deployment has a reason to change are no settings.
+ * that no deployment has a reason to change are constants.
  */
 export function readConfig(environment: Record<string, string | undefined>) {
   const problems: string[] = [];
