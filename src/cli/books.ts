@@ -19,7 +19,7 @@ export interface BookOptions extends OrganisationOptions {
 }
 
 /** Returns the organisation that a command applies to: the given one, else the quick start's, else the only one. */
-export async function chooseOrganisation(sql: Sql, settings: Settings, given: string | undefined): Promise<Uuid> {
+async function chooseOrganisation(sql: Sql, settings: Settings, given: string | undefined): Promise<Uuid> {
   const organisations = await listOrganisations(sql);
   const selected = given ?? settings.organisationId;
   if (selected !== undefined) {
