@@ -1,5 +1,5 @@
 // Keys over the API: reads alone, addresses, a rate of their own, and keys that manage keys.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Route } from '../../src/api/route.ts';
 import type { Scope } from '../../src/resources/keys.ts';
 import { type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
@@ -7,11 +7,7 @@ import { tablesThatHold } from '../support/databaseText.ts';
 import { expectError } from '../support/refusals.ts';
 import { pathOf, type RouteCase, routeCases } from '../support/routes.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
-});
+const api = await startTestApi({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
 
 afterAll(() => api.close());
 

@@ -1,15 +1,11 @@
 // WALLET_INSUFFICIENT_FUNDS returns the whole debit attempted, fees included, on every route that debits a wallet, so
 // that a caller can compare it with the balance and see why the request was refused.
-import { afterAll, beforeAll, test } from '@jest/globals';
+import { afterAll, test } from '@jest/globals';
 import { bankTransferFee, DEFAULT_FEES } from '../../src/ledger/fees.ts';
-import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, startTestApi } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

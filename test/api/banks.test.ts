@@ -1,6 +1,6 @@
 // GET /banks and GET /bank-accounts/resolve: what the rail returns, and the errors when the rail is unavailable.
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -10,11 +10,7 @@ import { expectError, expectInvalid } from '../support/refusals.ts';
 /** The pino level of a warning. */
 const WARN = 40;
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(async () => {
   await api.close();

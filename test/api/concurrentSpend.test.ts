@@ -1,15 +1,10 @@
 // A wallet balance never becomes negative under concurrent requests, whichever routes they use.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { bankTransferFee, DEFAULT_FEES } from '../../src/ledger/fees.ts';
-import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, startTestApi } from '../support/api.ts';
 
-let api: TestApi;
-let second: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi({ callersRetry: true });
-  second = await startTestApi({ databaseUrl: api.databaseUrl, callersRetry: true });
-});
+const api = await startTestApi({ callersRetry: true });
+const second = await startTestApi({ databaseUrl: api.databaseUrl, callersRetry: true });
 
 afterAll(async () => {
   await second.close();

@@ -1,16 +1,12 @@
 // Every response has one of the three envelopes, an allowed status and the request id in both places (contract,
 // sections 2.2 and 7), whatever the request. The test clients check each response against that.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type CallOptions, readAnswer, startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type CallOptions, readAnswer, startTestApi } from '../support/api.ts';
 import { requestOfLine } from '../support/documented.ts';
 import { sendRaw } from '../support/rawHttp.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -1,13 +1,9 @@
 // GET /fees/quote: the fee schedule of contract sections 4.8 and 4.9, checked against independently computed values.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { startTestApi } from '../support/api.ts';
 import { expectInvalid } from '../support/refusals.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(async () => {
   await api.close();

@@ -4,22 +4,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { type Resource, startTestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 
-let api: TestApi;
 /** Whether name enquiry is out of order. */
 let bankIsSilent = false;
 
-beforeAll(async () => {
-  api = await startTestApi({
-    rails: changedRail((bank) => ({
-      resolveAccount: (request, signal) =>
-        bankIsSilent
-          ? Promise.reject(new RailUnavailableError('no response', { timedOut: true }))
-          : bank.resolveAccount(request, signal),
-    })),
-  });
+const api = await startTestApi({
+  rails: changedRail((bank) => ({
+    resolveAccount: (request, signal) =>
+      bankIsSilent
+        ? Promise.reject(new RailUnavailableError('no response', { timedOut: true }))
+        : bank.resolveAccount(request, signal),
+  })),
 });
 
 afterAll(() => api.close());

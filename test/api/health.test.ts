@@ -2,11 +2,11 @@
 // callers.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { freePort } from '../../dev/freePort.ts';
 import { requireFlowsCanStart } from '../../src/temporal/namespace.ts';
-import { readResponse, startTestApi, type TestApi } from '../support/api.ts';
+import { readResponse, startTestApi } from '../support/api.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -17,19 +17,15 @@ interface Health {
   checks: Record<string, string>;
 }
 
-let api: TestApi;
-let connection: Connection;
 let temporalChecks = 0;
 
-beforeAll(async () => {
-  connection = await Connection.connect({ address: testStack().temporalAddress });
-  api = await startTestApi({
-    temporalStatus: async () => {
-      temporalChecks += 1;
-      await requireFlowsCanStart(connection, 'default', 10_000);
-      return 'ok';
-    },
-  });
+const connection = await Connection.connect({ address: testStack().temporalAddress });
+const api = await startTestApi({
+  temporalStatus: async () => {
+    temporalChecks += 1;
+    await requireFlowsCanStart(connection, 'default', 10_000);
+    return 'ok';
+  },
 });
 
 afterAll(async () => {

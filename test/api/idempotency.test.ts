@@ -1,7 +1,7 @@
 // One effect per Idempotency-Key (contract, section 4.2), on every route that moves money.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { fingerprint, IdempotencyKeys, type KeyAttempt, outcomeOf } from '../../src/api/admission/idempotency.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
@@ -13,18 +13,13 @@ import { expectError } from '../support/refusals.ts';
 import { kindOf, pathOf, routeCases } from '../support/routes.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let api: TestApi;
 /** A second process of the same service. */
 let second: TestApi;
-let book: Book;
-let table: Record<string, MoneyRoute>;
 
-beforeAll(async () => {
-  api = await startTestApi();
-  second = await startTestApi({ databaseUrl: api.databaseUrl });
-  book = { organisationId: api.organisation.organisationId, environment: 'test' };
-  table = moneyRoutes(api);
-});
+const api = await startTestApi();
+second = await startTestApi({ databaseUrl: api.databaseUrl });
+const book: Book = { organisationId: api.organisation.organisationId, environment: 'test' };
+const table: Record<string, MoneyRoute> = moneyRoutes(api);
 
 afterAll(async () => {
   await second.close();

@@ -3,15 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { paginate, readPaging } from '../../src/api/lists/cursor.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
-import { type Answer, type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { type Answer, type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { addCredits } from '../support/credits.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
-
-let api: TestApi;
-let organisation: TestOrganisation;
-/** The path of each list; some belong to one resource. */
-let paths: Record<string, string>;
 
 const LISTS = [
   'wallets',
@@ -28,11 +23,10 @@ const LISTS = [
 ] as const;
 const ROWS = 7;
 
-beforeAll(async () => {
-  api = await startTestApi();
-  organisation = await api.createOrganisation();
-  paths = await fill(organisation);
-});
+const api = await startTestApi();
+const organisation = await api.createOrganisation();
+/** The path of each list; some belong to one resource. */
+const paths: Record<string, string> = await fill(organisation);
 
 afterAll(() => api.close());
 

@@ -1,19 +1,15 @@
 // Creating and reading payments: contract section 4.8, and the rulings for it. Their flows are tested in test/e2e.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
-import { type Answer, type Client, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, type Client, startTestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { added, written } from '../support/moneyRequests.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -1,14 +1,10 @@
 // Query parameters: a route accepts only those it declares. A misspelt filter is an error; ignoring it would return
 // unfiltered results.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { startTestApi } from '../support/api.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

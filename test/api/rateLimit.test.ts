@@ -1,14 +1,9 @@
 // Rate limit: 600 requests per minute and key, exact over any number of processes (contract, section 8).
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type Answer, startTestApi } from '../support/api.ts';
 
-let api: TestApi;
-let second: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi({ settings: { RATE_LIMIT_PER_MINUTE: undefined } });
-  second = await startTestApi({ databaseUrl: api.databaseUrl, settings: { RATE_LIMIT_PER_MINUTE: undefined } });
-});
+const api = await startTestApi({ settings: { RATE_LIMIT_PER_MINUTE: undefined } });
+const second = await startTestApi({ databaseUrl: api.databaseUrl, settings: { RATE_LIMIT_PER_MINUTE: undefined } });
 
 afterAll(async () => {
   await second.close();

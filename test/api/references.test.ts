@@ -1,14 +1,10 @@
 // The caller's own reference and metadata of the resources that move money, and the items of a payout.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
-import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { added, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -1,16 +1,12 @@
 // POST /payments/:id/refund and GET /refunds/:id, by status. No worker runs here, so the payments are paid from a
 // wallet: test/e2e/refunds.test.ts has refunds to a bank account.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { startTestApi } from '../support/api.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
 
 const BASE = 200_000;
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi({ callersRetry: true });
-});
+const api = await startTestApi({ callersRetry: true });
 
 afterAll(() => api.close());
 

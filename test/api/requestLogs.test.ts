@@ -1,18 +1,14 @@
 // The request log over the API: what was answered, by request id, without bodies; written after the response.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { newRequestId, timeOfRequestId } from '../../src/api/envelope.ts';
 import { RequestLog } from '../../src/api/requestLog.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { deleteRequestLogs } from '../../src/resources/requestLogs.ts';
-import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, type Client, type Resource, startTestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -1,19 +1,16 @@
 // Review cases over the API: seen by their organisation, decided once, within what one person may decide.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import type { ReviewReason } from '../../src/resources/reviewCases/queries.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
 import { openCase } from '../support/reviewCases.ts';
 
-let api: TestApi;
 let walletId: string;
 const TWO_FROM = 50_000;
 
-beforeAll(async () => {
-  api = await startTestApi({ settings: { REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(TWO_FROM) } });
-  walletId = await api.createWallet();
-});
+const api = await startTestApi({ settings: { REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(TWO_FROM) } });
+walletId = await api.createWallet();
 
 afterAll(() => api.close());
 

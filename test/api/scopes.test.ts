@@ -1,14 +1,10 @@
 // Authorisation: the scope of every route (contract, sections 4.1 and 5), checked with every scope.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { SCOPES, type Scope } from '../../src/resources/keys.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

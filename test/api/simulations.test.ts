@@ -1,19 +1,14 @@
 // The simulation routes: controlling the sandbox bank, on the test host only and within the caller's own organisation.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let api: TestApi;
-let clock: ReturnType<TestApi['dependencies']['sandboxBank']['clock']>;
-
-beforeAll(async () => {
-  api = await startTestApi();
-  clock = api.dependencies.sandboxBank.clock();
-  clock.start();
-});
+const api = await startTestApi();
+const clock: ReturnType<TestApi['dependencies']['sandboxBank']['clock']> = api.dependencies.sandboxBank.clock();
+clock.start();
 
 afterAll(async () => {
   await clock.stop();

@@ -1,13 +1,9 @@
 // A wallet's statement and its ledger transactions: what each line is, who was on the other side, and the caller's
 // words.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type Resource, startTestApi } from '../support/api.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

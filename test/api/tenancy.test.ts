@@ -1,25 +1,18 @@
 // Tenant isolation: an id of another organisation, or of the other environment, gets exactly the response of an unknown
 // id, in a path, in a body and in a filter.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { type IdKind, newUuid, publicId } from '../../src/ids.ts';
-import { type Answer, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { type Answer, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { moneyRoutes, written } from '../support/moneyRequests.ts';
 import { KIND_OF_SEGMENT, kindOf, pathOf, routeCases } from '../support/routes.ts';
 
-let api: TestApi;
-let other: TestOrganisation;
+const api = await startTestApi();
+const other = await api.createOrganisation();
 /** Ids of existing resources of another organisation. */
-let others: Partial<Record<IdKind, string>>;
+const others: Partial<Record<IdKind, string>> = await createOneOfEach(other);
 /** Ids of the caller's own resources in the live environment. */
-let live: Partial<Record<IdKind, string>>;
-
-beforeAll(async () => {
-  api = await startTestApi();
-  other = await api.createOrganisation();
-  others = await createOneOfEach(other);
-  live = await createInLive();
-});
+const live: Partial<Record<IdKind, string>> = await createInLive();
 
 afterAll(() => api.close());
 

@@ -1,28 +1,20 @@
 // Times in a query: each is either parsed or rejected with 400 and a hint, and Postgres never receives one that it
 // cannot hold.
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Route } from '../../src/api/route.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { isList, pathOf, routeCases } from '../support/routes.ts';
 
-let api: TestApi;
+const api = await startTestApi();
 /** Resources whose lists are requested. */
-let walletId: string;
-let paymentId: string;
-let eventId: string;
-let endpointId: string;
-
-beforeAll(async () => {
-  api = await startTestApi();
-  walletId = await api.createWallet(api.test, { balance: 100 });
-  const bill = { method: 'virtual_wallet', baseAmount: 100, targetWalletId: await api.createWallet() };
-  paymentId = (await api.test.money('/payments', bill)).data.id;
-  await api.test.money(`/wallets/${walletId}/pay`, { paymentId });
-  endpointId = (await api.test.post('/webhook-endpoints', { url: 'https://receiver.test.example/' })).data.id;
-  eventId = (await api.test.get('/events?limit=1')).items[0]?.id ?? '';
-});
+const walletId = await api.createWallet(api.test, { balance: 100 });
+const bill = { method: 'virtual_wallet', baseAmount: 100, targetWalletId: await api.createWallet() };
+const paymentId = (await api.test.money('/payments', bill)).data.id;
+await api.test.money(`/wallets/${walletId}/pay`, { paymentId });
+const endpointId = (await api.test.post('/webhook-endpoints', { url: 'https://receiver.test.example/' })).data.id;
+const eventId = (await api.test.get('/events?limit=1')).items[0]?.id ?? '';
 
 afterAll(() => api.close());
 

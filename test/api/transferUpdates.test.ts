@@ -1,13 +1,9 @@
 // Callbacks of a rail about a transfer: while the signal of one waits in the outbox, further ones add none.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { startTestApi } from '../support/api.ts';
 import { callBack } from '../support/callbacks.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi(); // without a worker: nothing leaves the outbox
-});
+const api = await startTestApi(); // without a worker: nothing leaves the outbox
 
 afterAll(() => api.close());
 

@@ -1,15 +1,11 @@
 // Request validation: accepted values, and errors with dotted paths, codes and bounds (contract, section 7).
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
-import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, startTestApi } from '../support/api.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

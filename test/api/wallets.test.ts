@@ -1,6 +1,6 @@
 // Wallets: contract section 4.4, and the rulings for it.
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
@@ -9,11 +9,7 @@ import { changedRail } from '../support/changedRail.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

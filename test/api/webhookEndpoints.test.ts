@@ -1,16 +1,13 @@
 // The /webhook-endpoints routes over HTTP, by status.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
-import { type Answer, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { type Answer, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
 
-let api: TestApi;
 /** A new organisation for each test, so that lists and limits start empty. */
 let organisation: TestOrganisation;
 
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(async () => {
   await api.close();

@@ -1,7 +1,7 @@
 // POST /wallets/:id/withdraw and GET /withdrawals/:id, by status. No worker runs here: test/e2e/withdrawals.test.ts has
 // what happens after a withdrawal is accepted.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { startTestApi } from '../support/api.ts';
 import { expectError, expectInvalid } from '../support/refusals.ts';
 
 const AMOUNT = 100_000;
@@ -9,11 +9,7 @@ const FEE = 3_000;
 const FUNDS = 1_000_000;
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi({ callersRetry: true });
-});
+const api = await startTestApi({ callersRetry: true });
 
 afterAll(() => api.close());
 

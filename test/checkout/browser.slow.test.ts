@@ -1,16 +1,16 @@
 // The payment page in Chromium, on the screen of a phone, while the sandbox bank pays: in parts, not in time, without
 // JavaScript, without a connection for events. Every state and notice is checked by axe-core against WCAG 2.2 AA, in
 // light and dark, and those that differ without JavaScript also without it.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import axe from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { startTestApi } from '../support/api.ts';
 import { openBrowser, openPhone } from '../support/browser.ts';
-import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
+import { type PaymentResource, startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 
 const PAGE_LIMIT_MS = 60_000;
 /** Of ₦2,000.00, with the fee. */
@@ -20,17 +20,10 @@ interface CheckoutPayment extends PaymentResource {
   checkoutUrl: string;
 }
 
-let flows: TestFlows;
-let walletId: string;
-let browser: Browser;
-let shop: Receiver;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-  walletId = await flows.createWallet();
-  browser = await openBrowser();
-  shop = await startReceiver();
-});
+const flows = await startTestFlows();
+const walletId = await flows.createWallet();
+const browser = await openBrowser();
+const shop = await startReceiver();
 
 afterEach(async () => {
   await Promise.all(browser.contexts().map((context) => context.close()));

@@ -3,12 +3,12 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type postgres from 'postgres';
 import { requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { createClient, type TestOrganisation } from '../support/api.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { asClusterAdmin, placeOf } from './cluster.ts';
 
@@ -19,11 +19,7 @@ const BALANCE = 1_000_000;
 /** Transfers that must be answered before and after what a test does. */
 const ENOUGH = 50;
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-});
+const flows = await startTestFlows();
 
 afterAll(() => flows.close());
 

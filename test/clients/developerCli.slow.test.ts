@@ -6,23 +6,19 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { EVENT_TYPES, RECIPES } from '../../clients/cli/src/recipes.ts';
 import { verifyWebhook } from '../../clients/typescript/src/index.ts';
 import { newApiKey } from '../../src/resources/keys.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import type { Client } from '../support/api.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../clients/cli/manilla.mjs', import.meta.url));
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
-});
+const flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
 
 const running = new Set<ChildProcess>();
 

@@ -7,16 +7,12 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { installPythonPackages } from '../../tools/pythonPackages.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 
 const cwd = fileURLToPath(new URL('../../clients/python', import.meta.url));
 const run = promisify(execFile);
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-});
+const flows = await startTestFlows();
 
 afterAll(() => flows.close());
 

@@ -5,25 +5,20 @@ import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync }
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 
 const run = promisify(execFile);
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const COMPILER = path.join(PROJECT, 'node_modules/typescript/bin/tsc');
 
-let flows: TestFlows;
+const flows = await startTestFlows();
 /** An integrator's project, with the package installed. */
-let project: string;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-  project = temporaryFolder();
-  const archive = await pack();
-  writeFileSync(path.join(project, 'package.json'), '{ "type": "module" }');
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', archive], { cwd: project });
-});
+const project = temporaryFolder();
+const archive = await pack();
+writeFileSync(path.join(project, 'package.json'), '{ "type": "module" }');
+await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', archive], { cwd: project });
 
 afterAll(() => flows.close());
 

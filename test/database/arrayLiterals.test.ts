@@ -1,18 +1,13 @@
 // Array literals are read by Postgres as the values that they were made of, whatever characters these have.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { compositeArrayLiteral, quotedArrayLiteral } from '../../src/database/arrayLiterals.ts';
-import { connect, type Sql } from '../../src/database/pool.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { connect } from '../../src/database/pool.ts';
+import { createDatabase } from '../support/stack.ts';
 
 const TEXTS = ['plain', '', ' ', 'NULL', 'a,b', '(a)', '{a}', '"', '\\', '\\"', "'", 'ọ̀rẹ́ ₦', 'a\nb', null];
 
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url, { connectionsMax: 1 });
-});
+const database = await createDatabase();
+const sql = connect(database.url, { connectionsMax: 1 });
 
 afterAll(async () => {
   await sql.end();

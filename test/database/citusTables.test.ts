@@ -2,9 +2,9 @@
 // without a Citus. What the cluster does with them is tested by `npm run test:citus`.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { connect, type Sql } from '../../src/database/pool.ts';
-import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { connect } from '../../src/database/pool.ts';
+import { createDatabase, ownerOf } from '../support/stack.ts';
 
 const script = readFileSync(new URL('../../deploy/citus/distribute.sql', import.meta.url), 'utf8');
 
@@ -33,13 +33,8 @@ const paymentColumns = {
   created_at: new Date(),
 };
 
-let database: TestDatabase;
-let sql: Sql;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
-});
+const database = await createDatabase();
+const sql = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
 
 afterAll(async () => {
   await sql.end();

@@ -1,15 +1,11 @@
 // The login of the service owns nothing and cannot become the owner: history cannot be rewritten on its connection.
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import postgres from 'postgres';
-import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf } from '../support/stack.ts';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
+const database = await createDatabase();
 
 afterAll(() => database.drop());
 

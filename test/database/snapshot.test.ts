@@ -1,22 +1,15 @@
 // Reading several statements on one snapshot, also when the connection is lost in between.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startTcpProxy, type TcpProxy } from '../../dev/chaos/tcpProxy.ts';
-import { connect, type Sql } from '../../src/database/pool.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
+import { connect } from '../../src/database/pool.ts';
 import { Snapshots } from '../../src/database/snapshot.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { createDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let database: TestDatabase;
-let proxy: TcpProxy;
-let sql: Sql;
-let snapshots: Snapshots;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  proxy = await startTcpProxy(database.url);
-  sql = connect(proxy.url, { connectionsMax: 2 });
-  snapshots = new Snapshots(sql);
-});
+const database = await createDatabase();
+const proxy = await startTcpProxy(database.url);
+const sql = connect(proxy.url, { connectionsMax: 2 });
+const snapshots = new Snapshots(sql);
 
 afterAll(async () => {
   await snapshots.end();

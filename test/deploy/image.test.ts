@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
-import { createDatabase, type TestDatabase, testStack } from '../support/stack.ts';
+import { createDatabase, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { buildStage, contentsOf, type Instruction, ROOT, readDockerfile } from './dockerfile.ts';
 
@@ -16,11 +16,6 @@ const ACCOUNT = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {};
 
 const stages = readDockerfile();
 const processes: ChildProcess[] = [];
-let folder: string;
-let image: string;
-/** The files of the first build; those of the second are in `image`. */
-let built: Record<string, string>;
-let database: TestDatabase;
 
 function stage(name: string): Instruction[] {
   const instructions = stages.get(name);
@@ -28,17 +23,16 @@ function stage(name: string): Instruction[] {
   return instructions;
 }
 
-beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'image-')));
-  chmodSync(folder, 0o755);
-  image = path.join(folder, 'app');
-  database = await createDatabase();
-  await buildStage(stage('build'), image);
-  built = contentsOf(image);
-  // In the same folder, as in a container: bundles name the folder of their sources.
-  rmSync(image, { recursive: true });
-  await buildStage(stage('build'), image);
-});
+const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'image-')));
+chmodSync(folder, 0o755);
+const image = path.join(folder, 'app');
+const database = await createDatabase();
+await buildStage(stage('build'), image);
+/** The files of the first build; those of the second are in `image`. */
+const built: Record<string, string> = contentsOf(image);
+// In the same folder, as in a container: bundles name the folder of their sources.
+rmSync(image, { recursive: true });
+await buildStage(stage('build'), image);
 
 afterAll(async () => {
   for (const one of processes) if (one.exitCode === null && one.signalCode === null) one.kill('SIGKILL');

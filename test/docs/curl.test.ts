@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const run = promisify(execFile);
@@ -43,11 +43,7 @@ const blocksOf = (page: string): Block[] =>
     };
   });
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
-});
+const flows = await startTestFlows({ settings: { WORKER_ROLES: 'flows,payouts,relay' } });
 
 afterAll(() => flows.close());
 

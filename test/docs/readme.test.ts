@@ -4,19 +4,15 @@ import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 
 const run = promisify(execFile);
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(path.join(project, 'README.md'), 'utf8');
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-});
+const flows = await startTestFlows();
 
 afterAll(() => flows.close());
 

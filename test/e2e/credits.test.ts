@@ -1,15 +1,11 @@
 // Lists of inbound credits with sender and placement: those of a payment, and those of a wallet's deposit account.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import type { Resource } from '../support/api.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-});
+const flows = await startTestFlows();
 
 afterAll(() => flows.close());
 

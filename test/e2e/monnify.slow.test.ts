@@ -1,37 +1,30 @@
 // The whole service with Monnify as its rail: API, flows and ledger over the adapter and its fake. Whatever becomes
 // of a request, a response or a callback, each reference is paid at most once, and the books hold.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { publicId } from '../../src/ids.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
 import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
-import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const SEND = 'POST /api/v2/disbursements/single';
 const FUNDS = 1_000_000;
 const HELD = 103_000;
 
-let fake: MonnifyFake;
-let rail: ClosableRail;
-let flows: TestFlows;
-
-beforeAll(async () => {
-  fake = await new MonnifyFake({ stepMs: 50 }).start();
-  const adapter = createMonnifyRail(fake.credentials);
-  // As if a quarter of an hour passed in the least time that the service waits for (src/rail/guarded.ts).
-  const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: 1 };
-  rail = { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
-  flows = await startTestFlows({
-    settings: { probeMs: 1_000 },
-    rails: () => new Rails({ test: guardedRail(rail) }),
-  });
-  const contract = publicId('organisation', flows.organisation.organisationId);
-  fake.callbackUrl = `${flows.urls.test}/rails/monnify/callbacks/${contract}`;
+const fake = await new MonnifyFake({ stepMs: 50 }).start();
+const adapter = createMonnifyRail(fake.credentials);
+// As if a quarter of an hour passed in the least time that the service waits for (src/rail/guarded.ts).
+const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: 1 };
+const rail = { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
+const flows = await startTestFlows({
+  settings: { probeMs: 1_000 },
+  rails: () => new Rails({ test: guardedRail(rail) }),
 });
+const contract = publicId('organisation', flows.organisation.organisationId);
+fake.callbackUrl = `${flows.urls.test}/rails/monnify/callbacks/${contract}`;
 
 afterAll(async () => {
   const findings = await endFlows(flows);

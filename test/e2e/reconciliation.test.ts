@@ -3,24 +3,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { operate, runAs } from '../cli/run.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
+import { startTestFlows } from '../support/flows.ts';
+import { openScenarios } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const HOUR_MS = 3_600_000;
 
-let flows: TestFlows;
-let context: ScenarioContext;
-
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
-  context = await (await openScenarios(flows))();
-});
+const flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+const context = await (await openScenarios(flows))();
 
 afterAll(async () => {
   const { findings } = await verifyBooks(flows.sql);

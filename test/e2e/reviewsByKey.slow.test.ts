@@ -1,15 +1,11 @@
 // Money that a payment does not take, with the flows running: decided by a caller, or returned because the payment says
 // so; and payments that expire now.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-});
+const flows = await startTestFlows();
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

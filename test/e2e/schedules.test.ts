@@ -1,17 +1,13 @@
 // Scheduled workflows besides the sweep: the verification of the ledger, which fails on a finding, and retention,
 // which deletes expired rows only.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { WorkflowFailedError } from '@temporalio/client';
 import { newUuid, requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { asSuperuser } from '../support/stack.ts';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-});
+const flows = await startTestFlows();
 
 afterAll(() => flows.close());
 

@@ -1,9 +1,9 @@
 // A bank whose sends take far longer than the call timeout: the call times out, the flow polls the transfer's status,
 // and no second send starts while the bank may still be processing the first.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type { Resource } from '../support/api.ts';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { SlowBank } from '../support/slowBank.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -22,13 +22,9 @@ const POLLS = 2;
 /** On failure a test ends before Jest's own limit. */
 const LIMIT_MS = 400_000;
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({
-    rails: (rails) => bank.within(rails),
-    settings: { WORKER_ROLES: 'flows,payouts,relay', WORKER_PAYOUTS_ACTIVITIES_MAX: String(PAYOUT_SLOTS) },
-  });
+const flows = await startTestFlows({
+  rails: (rails) => bank.within(rails),
+  settings: { WORKER_ROLES: 'flows,payouts,relay', WORKER_PAYOUTS_ACTIVITIES_MAX: String(PAYOUT_SLOTS) },
 });
 
 afterAll(async () => {

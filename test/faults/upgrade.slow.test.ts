@@ -6,11 +6,11 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrate.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const SOURCE = path.join(import.meta.dirname, '../../src');
@@ -25,19 +25,14 @@ const TABLES = (
   'wallets events outbox idempotency_keys api_keys audit_log'
 ).split(' ');
 
-let database: TestDatabase;
-let folder: string;
-let old: TestFlows;
 let next: TestFlows | undefined;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  folder = mkdtempSync(path.join(tmpdir(), 'migrations-'));
-  old = await startTestFlows({
-    databaseUrl: database.url,
-    callersRetry: false,
-    settings: { TEMPORAL_TASK_QUEUE: QUEUE, WORKER_ROLES: 'flows,relay' },
-  });
+const database = await createDatabase();
+const folder = mkdtempSync(path.join(tmpdir(), 'migrations-'));
+const old = await startTestFlows({
+  databaseUrl: database.url,
+  callersRetry: false,
+  settings: { TEMPORAL_TASK_QUEUE: QUEUE, WORKER_ROLES: 'flows,relay' },
 });
 
 afterAll(async () => {

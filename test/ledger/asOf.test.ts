@@ -1,15 +1,11 @@
 // Balances as of a time: exact, the same when asked again, and as fast for an old time as for a new one.
 // `AS_OF_POSTINGS` sets the number of postings.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import { type Books, expectPosted, move, newWallet, openBooks, RAIL } from './books.ts';
 
 const POSTINGS = Number(process.env.AS_OF_POSTINGS ?? 4_000);
 const CALLERS = 32;
-
-let books: Books;
-let wallet: string;
-let account: number;
 
 const balanceAt = async (at: Date): Promise<number> => {
   const [row] = await books.sql<{ balance: number }[]>`
@@ -17,12 +13,10 @@ const balanceAt = async (at: Date): Promise<number> => {
   return row?.balance ?? Number.NaN;
 };
 
-beforeAll(async () => {
-  books = await openBooks();
-  wallet = await newWallet(books, { balance: 1_000_000 });
-  const [row] = await books.sql<{ id: number }[]>`SELECT id FROM ledger.accounts WHERE code = ${wallet}`;
-  account = row?.id ?? 0;
-});
+const books = await openBooks();
+const wallet = await newWallet(books, { balance: 1_000_000 });
+const [row] = await books.sql<{ id: number }[]>`SELECT id FROM ledger.accounts WHERE code = ${wallet}`;
+const account: number = row?.id ?? 0;
 
 afterAll(() => books.close());
 

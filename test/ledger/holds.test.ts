@@ -1,23 +1,19 @@
 // A hold is resolved once, by a completion or a reversal that takes exactly what the hold holds; the database enforces
 // it, whatever the service sends.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { violatedCheck } from '../../src/database/errors.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
 import type { Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book } from '../../src/money.ts';
-import { type Books, balanceOf, expectPosted, move, newWallet, openBooks, RAIL, transaction } from './books.ts';
+import { balanceOf, expectPosted, move, newWallet, openBooks, RAIL, transaction } from './books.ts';
 
 const TRANSIT = 'in_transit:withdrawals';
 const FEES = 'income:fees';
 const SUSPENSE = 'suspense:unmatched';
 
-let books: Books;
-
-beforeAll(async () => {
-  books = await openBooks();
-});
+const books = await openBooks();
 
 afterAll(() => books.close());
 

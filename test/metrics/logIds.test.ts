@@ -1,24 +1,18 @@
 // A workflow id or a request id identifies all of its log lines.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { createLog, withLogIds } from '../../src/telemetry/log.ts';
-import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startWorker } from '../../src/worker/worker.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';
+import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
 
 const lines: Record<string, unknown>[] = [];
 const log = createLog('worker', 'info', { write: (line: string) => void lines.push(JSON.parse(line)) });
 
-let flows: TestFlows;
-let worker: RunningWorker;
-let receiver: Receiver;
-
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '0.1' }, worker: false });
-  worker = await startWorker({ ...flows.dependencies, log }, { codePath: testStack().workflowBundlePath });
-  receiver = await startReceiver(answerStatus(500));
-});
+const flows = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '0.1' }, worker: false });
+const worker = await startWorker({ ...flows.dependencies, log }, { codePath: testStack().workflowBundlePath });
+const receiver = await startReceiver(answerStatus(500));
 
 afterAll(async () => {
   await worker.stop();

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, WorkflowNotFoundError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { parse } from 'yaml';
@@ -11,39 +11,34 @@ import { freePort } from '../../dev/freePort.ts';
 import { WORKER_ROLES } from '../../src/config.ts';
 import { publicId } from '../../src/ids.ts';
 import { railQueueOf, taskQueuesOf } from '../../src/workflows/flows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { answerStatus, type Receiver, startReceiver } from '../webhooks/receiver.ts';
-import { type Exposition, scrape } from './exposition.ts';
+import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
+import { scrape } from './exposition.ts';
 
 const FUNDS = 1_000_000;
 const UNMATCHED_AMOUNT = 5_000;
 const UNAVAILABLE_ACCOUNT = '9999999008';
 const UNDERFUNDED_ACCOUNT = '3333333399';
 
-let flows: TestFlows;
-let receiver: Receiver;
 let ports: { api: number; worker: number };
-let scraped: Exposition;
 
-beforeAll(async () => {
-  const api = await freePort();
-  ports = { api, worker: await freePort(undefined, [api]) };
-  flows = await startTestFlows({
-    settings: {
-      WORKER_ROLES: WORKER_ROLES.join(','),
-      METRICS_PORT: String(ports.api),
-      WORKER_METRICS_PORT: String(ports.worker),
-      ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
-      WEBHOOK_RETRY_GAPS_SECONDS: '0.1,3600',
-    },
-  });
-  receiver = await startReceiver();
-  await Promise.all([runWorkload(), runFailingWorkflows()]);
-  // Sources are cached for ten seconds, so this must be the first scrape.
-  scraped = await scrape(ports.worker);
+const api = await freePort();
+ports = { api, worker: await freePort(undefined, [api]) };
+const flows = await startTestFlows({
+  settings: {
+    WORKER_ROLES: WORKER_ROLES.join(','),
+    METRICS_PORT: String(ports.api),
+    WORKER_METRICS_PORT: String(ports.worker),
+    ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
+    WEBHOOK_RETRY_GAPS_SECONDS: '0.1,3600',
+  },
 });
+const receiver = await startReceiver();
+await Promise.all([runWorkload(), runFailingWorkflows()]);
+// Sources are cached for ten seconds, so this must be the first scrape.
+const scraped = await scrape(ports.worker);
 
 afterAll(async () => {
   await flows.close();

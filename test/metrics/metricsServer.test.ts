@@ -1,8 +1,8 @@
 // A scrape is cheap and truthful: it polls its sources rarely, does not wait long for any of them, and never reports a
 // stale value.
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { connect, type Sql } from '../../src/database/pool.ts';
+import { connect } from '../../src/database/pool.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
@@ -14,20 +14,16 @@ import {
   startMetricsServer,
 } from '../../src/telemetry/metricsServer.ts';
 import { databaseGauges } from '../../src/worker/backlogGauges.ts';
-import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf } from '../support/stack.ts';
 import { scrape } from './exposition.ts';
 
 /** A rail in test, none in live. */
 const RAILS = new Rails({ test: { name: 'sandbox' } as BankRail });
 
-let database: TestDatabase;
-let sql: Sql;
 let server: MetricsServer | null = null;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(ownerOf(database.url), { connectionsMax: 2, role: 'owner' });
-});
+const database = await createDatabase();
+const sql = connect(ownerOf(database.url), { connectionsMax: 2, role: 'owner' });
 
 afterAll(async () => {
   await sql.end();

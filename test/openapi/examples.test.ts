@@ -1,24 +1,20 @@
 // The examples of the OpenAPI document are real answers: a run of the story has the same operations, codes and events
 // as the committed one, with the same fields. `npm run generate -- examples` records them again. Its events are also
 // compared with what the API returns.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { EVENT_TYPES, TEST_EVENT_TYPE } from '../../src/resources/events.ts';
-import { type Examples, readExamples } from '../../tools/openapi/examples.ts';
+import { readExamples } from '../../tools/openapi/examples.ts';
 import { eventProblem } from '../support/documented.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { type EventAndResource, recordExamples } from './story.ts';
 
-let flows: TestFlows;
-let recorded: Examples;
 const moments = new Map<string, EventAndResource>();
 const committed = readExamples();
 
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
-  recorded = await recordExamples(flows, moments);
-});
+const flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
+const recorded = await recordExamples(flows, moments);
 
 afterAll(() => flows.close());
 

@@ -1,22 +1,17 @@
 // The pages that describe the API, in a real browser: the reference with a request to the sandbox, and the page of
 // errors that every error links to. They load nothing from other hosts.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { startTestApi } from '../support/api.ts';
 import { openBrowser, openPage, tryReferencePage } from '../support/browser.ts';
 import { openApi } from '../support/documented.ts';
 
 const PAGE_LIMIT_MS = 60_000;
 
-let api: TestApi;
-let browser: Browser;
 let origins: { test: string; live: string };
 
-beforeAll(async () => {
-  api = await startTestApi();
-  origins = { test: new URL(api.urls.test).origin, live: new URL(api.urls.live).origin };
-  browser = await openBrowser();
-});
+const api = await startTestApi();
+origins = { test: new URL(api.urls.test).origin, live: new URL(api.urls.live).origin };
+const browser = await openBrowser();
 
 afterAll(async () => {
   await browser?.close();

@@ -1,19 +1,16 @@
 // Claiming outbox messages: urgent ones apart from the others, and those of the organisations in turns.
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import type { Sql } from '../../src/database/pool.ts';
 import { ALL_ORGANISATIONS, newUuid, type Uuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
-import { type Books, openBooks } from '../ledger/books.ts';
+import { openBooks } from '../ledger/books.ts';
 
 const [URGENT, NOT_URGENT] = [1, 2] as const;
 
-let books: Books;
 /** Sorted, as their turns come. */
 let organisations: [Uuid, Uuid, Uuid];
 
-beforeAll(async () => {
-  books = await openBooks();
-});
+const books = await openBooks();
 
 afterAll(async () => {
   await books.close();

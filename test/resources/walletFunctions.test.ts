@@ -1,17 +1,11 @@
 // What functions write of a wallet together with its account of the ledger.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Sql } from '../../src/database/pool.ts';
+import { afterAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import { insertWallet, recordKyc } from '../../src/resources/wallets/queries.ts';
-import { type Books, openBooks } from '../ledger/books.ts';
+import { openBooks } from '../ledger/books.ts';
 
-let books: Books;
-let sql: Sql;
-
-beforeAll(async () => {
-  books = await openBooks();
-  sql = books.sql;
-});
+const books = await openBooks();
+const sql = books.sql;
 
 afterAll(() => books.close());
 

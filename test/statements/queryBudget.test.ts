@@ -2,7 +2,7 @@
 // budgets.json. A list costs the same with one row as with a hundred.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { recordStatements, type SentStatement } from '../support/queryRecorder.ts';
 import { isList, routeCases } from '../support/routes.ts';
 import { fillLists, goodRequests, ROWS, type Send } from './requests.ts';
@@ -19,14 +19,11 @@ type Cost = Record<'rate' | 'reads' | 'durable' | 'bank', number>;
 
 const BUDGETS: Record<string, Cost> = JSON.parse(readFileSync(new URL('budgets.json', import.meta.url), 'utf8'));
 
-let api: TestApi;
 /** Returns the statements since its last call. */
 let takeStatements: () => SentStatement[];
 
-beforeAll(async () => {
-  api = await startTestApi();
-  takeStatements = recordStatements([api.dependencies.sql, api.dependencies.asyncCommitSql]);
-});
+const api = await startTestApi();
+takeStatements = recordStatements([api.dependencies.sql, api.dependencies.asyncCommitSql]);
 
 afterAll(() => api.close());
 

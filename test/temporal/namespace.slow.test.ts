@@ -2,23 +2,18 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { requireFlowsCanStart } from '../../src/temporal/namespace.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/workflows/searchAttributes.ts';
-import { createDatabase, type TestDatabase, testStack } from '../support/stack.ts';
+import { createDatabase, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const WORKER = fileURLToPath(new URL('../../src/worker/main.ts', import.meta.url));
 
-let database: TestDatabase;
-let connection: Connection;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  connection = await Connection.connect({ address: testStack().temporalAddress });
-});
+const database = await createDatabase();
+const connection = await Connection.connect({ address: testStack().temporalAddress });
 
 afterAll(async () => {
   await connection.close();

@@ -1,15 +1,11 @@
 // `ledger verify` while the resources change: each page reads them and the ledger in one snapshot, so nothing differs.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { holdItem } from '../../src/resources/payouts/movements.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { Stage } from './stage.ts';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -1,6 +1,6 @@
 // The delivery activity, called as Temporal calls it: on schedule, early, late and concurrently.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
@@ -11,15 +11,12 @@ import { endDelivery, openDeliveries } from '../../src/webhooks/deliveries.ts';
 import type { WebhookActivities, WebhookDeliveryResult } from '../../src/workflows/webhookDelivery/messages.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus } from './receiver.ts';
-import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
+import { startWorkbench, type TestEndpoint } from './webhookFixture.ts';
 
-let fixture: Workbench;
 let book: Book;
 let activities: WebhookActivities;
 
-beforeAll(async () => {
-  fixture = await startWorkbench();
-});
+const fixture = await startWorkbench();
 
 afterAll(async () => {
   await fixture.close();

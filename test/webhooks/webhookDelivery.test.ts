@@ -13,13 +13,10 @@ import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus, type Receiver, startReceiver } from './receiver.ts';
 
-let flows: TestFlows;
 let receiver: Receiver;
 let endpoint: Resource;
 
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05,0.05' } });
-});
+const flows = await startTestFlows({ settings: { WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05,0.05' } });
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

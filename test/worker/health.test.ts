@@ -1,27 +1,21 @@
 // The health endpoints of a worker: alive from the start, ready while it polls and database and Temporal respond.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startTcpProxy, type TcpProxy } from '../../dev/chaos/tcpProxy.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { freePort } from '../../dev/freePort.ts';
 import { WORKER_ROLES } from '../../src/config.ts';
 import { startWorker } from '../../src/worker/worker.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let temporal: TcpProxy;
-let port: number;
-let flows: TestFlows;
-
-beforeAll(async () => {
-  temporal = await startTcpProxy(`tcp://${testStack().temporalAddress}`);
-  port = await freePort();
-  const settings = {
-    WORKER_ROLES: WORKER_ROLES.join(','),
-    TEMPORAL_ADDRESS: new URL(temporal.url).host,
-    WORKER_METRICS_PORT: String(port),
-  };
-  flows = await startTestFlows({ worker: false, settings });
-});
+const temporal = await startTcpProxy(`tcp://${testStack().temporalAddress}`);
+const port: number = await freePort();
+const settings = {
+  WORKER_ROLES: WORKER_ROLES.join(','),
+  TEMPORAL_ADDRESS: new URL(temporal.url).host,
+  WORKER_METRICS_PORT: String(port),
+};
+const flows = await startTestFlows({ worker: false, settings });
 
 afterAll(async () => {
   await flows.close();

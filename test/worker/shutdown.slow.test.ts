@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import {
   PROCESS_STOP_MAX_MS,
@@ -15,22 +15,16 @@ import { connect, type Sql } from '../../src/database/pool.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { endProcess, killProcesses, startProcess } from '../support/processes.ts';
 import { ownerOf, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const SHUTDOWN = new URL('../../src/runtime.ts', import.meta.url).href;
 
-let api: TestApi;
-let connection: Connection;
-let temporal: Client;
-
-beforeAll(async () => {
-  api = await startTestApi();
-  connection = await Connection.connect({ address: testStack().temporalAddress });
-  temporal = new Client({ connection });
-});
+const api = await startTestApi();
+const connection = await Connection.connect({ address: testStack().temporalAddress });
+const temporal = new Client({ connection });
 
 afterAll(async () => {
   await killProcesses();

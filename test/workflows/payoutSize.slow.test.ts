@@ -1,12 +1,12 @@
 // Large payouts: their histories stay far below Temporal's limits, also at the maximum size, because they continue as
 // new; they cost few actions; and other flows are not delayed.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { Resource } from '../support/api.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { suggestContinueAsNew } from '../support/suggestions.ts';
 import { countActions } from '../support/temporalActions.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -30,14 +30,11 @@ const LIMIT_MS = 900_000;
 const bank = new ObedientBank();
 let openBank = () => {};
 let stopTemporal: () => Promise<void>;
-let flows: TestFlows;
 
-beforeAll(async () => {
-  stopTemporal = await suggestContinueAsNew(SUGGESTED_AT);
-  flows = await startTestFlows({
-    rails: bank.rails,
-    settings: { WORKER_ROLES: 'flows,payouts,relay' },
-  });
+stopTemporal = await suggestContinueAsNew(SUGGESTED_AT);
+const flows = await startTestFlows({
+  rails: bank.rails,
+  settings: { WORKER_ROLES: 'flows,payouts,relay' },
 });
 
 afterAll(async () => {
