@@ -12,9 +12,7 @@ const WARN = 40;
 
 const api = await startTestApi();
 
-afterAll(async () => {
-  await api.close();
-});
+afterAll(() => api.close());
 
 const RESOLVE = '/bank-accounts/resolve';
 const resolve = (accountNumber: string, bankCode: string) =>

@@ -8,6 +8,7 @@ import { Supervisor } from '../../dev/supervisor.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
 import { administer } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -57,7 +58,7 @@ test(
     const send = () => api.test.money(`/wallets/${source}/transfer`, { amount: 10, destinationWalletId }, key);
     const first = await send();
     await crash();
-    expect([first.status, first.error.code]).toEqual([422, 'WALLET_INSUFFICIENT_FUNDS']);
+    expectError(first, 422, 'WALLET_INSUFFICIENT_FUNDS');
     await waitFor('the API to reach its database', async () => (await api.test.get('/wallets')).status === 200);
     await api.fund(api.organisation.organisationId, source, 1_000);
     const again = await send();

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { columnsOf, exportCsv } from '../../src/api/lists/csv.ts';
 import { requireUuid } from '../../src/ids.ts';
 import { type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
 
 let api: TestApi;
 
@@ -220,7 +221,7 @@ describe('payouts from a file', () => {
       '1000,,,d',
     ].join('\n');
     const answer = await send(file, `?sourceWalletId=${source}`);
-    expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expectError(answer, 400, 'VALIDATION_FAILED');
     expect(places(answer)).toEqual([
       '3 amount invalid_type',
       '4 accountNumber invalid_string',

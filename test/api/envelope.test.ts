@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { type CallOptions, readAnswer, startTestApi } from '../support/api.ts';
 import { requestOfLine } from '../support/documented.ts';
 import { sendRaw } from '../support/rawHttp.ts';
+import { expectError } from '../support/refusals.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 
 const api = await startTestApi();
@@ -46,9 +47,10 @@ describe('unknown routes', () => {
       ['/nope', '/wallets/x/nope', '/simulations', '/%2e%2e/wallets'].map((path) => [method, path] as const),
     ),
   )('%s %s is 404 ROUTE_NOT_FOUND', async (method, path) => {
-    const { status, error } = await api.test.call(method, path);
-    expect([status, error.code]).toEqual([404, 'ROUTE_NOT_FOUND']);
-    expect(error.details).toEqual({ resource: 'route', id: expect.stringMatching(`^${method} /`) });
+    expectError(await api.test.call(method, path), 404, 'ROUTE_NOT_FOUND', {
+      resource: 'route',
+      id: expect.stringMatching(`^${method} /`),
+    });
   });
 
   test.each(['GET /', 'GET /v2/wallets', 'GET /wallets', 'TRACE /v1/wallets', 'OPTIONS *', 'PROPFIND /v1/wallets'])(
@@ -159,8 +161,7 @@ describe('malformed and unusual HTTP requests', () => {
     ['/payments/%00', 'PAYMENT_NOT_FOUND'],
     ['/w%61llets/%', 'ROUTE_NOT_FOUND'],
   ])('a path that cannot be percent-decoded is 404: %s', async (path, code) => {
-    const { status, error } = await sendLines([`GET /v1${path} HTTP/1.1`, ...withKey()]);
-    expect([status, error.code]).toEqual([404, code]);
+    expectError(await sendLines([`GET /v1${path} HTTP/1.1`, ...withKey()]), 404, code);
   });
 
   test.each<[string, number]>([

@@ -14,9 +14,7 @@ beforeAll(async () => {
   api = await startTestApi();
 });
 
-afterAll(async () => {
-  await api.close();
-});
+afterAll(() => api.close());
 
 beforeEach(async () => {
   organisation = await api.createOrganisation();

@@ -5,9 +5,7 @@ import { expectInvalid } from '../support/refusals.ts';
 
 const api = await startTestApi();
 
-afterAll(async () => {
-  await api.close();
-});
+afterAll(() => api.close());
 
 const quote = (type: string, amount: string) => api.test.get(`/fees/quote?type=${type}&amount=${amount}`);
 

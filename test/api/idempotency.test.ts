@@ -300,7 +300,7 @@ describe('an idempotency key', () => {
         const request = await requestsOf('POST /payments').good();
         const key = randomUUID();
         const failed = await faulty.client(api.test.key).money(request.path, request.body, key);
-        expect([failed.status, failed.error.code]).toEqual([500, 'INTERNAL_ERROR']);
+        expectError(failed, 500, 'INTERNAL_ERROR');
         expect(failed.text).not.toContain('a fault of ours');
         expect((await send(request, key)).status).toBe(201);
       },

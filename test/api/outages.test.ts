@@ -24,9 +24,7 @@ interface Outage {
 
 const closers: (() => Promise<void>)[] = [];
 
-afterAll(async () => {
-  await Promise.all(closers.map((end) => end()));
-});
+afterAll(() => Promise.all(closers.map((end) => end())));
 
 /** An API that reaches its database through a proxy. On close, the proxy is healed and the API must recover. */
 async function open(options: TestApiOptions = {}): Promise<Outage> {
@@ -230,7 +228,7 @@ test.concurrent('when the database becomes unavailable right after the commit, t
   await lost;
   proxy.refuse();
   const answer = await sending;
-  expect([answer.status, answer.error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+  expectError(answer, 503, 'SERVICE_UNAVAILABLE');
   await expectOneTransfer(attempt);
   proxy.heal();
   const again = await waitFor('the outcome', async () => {

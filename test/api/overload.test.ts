@@ -15,9 +15,7 @@ beforeAll(async () => {
   api = await startTestApi({ settings: { REQUESTS_IN_PROGRESS_MAX: String(2 * OWN_MAX) } });
 });
 
-afterAll(async () => {
-  await api.close();
-});
+afterAll(() => api.close());
 
 test('of fifty transfers at once those that fit are posted, and the others get 429 with Retry-After', async () => {
   const [source, target] = [await api.createWallet(api.test, { balance: 1_000_000 }), await api.createWallet()];

@@ -9,6 +9,7 @@ import { findPayoutWallets, listPayouts } from '../../src/resources/payouts/quer
 import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { recordStatements } from '../support/queryRecorder.ts';
+import { expectError } from '../support/refusals.ts';
 
 let api: TestApi;
 let settlement: string;
@@ -177,7 +178,7 @@ describe('400 responses, with the path of every invalid item', () => {
       { ...good, fee: 0 },
       good,
     ]);
-    expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expectError(answer, 400, 'VALIDATION_FAILED');
     expect(pathsOf(answer)).toEqual([
       'items.1.amount',
       'items.2.amount',
@@ -201,7 +202,7 @@ describe('400 responses, with the path of every invalid item', () => {
       toBank(1, { reference: 'three' }),
       toBank(1, { reference: 'one' }),
     ]);
-    expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expectError(answer, 400, 'VALIDATION_FAILED');
     const problems = fieldsOf(answer).map(({ field, code, constraint }) =>
       [field, code, ...Object.values(constraint ?? {})].join(' '),
     );
@@ -258,7 +259,7 @@ describe('400 responses, with the path of every invalid item', () => {
 
   test('a body of more than 1 MB is BODY_TOO_LARGE', async () => {
     const answer = await api.test.money('/payouts', `{"items":[],"filler":"${'x'.repeat(1024 * 1024)}"}`);
-    expect([answer.status, answer.error.code]).toEqual([400, 'BODY_TOO_LARGE']);
+    expectError(answer, 400, 'BODY_TOO_LARGE');
   });
 
   test('after a 400 the key is free, and the corrected batch succeeds with it', async () => {
@@ -329,7 +330,7 @@ describe('payouts while the rail is unavailable', () => {
     bankIsUp = false;
     const answer = await pay([toBank()], {}, api.test, key);
     bankIsUp = true;
-    expect([answer.status, answer.error.code]).toEqual([504, 'BANK_RAIL_TIMEOUT']);
+    expectError(answer, 504, 'BANK_RAIL_TIMEOUT');
     expect((await pay([toBank()], {}, api.test, key)).status).toBe(202);
   });
 
@@ -337,7 +338,7 @@ describe('payouts while the rail is unavailable', () => {
     accountsCanBeOpened = false;
     const answer = await pay([toWallet(await api.createWallet())]);
     accountsCanBeOpened = true;
-    expect([answer.status, answer.error.code]).toEqual([504, 'BANK_RAIL_TIMEOUT']);
+    expectError(answer, 504, 'BANK_RAIL_TIMEOUT');
   });
 
   test('a payout without a configured rail is 503', async () => {

@@ -2,6 +2,7 @@
 // unfiltered results.
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { startTestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 
 const api = await startTestApi();
@@ -18,7 +19,7 @@ test.each(routeCases().filter(({ name }) => name !== ACCEPTS_ANY))(
       ...(route.body !== undefined && { body: {} }),
       idempotencyKey: name,
     });
-    expect([answer.status, answer.error.code]).toEqual([400, 'VALIDATION_FAILED']);
+    expectError(answer, 400, 'VALIDATION_FAILED');
     expect(answer.error.details.fields).toContainEqual({
       field: 'extrenalReference',
       code: 'unrecognized_keys',

@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { SCOPES, type Scope } from '../../src/resources/keys.ts';
 import { startTestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
 
 const api = await startTestApi();
@@ -119,7 +120,8 @@ test.each(trials.filter(({ passes }) => passes))('$title', async ({ scopes, meth
 });
 
 test.each(trials.filter(({ passes }) => !passes))('$title', async ({ scopes, method, route }) => {
-  const { status, error } = await (await createClient(scopes)).call(method, pathOf(route));
-  expect([status, error.type, error.code]).toEqual([403, 'authorization_error', 'API_KEY_SCOPE_FORBIDDEN']);
-  expect(error.details).toEqual({ requiredScopes: [route.access], providedScopes: scopes });
+  expectError(await (await createClient(scopes)).call(method, pathOf(route)), 403, 'API_KEY_SCOPE_FORBIDDEN', {
+    requiredScopes: [route.access],
+    providedScopes: scopes,
+  });
 });

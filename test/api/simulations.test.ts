@@ -78,9 +78,7 @@ describe('PUT /simulations/bank-accounts/:accountNumber', () => {
     ['a short account number', '20000', { behaviour: 'hold' }, 'accountNumber'],
     ['an account number with a NUL', '200000000%00', { behaviour: 'hold' }, 'accountNumber'],
   ])('setting a bank account with %s is 400', async (_name, accountNumber, body, field) => {
-    const { status, error } = await put(accountNumber, body);
-    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(error.details.fields).toEqual([expect.objectContaining({ field })]);
+    expectInvalid(await put(accountNumber, body), field);
   });
 
   test('setting a bank account at an unknown bank is 422 BANK_CODE_UNKNOWN', async () => {
@@ -131,20 +129,16 @@ describe('POST /simulations/bank-transfers/:reference/resolve', () => {
     expect([status, data]).toEqual([200, { ...credit, currency: 'NGN', recalledAt: expect.stringMatching(/^20/) }]);
     expect((await api.test.post(path)).data).toEqual(data);
     const other = api.client((await api.createKey((await api.createOrganisation()).organisationId)).key);
-    for (const { status: refused, error } of [
-      await other.post(path),
-      await api.test.post('/simulations/inbound-credits/nobodys/recall'),
-    ]) {
-      expect([refused, error.code]).toEqual([404, 'INBOUND_CREDIT_NOT_FOUND']);
-    }
+    expectError(await other.post(path), 404, 'INBOUND_CREDIT_NOT_FOUND');
+    const unknown = await api.test.post('/simulations/inbound-credits/unknown/recall');
+    expectError(unknown, 404, 'INBOUND_CREDIT_NOT_FOUND');
   });
 
   test('resolving an ended transfer is 409 BANK_TRANSFER_ENDED with its status', async () => {
     const reference = await send('9999999003');
     await resolve(reference, 'reject');
-    const { status, error } = await resolve(reference, 'complete');
-    expect([status, error.code, error.type]).toEqual([409, 'BANK_TRANSFER_ENDED', 'conflict_error']);
-    expect(error.details).toEqual({ reference, status: 'failed', outcome: 'complete' });
+    const details = { reference, status: 'failed', outcome: 'complete' };
+    expectError(await resolve(reference, 'complete'), 409, 'BANK_TRANSFER_ENDED', details);
   });
 
   test.each([

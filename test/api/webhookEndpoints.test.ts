@@ -9,9 +9,7 @@ let organisation: TestOrganisation;
 
 const api = await startTestApi();
 
-afterAll(async () => {
-  await api.close();
-});
+afterAll(() => api.close());
 
 beforeEach(async () => {
   organisation = await api.createOrganisation();
@@ -138,6 +136,7 @@ describe('400 responses', () => {
   test.each([
     ['no request body', undefined, ''],
     ['no URL', {}, 'url'],
+    ['an empty URL', { url: '' }, 'url'],
     ['a relative URL', { url: '/hook' }, 'url'],
     ['a URL without slashes', { url: 'https:example.com' }, 'url'],
     ['another scheme', { url: 'ftp://example.com/' }, 'url'],
@@ -151,22 +150,13 @@ describe('400 responses', () => {
     ['an unknown status', { url: URL, status: 'paused' }, 'status'],
     ['a secret', { url: URL, secret: 'whsec_AAAA' }, 'secret'],
   ])('creating an endpoint with %s is 400', async (_name, body, field) => {
-    const { status, error } = await organisation.test.post(PATH, body);
-    expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(error.details).toMatchObject({ fields: expect.arrayContaining([expect.objectContaining({ field })]) });
+    expectInvalid(await organisation.test.post(PATH, body), field);
   });
 
   test('updating an endpoint with an unknown field is 400', async () => {
     const { data } = await create();
     expect((await patch(data.id, { deletedAt: null })).status).toBe(400);
   });
-
-  test.each(['', 'not a url', 'https://exa mple.com/', `https://example.com/${'a'.repeat(2_048)}`, 'https://a/\0'])(
-    'an invalid URL is reported as one problem (%j)',
-    async (url) => {
-      expectInvalid(await create({ url }), 'url');
-    },
-  );
 });
 
 describe('422 responses', () => {
@@ -198,8 +188,8 @@ describe('422 responses', () => {
 
   test('private addresses are forbidden in a sandbox that does not allow them', async () => {
     await api.withAnother({ settings: { WEBHOOK_ALLOW_PRIVATE_ADDRESSES: '' } }, async (hosted) => {
-      const { status, error } = await hosted.test.post(PATH, { url: 'http://127.0.0.1:4000/' });
-      expect([status, error.details]).toEqual([422, { reason: 'private_address' }]);
+      const answer = await hosted.test.post(PATH, { url: 'http://127.0.0.1:4000/' });
+      expectError(answer, 422, 'WEBHOOK_URL_FORBIDDEN', { reason: 'private_address' });
       expect((await hosted.test.post(PATH, { url: 'http://example.com/' })).status).toBe(201);
     });
   });

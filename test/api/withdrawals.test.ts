@@ -57,7 +57,7 @@ describe('422', () => {
     [{ amount: 5_000_001 }, 'WALLET_TIER1_LIMIT_EXCEEDED'],
   ])('a withdrawal with %o is %s, and nothing is held', async (more, code) => {
     const { walletId, answer } = await withdraw(more);
-    expect([answer.status, answer.error.code]).toEqual([422, code]);
+    expectError(answer, 422, code);
     expect(await api.balanceOf(walletId)).toBe(FUNDS);
   });
 

@@ -25,9 +25,7 @@ const walletId = await flows.createWallet();
 const browser = await openBrowser();
 const shop = await startReceiver();
 
-afterEach(async () => {
-  await Promise.all(browser.contexts().map((context) => context.close()));
-});
+afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
 
 afterAll(async () => {
   await browser?.close();

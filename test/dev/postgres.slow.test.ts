@@ -16,9 +16,7 @@ const started: Supervisor[] = [];
 /** Initialising a cluster takes seconds on a slow disk, so most tests share this one. */
 const shared = path.join(temporaryFolder(), 'postgres');
 
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((parts) => parts.stop()));
-});
+afterEach(() => Promise.all(started.splice(0).map((parts) => parts.stop())));
 
 /** Starts a server with its files in that folder. `kill` ends it as a crash would. */
 async function start(folder: string, password = 'secret') {

@@ -21,9 +21,7 @@ interface Setup {
 
 const setups: Setup[] = [];
 
-afterEach(async () => {
-  await Promise.all(setups.splice(0).map(({ parts }) => parts.stop()));
-});
+afterEach(() => Promise.all(setups.splice(0).map(({ parts }) => parts.stop())));
 
 function createSetup(options: { crashesMax?: number } = {}): Setup {
   const folder = temporaryFolder();

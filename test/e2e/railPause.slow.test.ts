@@ -31,9 +31,7 @@ beforeAll(async () => {
   flows = await startTestFlows({ settings: SETTINGS });
 });
 
-afterEach(async () => {
-  await resume();
-});
+afterEach(() => resume());
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

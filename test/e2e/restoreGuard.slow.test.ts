@@ -22,9 +22,7 @@ beforeAll(async () => {
   flows = await startTestFlows();
 });
 
-afterAll(async () => {
-  await flows.close();
-});
+afterAll(() => flows.close());
 
 const newestLost = () =>
   findNewestLostFlow({ sql: flows.sql, client: flows.temporal }, flows.dependencies.config.temporal.taskQueue);

@@ -117,9 +117,7 @@ async function lockAccount(code: AccountCode): Promise<{ release: () => Promise<
 }
 
 // Otherwise a test that fails while it holds a lock would block those after it.
-afterEach(async () => {
-  await releaseLock?.();
-});
+afterEach(() => releaseLock?.());
 
 const post = (movement: Movement) => books.journal.post(movement);
 const postAll = (movements: Movement[]) => postTogether(books, movements);

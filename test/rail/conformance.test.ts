@@ -28,9 +28,7 @@ beforeAll(async () => {
   );
 });
 
-afterAll(async () => {
-  await sandbox.close();
-});
+afterAll(() => sandbox.close());
 
 const OUTCOMES = { complete: 'complete', fail: 'reject', return: 'return' } as const;
 const LOSSES = { request: 'timeout_lost', response: 'timeout_delivered' } as const;

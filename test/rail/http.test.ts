@@ -14,9 +14,7 @@ const UNREADABLE = expect.objectContaining({ json: undefined });
 
 const closing: (() => Promise<unknown>)[] = [];
 
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
 
 async function listen(server: Server | TcpServer, scheme = 'http', limitMs = 5_000): Promise<HttpClient> {
   const sockets = new Set<Socket>();

@@ -23,9 +23,7 @@ beforeAll(async () => {
   sandbox = await startSandbox();
 });
 
-afterAll(async () => {
-  await sandbox.close();
-});
+afterAll(() => sandbox.close());
 
 const PROCESSING = { status: 'processing', reason: null };
 const TIMED_OUT = expect.objectContaining({ name: 'RailUnavailableError', timedOut: true });

@@ -207,9 +207,7 @@ describe('the lookup function of connections', () => {
 
 describe('DNS resolution', () => {
   const servers: NameServer[] = [];
-  afterEach(async () => {
-    await Promise.all(servers.splice(0).map((server) => server.close()));
-  });
+  afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 
   /** A lookup function whose name server gives these responses. */
   async function lookupOver(respond: Tells): Promise<(name: string) => Promise<LookupAddress[]>> {

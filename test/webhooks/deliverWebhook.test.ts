@@ -18,9 +18,7 @@ let activities: WebhookActivities;
 
 const fixture = await startWorkbench();
 
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 beforeEach(() => {
   book = { organisationId: newUuid(), environment: 'test' };
@@ -28,9 +26,7 @@ beforeEach(() => {
   activities = createWebhookActivities({ sql, keyring: config.keyring, config, log });
 });
 
-afterEach(async () => {
-  await fixture.closeReceivers();
-});
+afterEach(() => fixture.closeReceivers());
 
 const SILENT = new DefaultLogger('ERROR');
 

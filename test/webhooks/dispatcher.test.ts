@@ -30,9 +30,7 @@ beforeAll(async () => {
   fixture = await startWorkbench();
 });
 
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 beforeEach(() => {
   book = { organisationId: newUuid(), environment: 'test' };
@@ -42,9 +40,7 @@ beforeEach(() => {
   dispatchEvent = newDispatcher();
 });
 
-afterEach(async () => {
-  await fixture.closeReceivers();
-});
+afterEach(() => fixture.closeReceivers());
 
 /** A dispatcher as in a new process. */
 function newDispatcher(): DispatchEvent {

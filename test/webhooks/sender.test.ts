@@ -12,9 +12,7 @@ const PRIVATE_ALLOWED: DestinationRules = { httpsOnly: false, addresses: 'privat
 const PUBLIC_ONLY: DestinationRules = { httpsOnly: false, addresses: 'public_only' };
 
 const closers: { close: () => Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(closers.splice(0).map((each) => each.close()));
-});
+afterEach(() => Promise.all(closers.splice(0).map((each) => each.close())));
 
 async function receiver(...answering: Parameters<typeof startReceiver>): Promise<Receiver> {
   const started = await startReceiver(...answering);

@@ -27,9 +27,7 @@ beforeEach(async () => {
   harness = await startMonnify();
 });
 
-afterEach(async () => {
-  await harness.close();
-});
+afterEach(() => harness.close());
 
 const parse = (headers: Record<string, string>, body: Buffer | string) =>
   harness.rail.parseCallback({ organisationId: ORGANISATION, headers, body: Buffer.from(body) });

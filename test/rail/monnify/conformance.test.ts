@@ -33,9 +33,7 @@ beforeAll(async () => {
   );
 });
 
-afterAll(async () => {
-  await Promise.all([harness.close(), monnify.close()]);
-});
+afterAll(() => Promise.all([harness.close(), monnify.close()]));
 
 const SEND = 'POST /api/v2/disbursements/single';
 

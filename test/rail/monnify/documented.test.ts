@@ -327,9 +327,7 @@ testResponses({
 
 const banks = createBankList(() => Promise.resolve([{ code: '058', name: 'GTBank', nipCode: '000013' }]));
 
-beforeAll(async () => {
-  await banks.load();
-});
+beforeAll(() => banks.load());
 
 const parse = (body: Buffer): RailCallback[] => {
   const signature = createHmac('sha512', FAKE_CREDENTIALS.secretKey).update(body).digest('hex');

@@ -15,9 +15,7 @@ beforeEach(async () => {
   harness = await startMonnify();
 });
 
-afterEach(async () => {
-  await harness.close();
-});
+afterEach(() => harness.close());
 
 const statusOf = (reference: string, since?: Date) =>
   harness.rail.transferStatus({ organisationId: ORGANISATION, reference, since });

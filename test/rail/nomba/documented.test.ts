@@ -214,9 +214,7 @@ const banks = createBankList(() => Promise.resolve([{ code: '090645', name: 'Nom
 const KEY = 'sampleSecret';
 const TIMESTAMP = '2026-11-22T14:18:00Z';
 
-beforeAll(async () => {
-  await banks.load();
-});
+beforeAll(() => banks.load());
 
 const at = (tree: unknown, path: string): unknown =>
   path.split('.').reduce((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], tree);
