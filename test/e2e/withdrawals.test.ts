@@ -69,27 +69,6 @@ describe('outcomes of withdrawals', () => {
     expect(await eventTypes(id)).toEqual(['withdrawal.failed']);
   });
 
-  test.concurrent.each(['complete', 'reject', 'return'] as const)(
-    'a withdrawal held by the bank ends as the bank decides: %s',
-    async (outcome) => {
-      const { walletId, id, path } = await withdraw('9999999003');
-      await flows.endTransfer(id, outcome);
-      await flows.untilStatus(path, { complete: 'completed', reject: 'failed', return: 'returned' }[outcome]);
-      expect(await flows.balanceOf(walletId)).toBe(outcome === 'complete' ? FUNDS - AMOUNT - FEE : FUNDS);
-    },
-  );
-
-  test.concurrent("a withdrawal that the bank never received is failed after the bank's own waiting time", async () => {
-    const { walletId, id, path } = await withdraw('9999999005');
-    await flows.untilStatus(path, 'failed');
-    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
-    expect(await transfersOf(id)).toBe(0);
-    expect((await flows.test.get(path)).data).toMatchObject({
-      failureCode: 'never_received',
-      failureReason: 'The bank never received the transfer',
-    });
-  });
-
   test.concurrent('a withdrawal returned after completion returns amount and fee once, however often the bank reports it', async () => {
     const { walletId, id, path } = await withdraw('0123456789');
     await flows.untilStatus(path, 'completed');
