@@ -15,6 +15,21 @@ export type Send = () => Promise<Answer>;
 /** The number of rows that lists are measured with. */
 export const ROWS = 100;
 
+/** Those of an organisation; others are of a resource. */
+const LISTS = [
+  '/wallets',
+  '/transfers',
+  '/withdrawals',
+  '/payments',
+  '/refunds',
+  '/payouts',
+  '/webhook-endpoints',
+  '/review-cases',
+  '/events',
+  '/api-keys',
+  '/request-logs',
+];
+
 const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
 /** By route name. Each call prepares a new request. */
@@ -86,9 +101,9 @@ export function goodRequests(
 
   return {
     ...Object.fromEntries(moneyRequests),
+    ...Object.fromEntries(LISTS.map((list) => [`GET ${list}`, async () => get(`${list}?limit=${ROWS}`)])),
     'GET /health': async () => () => api.client(null).get('/health'),
     'POST /wallets': async () => () => client.post('/wallets', { email: 'ada@test.example' }),
-    'GET /wallets': async () => get(`/wallets?limit=${ROWS}`),
     'GET /wallets/:id': async () => get(`/wallets/${await wallet()}`),
     'PATCH /wallets/:id': onNew(wallet, (walletId) =>
       client.call('PATCH', `/wallets/${walletId}`, { body: { phone: '+2348012345678' } }),
@@ -104,13 +119,9 @@ export function goodRequests(
     'GET /wallets/:id/balance': async () => get(`/wallets/${await wallet()}/balance`),
     'GET /wallets/:id/deposit-account': async () => get(`/wallets/${await wallet()}/deposit-account`),
     'GET /wallets/:id/transactions': async () => get(`/wallets/${await wallet(10)}/transactions?limit=${ROWS}`),
-    'GET /transfers': async () => get(`/transfers?limit=${ROWS}`),
     'GET /transfers/:id': async () => get(`/transfers/${await transfer()}`),
-    'GET /withdrawals': async () => get(`/withdrawals?limit=${ROWS}`),
     'GET /withdrawals/:id': async () => get(`/withdrawals/${await withdrawal()}`),
-    'GET /payments': async () => get(`/payments?limit=${ROWS}`),
     'GET /payments/:id': async () => get(`/payments/${await payment('bank_transfer')}`),
-    'GET /refunds': async () => get(`/refunds?limit=${ROWS}`),
     'GET /refunds/:id': async () => get(`/refunds/${await refund(await paid())}`),
     'GET /payments/:id/refunds': async () => get(`/payments/${await paid()}/refunds?limit=${ROWS}`),
     'GET /payments/:id/credits': async () => get(`/payments/${await payment('bank_transfer')}/credits?limit=${ROWS}`),
@@ -120,12 +131,10 @@ export function goodRequests(
       (body) => client.post('/payouts/validate', body),
     ),
     'POST /payouts': async () => money('/payouts', await payoutBody(ROWS)),
-    'GET /payouts': async () => get(`/payouts?limit=${ROWS}`),
     'GET /payouts/:id': async () => get(`/payouts/${await payout(ROWS)}`),
     'GET /payouts/:id/items': async () => get(`/payouts/${await payout()}/items?limit=${ROWS}`),
     'POST /webhook-endpoints': async () => () =>
       client.post('/webhook-endpoints', { url: `http://127.0.0.1:9000/${randomUUID()}` }),
-    'GET /webhook-endpoints': async () => get(`/webhook-endpoints?limit=${ROWS}`),
     'GET /webhook-endpoints/:id': async () => get(`/webhook-endpoints/${await endpoint()}`),
     'PATCH /webhook-endpoints/:id': onNew(endpoint, (id) =>
       client.call('PATCH', `/webhook-endpoints/${id}`, { body: { description: 'another' } }),
@@ -140,18 +149,14 @@ export function goodRequests(
     'POST /webhook-endpoints/:id/redeliver': onNew(endpoint, (id) =>
       client.post(`/webhook-endpoints/${id}/redeliver`, { since: new Date().toISOString() }),
     ),
-    'GET /review-cases': async () => get(`/review-cases?limit=${ROWS}`),
     'GET /review-cases/:id': async () => get(`/review-cases/${await reviewCase()}`),
-    'GET /events': async () => get(`/events?limit=${ROWS}`),
     'GET /events/:id': async () => get(`/events/${await event()}`),
     'GET /events/:id/deliveries': async () => get(`/events/${await event()}/deliveries?limit=${ROWS}`),
     'POST /events/:id/redeliver': onNew(event, (id) => client.post(`/events/${id}/redeliver`)),
     'POST /api-keys': async () => () => client.post('/api-keys', { scopes: ['wallet:read'] }),
-    'GET /api-keys': async () => get(`/api-keys?limit=${ROWS}`),
     'GET /api-keys/:id': async () => get(`/api-keys/${await apiKey()}`),
     'POST /api-keys/:id/rotate': onNew(apiKey, (id) => client.post(`/api-keys/${id}/rotate`)),
     'DELETE /api-keys/:id': onNew(apiKey, (id) => client.call('DELETE', `/api-keys/${id}`)),
-    'GET /request-logs': async () => get(`/request-logs?limit=${ROWS}`),
     'GET /banks': async () => get('/banks'),
     'GET /bank-accounts/resolve': async () => get('/bank-accounts/resolve?accountNumber=0123456789&bankCode=058'),
     'GET /fees/quote': async () => get('/fees/quote?type=withdrawal&amount=1000'),
@@ -248,23 +253,13 @@ export async function fillLists(
   const logged = page('/request-logs');
   await waitFor('a full page of the request log', async () => (await logged()).items.length === ROWS);
   return {
-    'GET /wallets': page('/wallets'),
+    ...Object.fromEntries(LISTS.map((list) => [`GET ${list}`, page(list)])),
     'GET /wallets/:id/transactions': page(`/wallets/${source}/transactions`),
-    'GET /transfers': page('/transfers'),
-    'GET /withdrawals': page('/withdrawals'),
-    'GET /payments': page('/payments'),
-    'GET /refunds': page('/refunds'),
     'GET /payments/:id/refunds': page(`/payments/${paymentId}/refunds`),
     'GET /payments/:id/credits': page(`/payments/${paymentId}/credits`),
     'GET /wallets/:id/deposits': page(`/wallets/${target}/deposits`),
-    'GET /payouts': page('/payouts'),
     'GET /payouts/:id/items': page(`/payouts/${payoutId}/items`),
-    'GET /webhook-endpoints': page('/webhook-endpoints'),
     'GET /webhook-endpoints/:id/failed-deliveries': page(`/webhook-endpoints/${lost}/failed-deliveries`),
-    'GET /review-cases': page('/review-cases'),
-    'GET /api-keys': page('/api-keys'),
-    'GET /request-logs': logged,
-    'GET /events': page('/events'),
     'GET /events/:id/deliveries': page(`/events/${eventId}/deliveries`),
   };
 }
