@@ -116,3 +116,8 @@ export async function failureOf(work: Promise<unknown>): Promise<Error & Record<
   expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(SECRETS);
   return error as Error & Record<string, unknown>;
 }
+
+/** Expects a call to fail with this error. */
+export async function expectFailure(work: Promise<unknown>, name: string, more: object = {}): Promise<void> {
+  expect(await failureOf(work)).toMatchObject({ name, ...more });
+}

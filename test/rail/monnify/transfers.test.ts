@@ -4,7 +4,15 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DESTINATIONS, UNKNOWN_ACCOUNT } from '../../../dev/monnify/destinations.ts';
 import { FAULTS, REFUSALS } from '../../../dev/monnify/faults.ts';
 import { registry } from '../../../src/telemetry/metrics.ts';
-import { failureOf, instruct, type MonnifyHarness, ORGANISATION, onceAsked, startMonnify } from './harness.ts';
+import {
+  expectFailure,
+  failureOf,
+  instruct,
+  type MonnifyHarness,
+  ORGANISATION,
+  onceAsked,
+  startMonnify,
+} from './harness.ts';
 
 const SEND = 'POST /api/v2/disbursements/single';
 const SUMMARY = 'GET /api/v2/disbursements/single/summary';
@@ -110,10 +118,7 @@ describe('a send whose response goes wrong', () => {
 
   test('a token that is refused twice is a matter of the credentials', async () => {
     harness.fake.break(SEND, 'expired_token', { times: 2 });
-    expect(await failureOf(harness.rail.sendTransfer(instruct()))).toMatchObject({
-      name: 'RailNotReadyError',
-      why: 'unauthorised',
-    });
+    await expectFailure(harness.rail.sendTransfer(instruct()), 'RailNotReadyError', { why: 'unauthorised' });
     expect(sends()).toBe(2);
   });
 });
@@ -141,10 +146,7 @@ describe('D05, the reference is known', () => {
     harness.fake.hiddenFor = 1;
     const instruction = instruct();
     await harness.rail.sendTransfer(instruction);
-    expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
-      name: 'RailUnavailableError',
-      knowsReference: true,
-    });
+    await expectFailure(harness.rail.sendTransfer(instruction), 'RailUnavailableError', { knowsReference: true });
     expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
   });
 
@@ -153,8 +155,7 @@ describe('D05, the reference is known', () => {
     await harness.rail.sendTransfer(instruction);
     await harness.fake.end(instruction.reference, 'SUCCESS');
     for (const other of [{ amount: 1 }, { accountNumber: '0000000001' }, { bankCode: '044' }]) {
-      expect(await failureOf(harness.rail.sendTransfer({ ...instruction, ...other }))).toMatchObject({
-        name: 'RailUnavailableError',
+      await expectFailure(harness.rail.sendTransfer({ ...instruction, ...other }), 'RailUnavailableError', {
         knowsReference: true,
         providerMessage: 'the response has another amount, account or bank than the instruction',
       });
@@ -164,7 +165,7 @@ describe('D05, the reference is known', () => {
     await harness.rail.banks();
     expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'completed', bankCode: '058' });
     harness.fake.transfer(instruction.reference).bankCode = '000014';
-    expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({ name: 'RailUnavailableError' });
+    await expectFailure(harness.rail.sendTransfer(instruction), 'RailUnavailableError');
   });
 });
 
@@ -173,8 +174,7 @@ describe('D07, an equal transfer less than two minutes ago', () => {
     const first = instruct();
     const second = instruct({ accountNumber: first.accountNumber });
     await harness.rail.sendTransfer(first);
-    expect(await failureOf(harness.rail.sendTransfer(second))).toMatchObject({
-      name: 'RailNotReadyError',
+    await expectFailure(harness.rail.sendTransfer(second), 'RailNotReadyError', {
       why: 'duplicate_guard',
       retryAfterMs: 120_000,
     });
@@ -206,8 +206,7 @@ test('a wallet that is too low is not ready, and the same reference is paid once
   await harness.close();
   harness = await startMonnify({ balance: 250_037n });
   const instruction = instruct();
-  expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
-    name: 'RailNotReadyError',
+  await expectFailure(harness.rail.sendTransfer(instruction), 'RailNotReadyError', {
     why: 'underfunded',
     providerMessage: expect.stringMatching(/balance/i),
   });
@@ -219,10 +218,7 @@ test('a wallet that is too low is not ready, and the same reference is paid once
 
 test('an address that is not listed is not ready, and nothing fails', async () => {
   harness.fake.listed = false;
-  expect(await failureOf(harness.rail.sendTransfer(instruct()))).toMatchObject({
-    name: 'RailNotReadyError',
-    why: 'unauthorised',
-  });
+  await expectFailure(harness.rail.sendTransfer(instruct()), 'RailNotReadyError', { why: 'unauthorised' });
 });
 
 test('a wrong secret key is a matter of the credentials', async () => {
@@ -232,17 +228,13 @@ test('a wrong secret key is a matter of the credentials', async () => {
 
 test('an account that does not exist is not sent to', async () => {
   const instruction = instruct({ accountNumber: UNKNOWN_ACCOUNT });
-  expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
-    name: 'RailUnavailableError',
-    ofOneAccount: true,
-  });
+  await expectFailure(harness.rail.sendTransfer(instruction), 'RailUnavailableError', { ofOneAccount: true });
   expect(sends()).toBe(0);
 });
 
 test('an account that the send itself refuses is refused, unless the status has the transfer', async () => {
   const instruction = instruct({ accountNumber: UNKNOWN_ACCOUNT, accountName: 'ADA OBI' });
-  expect(await failureOf(harness.rail.sendTransfer(instruction))).toMatchObject({
-    name: 'RailRefusedError',
+  await expectFailure(harness.rail.sendTransfer(instruction), 'RailRefusedError', {
     message: 'Invalid account details supplied',
   });
 });
@@ -294,10 +286,7 @@ describe('the status of a reference that Monnify does not know', () => {
     const transfer = harness.fake.transfer(instruction.reference);
     transfer.hiddenFor = 2;
     expect(await statusOf(instruction.reference, harness.now())).toBeNull();
-    expect(await failureOf(statusOf(instruction.reference, since()))).toMatchObject({
-      name: 'RailUnavailableError',
-      knowsReference: true,
-    });
+    await expectFailure(statusOf(instruction.reference, since()), 'RailUnavailableError', { knowsReference: true });
     expect(await statusOf(instruction.reference, since())).toMatchObject({ status: 'completed' });
     expect(await statusOf('svc_01kb0000000000000000000009_wth', since())).toBeNull();
   });
@@ -314,17 +303,13 @@ describe('the status of a reference that Monnify does not know', () => {
 
   test.each([501, 999])('is unknown where the wallet paid it %d rows ago', async (rows) => {
     const reference = await paidAndHidden(rows);
-    expect(await failureOf(statusOf(reference, since()))).toMatchObject({
-      name: 'RailUnavailableError',
-      knowsReference: true,
-    });
+    await expectFailure(statusOf(reference, since()), 'RailUnavailableError', { knowsReference: true });
   });
 
   test('is unknown where the wallet has more rows than are searched, paid or not', async () => {
     const reference = await paidAndHidden(1_000);
     for (const one of [reference, instruct().reference]) {
-      expect(await failureOf(statusOf(one, since()))).toMatchObject({
-        name: 'RailUnavailableError',
+      await expectFailure(statusOf(one, since()), 'RailUnavailableError', {
         knowsReference: false,
         providerMessage: 'the wallet statement is too long to be searched for the reference',
       });
@@ -344,7 +329,7 @@ describe('the status of a reference that Monnify does not know', () => {
     const instruction = instruct();
     await harness.rail.sendTransfer(instruction);
     harness.fake.book.transfers.set('other', harness.fake.transfer(instruction.reference));
-    expect(await failureOf(statusOf('other'))).toMatchObject({ name: 'RailUnavailableError' });
+    await expectFailure(statusOf('other'), 'RailUnavailableError');
   });
 
   test.each(FAULTS.filter((fault) => fault !== 'expired_token'))('is not concluded from %s', async (fault) => {
@@ -364,8 +349,7 @@ test('name enquiry reports no account from no response', async () => {
   expect(await at(UNKNOWN_ACCOUNT)).toBeNull();
   expect(await at('0123456789', '999')).toBeNull();
   harness.fake.break('GET /api/v1/disbursements/account/validate', 'code_99');
-  expect(await failureOf(at('0123456789'))).toMatchObject({
-    name: 'RailUnavailableError',
+  await expectFailure(at('0123456789'), 'RailUnavailableError', {
     ofOneAccount: true,
     providerMessage: 'HTTP 400, code 99: An unexpected error occurred, BVN ***, client *** Bearer ***',
   });
