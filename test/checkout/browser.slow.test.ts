@@ -7,7 +7,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
 import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { startTestApi } from '../support/api.ts';
-import { openBrowser, openPhone } from '../support/browser.ts';
+import { openBrowser, openPhone, recordPage } from '../support/browser.ts';
 import { type PaymentResource, startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
@@ -40,16 +40,9 @@ const credit = ({ virtualAccount }: CheckoutPayment, amount: number) =>
   flows.credit(virtualAccount.accountNumber, amount);
 
 /** A phone's page, and what it asked for or complained about. */
-async function openRecorded(
-  options?: BrowserContextOptions,
-): Promise<{ page: Page; requested: string[]; problems: string[] }> {
+async function openRecorded(options?: BrowserContextOptions) {
   const page = await openPhone(browser, PAGE_LIMIT_MS, options);
-  const requested: string[] = [];
-  const problems: string[] = [];
-  page.on('request', (request) => requested.push(request.url()));
-  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  page.on('pageerror', (error) => problems.push(error.message));
-  return { page, requested, problems };
+  return { page, ...recordPage(page) };
 }
 
 const headline = (page: Page, text: string) =>

@@ -9,7 +9,7 @@ import { buildGuide } from '../../tools/guide/build.ts';
 import { CONTENTS } from '../../tools/guide/contents.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { openBrowser, openPage } from '../support/browser.ts';
+import { openBrowser, openPage, recordPage } from '../support/browser.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE_LIMIT_MS = 60_000;
@@ -83,11 +83,7 @@ describe('on the sandbox host', () => {
 
   test('a reader finds a guide, chooses a language and searches; nothing is loaded from another host', async () => {
     const page = await openPage(browser, PAGE_LIMIT_MS);
-    const requested: string[] = [];
-    const problems: string[] = [];
-    page.on('request', (request) => requested.push(request.url()));
-    page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-    page.on('pageerror', (error) => problems.push(error.message));
+    const { requested, problems } = recordPage(page);
     const visible = (language: string) =>
       page.locator(`pre[data-language="${language}"]`).filter({ visible: true }).count();
 

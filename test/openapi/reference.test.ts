@@ -2,7 +2,7 @@
 // errors that every error links to. They load nothing from other hosts.
 import { afterAll, expect, test } from '@jest/globals';
 import { startTestApi } from '../support/api.ts';
-import { openBrowser, openPage, tryReferencePage } from '../support/browser.ts';
+import { openBrowser, openPage, recordPage, tryReferencePage } from '../support/browser.ts';
 import { openApi } from '../support/documented.ts';
 
 const PAGE_LIMIT_MS = 60_000;
@@ -20,11 +20,7 @@ afterAll(async () => {
 
 test('the reference page shows every operation and event, and sends a request with a test key', async () => {
   const page = await openPage(browser, PAGE_LIMIT_MS);
-  const requested: string[] = [];
-  const problems: string[] = [];
-  page.on('request', (request) => requested.push(request.url()));
-  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  page.on('pageerror', (error) => problems.push(error.message));
+  const { requested, problems } = recordPage(page);
   expect(await tryReferencePage(page, origins.test, api.test.key ?? '')).toBe('200');
   const shown = await page.locator('.opblock').count();
   const count = (each: object): number =>

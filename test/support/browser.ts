@@ -39,6 +39,16 @@ export async function openPhone(browser: Browser, limitMs: number, options: Brow
   return page;
 }
 
+/** What a page asks for and complains about from now on. */
+export function recordPage(page: Page): { requested: string[]; problems: string[] } {
+  const requested: string[] = [];
+  const problems: string[] = [];
+  page.on('request', (request) => requested.push(request.url()));
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(error.message));
+  return { requested, problems };
+}
+
 /** Opens the reference page, signs in with a key, and tries `GET /wallets`. Returns the status that the page shows. */
 export async function tryReferencePage(page: Page, origin: string, key: string): Promise<string> {
   await page.goto(`${origin}/docs`);
