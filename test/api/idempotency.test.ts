@@ -6,18 +6,16 @@ import { fingerprint, IdempotencyKeys, type KeyAttempt, outcomeOf } from '../../
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { idempotentRequests } from '../../src/telemetry/metrics.ts';
-import { type Answer, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, startTestApi } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 import { expectError } from '../support/refusals.ts';
 import { kindOf, pathOf, routeCases } from '../support/routes.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-/** A second process of the same service. */
-let second: TestApi;
-
 const api = await startTestApi();
-second = await startTestApi({ databaseUrl: api.databaseUrl });
+/** A second process of the same service. */
+const second = await startTestApi({ databaseUrl: api.databaseUrl });
 const book: Book = { organisationId: api.organisation.organisationId, environment: 'test' };
 const table: Record<string, MoneyRoute> = moneyRoutes(api);
 

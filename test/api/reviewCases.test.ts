@@ -6,11 +6,10 @@ import { startTestApi } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
 import { openCase } from '../support/reviewCases.ts';
 
-let walletId: string;
 const TWO_FROM = 50_000;
 
 const api = await startTestApi({ settings: { REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(TWO_FROM) } });
-walletId = await api.createWallet();
+const walletId = await api.createWallet();
 
 afterAll(() => api.close());
 

@@ -22,10 +22,12 @@ const UNMATCHED_AMOUNT = 5_000;
 const UNAVAILABLE_ACCOUNT = '9999999008';
 const UNDERFUNDED_ACCOUNT = '3333333399';
 
-let ports: { api: number; worker: number };
+/** The server takes payloads of 2 MB and messages of 4 MB. */
+const PAYLOAD_TOO_LARGE = 3_000_000;
+const MESSAGE_TOO_LARGE = 6_000_000;
 
 const api = await freePort();
-ports = { api, worker: await freePort(undefined, [api]) };
+const ports = { api, worker: await freePort(undefined, [api]) };
 const flows = await startTestFlows({
   settings: {
     WORKER_ROLES: WORKER_ROLES.join(','),
@@ -102,10 +104,6 @@ async function runWorkload(): Promise<void> {
     return (row?.count ?? 0) > 0;
   });
 }
-
-/** The server takes payloads of 2 MB and messages of 4 MB. */
-const PAYLOAD_TOO_LARGE = 3_000_000;
-const MESSAGE_TOO_LARGE = 6_000_000;
 
 /** Workflow tasks that fail for each reason, and a request that Temporal rejects, by a worker of this process. */
 async function runFailingWorkflows(): Promise<void> {

@@ -19,11 +19,9 @@ type Cost = Record<'rate' | 'reads' | 'durable' | 'bank', number>;
 
 const BUDGETS: Record<string, Cost> = JSON.parse(readFileSync(new URL('budgets.json', import.meta.url), 'utf8'));
 
-/** Returns the statements since its last call. */
-let takeStatements: () => SentStatement[];
-
 const api = await startTestApi();
-takeStatements = recordStatements([api.dependencies.sql, api.dependencies.asyncCommitSql]);
+/** Returns the statements since its last call. */
+const takeStatements = recordStatements([api.dependencies.sql, api.dependencies.asyncCommitSql]);
 
 afterAll(() => api.close());
 
