@@ -90,6 +90,15 @@ export interface DocumentedCase {
   isFirst?: boolean;
 }
 
+export const caseOf = (
+  route: string,
+  list: readonly Documented[],
+  name: string,
+  call: DocumentedCase['call'],
+  expected: unknown,
+  more: Partial<DocumentedCase> = {},
+): DocumentedCase => ({ route, list, name, call, expected, ...more });
+
 export function named(list: readonly Documented[], name: string): Documented {
   const found = list.find((one) => one.name === name);
   if (found === undefined) throw new Error(`no documented response ${name}`);

@@ -87,26 +87,15 @@ describe('transfers to the preset accounts', () => {
     expect(await record(instruction.reference)).toMatchObject({ timesPaid: 1 });
   });
 
-  test('a transfer to 9999999001 is accepted, then failed with a reason, and nothing is paid', async () => {
-    const instruction = to('9999999001');
+  test.each([
+    ['9999999001', 'failed', 'The receiving bank rejected the transfer', { timesPaid: 0, timesReturned: 0 }],
+    ['9999999002', 'returned', 'The receiving bank returned the money', { timesPaid: 1, timesReturned: 1 }],
+  ])('a transfer to %s is accepted, then %s with a reason', async (accountNumber, status, reason, counts) => {
+    const instruction = to(accountNumber);
     expect(await sandbox.rail.sendTransfer(instruction)).toMatchObject(PROCESSING);
     await untilCallbacks(instruction.reference);
-    expect(await statusOf(instruction.reference)).toMatchObject({
-      status: 'failed',
-      reason: 'The receiving bank rejected the transfer',
-    });
-    expect(await record(instruction.reference)).toMatchObject({ timesPaid: 0, timesReturned: 0 });
-  });
-
-  test('a transfer to 9999999002 is accepted, paid, and returned with a reason', async () => {
-    const instruction = to('9999999002');
-    expect(await sandbox.rail.sendTransfer(instruction)).toMatchObject(PROCESSING);
-    await untilCallbacks(instruction.reference);
-    expect(await statusOf(instruction.reference)).toMatchObject({
-      status: 'returned',
-      reason: 'The receiving bank returned the money',
-    });
-    expect(await record(instruction.reference)).toMatchObject({ timesPaid: 1, timesReturned: 1 });
+    expect(await statusOf(instruction.reference)).toMatchObject({ status, reason });
+    expect(await record(instruction.reference)).toMatchObject(counts);
   });
 
   test.each([

@@ -8,7 +8,15 @@ import { parseCallback } from '../../../src/rail/monnify/callbacks.ts';
 import { createMonnifyRail } from '../../../src/rail/monnify/rail.ts';
 import type { RailCallback, StatementLine } from '../../../src/rail/port.ts';
 import type { ClosableRail } from '../../../src/rail/provider.ts';
-import { type Answers, type DocumentedCase, named, testCallbacks, testResponses, testSources } from '../documented.ts';
+import {
+  type Answers,
+  caseOf,
+  type DocumentedCase,
+  named,
+  testCallbacks,
+  testResponses,
+  testSources,
+} from '../documented.ts';
 import { INSTRUCTION, SENDS, SUMMARIES, TRANSACTIONS } from './documented.ts';
 import {
   BALANCES,
@@ -125,141 +133,74 @@ const leftToAPerson = (line: StatementLine, reference: string, amount = line.amo
   ],
 ];
 
-const walletCase = (name: string, line: StatementLine, harmless: readonly unknown[] = []): DocumentedCase => ({
-  route: PAGE,
-  list: WALLET_PAGES,
-  name,
-  call: statement('{"list":"wallet","page":0,"seen":[]}'),
-  expected: [line],
-  passedOn: ['reference'],
-  // A row that is not completed is no line yet.
-  harmless: [[], ...harmless],
-});
+const walletCase = (name: string, line: StatementLine, harmless: readonly unknown[] = []): DocumentedCase =>
+  caseOf(PAGE, WALLET_PAGES, name, statement('{"list":"wallet","page":0,"seen":[]}'), [line], {
+    passedOn: ['reference'],
+    // A row that is not completed is no line yet.
+    harmless: [[], ...harmless],
+  });
 
 const CASES: readonly DocumentedCase[] = [
   // A login that is rejected in other words is a matter of the keys, and nothing was asked for yet.
-  {
-    route: LOGIN,
-    isFirst: true,
-    list: LOGINS,
-    name: 'a token',
-    call: balance,
-    expected: 328_459_035_536,
-    harmless: ['unauthorised'],
-  },
-  { route: LOGIN, isFirst: true, list: LOGINS, name: 'wrong keys', call: balance, expected: 'unauthorised' },
-  { route: CREATE, list: INVOICES, name: 'opened', call: open, expected: NUMBER },
-  {
-    route: CREATE,
-    list: INVOICES,
-    name: 'known already',
-    call: open,
-    expected: NUMBER,
-    besides: { [DETAILS]: named(INVOICE_DETAILS, 'open') },
-  },
-  { route: CREATE, list: INVOICES, name: 'known already', call: open, expected: 'unknown' },
-  { route: CREATE, list: INVOICES, name: 'too small', call: open, expected: 'refused' },
-  { route: CREATE, list: INVOICES, name: 'expired', call: open, expected: 'refused' },
-  { route: CREATE, list: INVOICES, name: 'another contract', call: open, expected: 'unauthorised' },
+  caseOf(LOGIN, LOGINS, 'a token', balance, 328_459_035_536, { isFirst: true, harmless: ['unauthorised'] }),
+  caseOf(LOGIN, LOGINS, 'wrong keys', balance, 'unauthorised', { isFirst: true }),
+  caseOf(CREATE, INVOICES, 'opened', open, NUMBER),
+  caseOf(CREATE, INVOICES, 'known already', open, NUMBER, { besides: { [DETAILS]: named(INVOICE_DETAILS, 'open') } }),
+  caseOf(CREATE, INVOICES, 'known already', open, 'unknown'),
+  caseOf(CREATE, INVOICES, 'too small', open, 'refused'),
+  caseOf(CREATE, INVOICES, 'expired', open, 'refused'),
+  caseOf(CREATE, INVOICES, 'another contract', open, 'unauthorised'),
   ...['open', 'paid'].map(
-    (name): DocumentedCase => ({
-      route: DETAILS,
-      list: INVOICE_DETAILS,
-      name,
-      call: open,
-      expected: NUMBER,
-      besides: { [CREATE]: named(INVOICES, 'known already') },
-    }),
+    (name): DocumentedCase =>
+      caseOf(DETAILS, INVOICE_DETAILS, name, open, NUMBER, { besides: { [CREATE]: named(INVOICES, 'known already') } }),
   ),
-  {
-    route: DETAILS,
-    list: INVOICE_DETAILS,
-    name: 'unknown',
-    call: open,
-    expected: 'unknown',
+  caseOf(DETAILS, INVOICE_DETAILS, 'unknown', open, 'unknown', {
     besides: { [CREATE]: named(INVOICES, 'known already') },
-  },
-  { route: CANCEL, list: CANCELLATIONS, name: 'cancelled', call: close('one_off'), expected: 'closed' },
-  {
-    route: CANCEL,
-    list: CANCELLATIONS,
-    name: 'refused',
-    call: close('one_off'),
-    expected: 'unknown',
+  }),
+  caseOf(CANCEL, CANCELLATIONS, 'cancelled', close('one_off'), 'closed'),
+  caseOf(CANCEL, CANCELLATIONS, 'refused', close('one_off'), 'unknown', {
     besides: { [DETAILS]: named(INVOICE_DETAILS, 'open') },
-  },
-  {
-    route: DETAILS,
-    list: INVOICE_DETAILS,
-    name: 'paid',
-    call: close('one_off'),
-    expected: 'closed',
+  }),
+  caseOf(DETAILS, INVOICE_DETAILS, 'paid', close('one_off'), 'closed', {
     besides: { [CANCEL]: named(CANCELLATIONS, 'refused') },
-  },
-  { route: RESERVE, list: RESERVATIONS, name: 'opened', call: reserve, expected: RESERVED_NUMBER },
-  {
-    route: RESERVE,
-    list: RESERVATIONS,
-    name: 'known already',
-    call: reserve,
-    expected: RESERVED_NUMBER,
+  }),
+  caseOf(RESERVE, RESERVATIONS, 'opened', reserve, RESERVED_NUMBER),
+  caseOf(RESERVE, RESERVATIONS, 'known already', reserve, RESERVED_NUMBER, {
     besides: { [RESERVED]: named(RESERVED_ACCOUNTS, 'active') },
-  },
-  {
-    route: RESERVED,
-    list: RESERVED_ACCOUNTS,
-    name: 'active',
-    call: reserve,
-    expected: RESERVED_NUMBER,
+  }),
+  caseOf(RESERVED, RESERVED_ACCOUNTS, 'active', reserve, RESERVED_NUMBER, {
     besides: { [RESERVE]: named(RESERVATIONS, 'known already') },
-  },
-  { route: RESERVE, list: RESERVATIONS, name: 'no BVN', call: reserve, expected: 'refused' },
-  { route: RESERVE, list: RESERVATIONS, name: 'another bank', call: reserve, expected: 'refused' },
-  { route: DEALLOCATE, list: RESERVED_ACCOUNTS, name: 'closed', call: close('permanent'), expected: 'closed' },
-  {
-    route: RESERVED,
-    list: RESERVED_ACCOUNTS,
-    name: 'closed',
-    call: close('permanent'),
-    expected: 'closed',
+  }),
+  caseOf(RESERVE, RESERVATIONS, 'no BVN', reserve, 'refused'),
+  caseOf(RESERVE, RESERVATIONS, 'another bank', reserve, 'refused'),
+  caseOf(DEALLOCATE, RESERVED_ACCOUNTS, 'closed', close('permanent'), 'closed'),
+  caseOf(RESERVED, RESERVED_ACCOUNTS, 'closed', close('permanent'), 'closed', {
     besides: { [DEALLOCATE]: named(CANCELLATIONS, 'refused') },
-  },
-  {
-    route: LIST_OF_BANKS,
-    isFirst: true,
-    list: BANKS,
-    name: 'three banks',
-    call: (rail) => rail.banks(),
-    expected: [
+  }),
+  caseOf(
+    LIST_OF_BANKS,
+    BANKS,
+    'three banks',
+    (rail) => rail.banks(),
+    [
       { code: '044', name: 'Access bank', nipCode: '000014' },
       { code: '058', name: 'GTBank', nipCode: '000013' },
       { code: '50515', name: 'Moniepoint Microfinance Bank', nipCode: '090405' },
     ],
-    passedOn: ['name', 'code', 'nipCode'],
-  },
-  ...(['a holder', 'no such account'] as const).map(
-    (name): DocumentedCase => ({
-      route: 'GET /api/v1/disbursements/account/validate',
-      list: ENQUIRIES,
-      name,
-      call: async (rail) => (await rail.resolveAccount(INSTRUCTION)) ?? 'no account',
-      expected: name === 'a holder' ? { accountName: 'ADA OBI' } : 'no account',
-    }),
+    { isFirst: true, passedOn: ['name', 'code', 'nipCode'] },
   ),
-  {
-    route: BALANCE,
-    list: BALANCES,
-    name: 'as numbers',
-    call: balance,
-    expected: 328_459_035_536,
-  },
-  {
-    route: BALANCE,
-    list: BALANCES,
-    name: 'as texts',
-    call: balance,
-    expected: 491_979_810_136,
-  },
+  ...(['a holder', 'no such account'] as const).map(
+    (name): DocumentedCase =>
+      caseOf(
+        'GET /api/v1/disbursements/account/validate',
+        ENQUIRIES,
+        name,
+        async (rail) => (await rail.resolveAccount(INSTRUCTION)) ?? 'no account',
+        name === 'a holder' ? { accountName: 'ADA OBI' } : 'no account',
+      ),
+  ),
+  caseOf(BALANCE, BALANCES, 'as numbers', balance, 328_459_035_536),
+  caseOf(BALANCE, BALANCES, 'as texts', balance, 491_979_810_136),
   walletCase(
     'a transfer with its charge',
     { ...LINE, kind: 'sent', reference: INSTRUCTION.reference, charge: 1_000 },
@@ -293,29 +234,23 @@ const CASES: readonly DocumentedCase[] = [
   ...SEARCH_PAGES.flatMap(({ name }): DocumentedCase[] => {
     const line = { kind: 'credit', reference: CREDIT.sessionId, amount: 202_037, charge: 3_031, at: CREDIT.receivedAt };
     return [
-      {
-        route: SEARCH,
-        list: SEARCH_PAGES,
-        name,
-        call: statement(null),
-        expected: [line],
+      caseOf(SEARCH, SEARCH_PAGES, name, statement(null), [line], {
         passedOn: ['reference'],
         harmless: [[], [{ ...line, kind: 'other_in' }]],
-      },
-      { route: SEARCH, list: SEARCH_PAGES, name, call: credits, expected: [CREDIT], harmless: [[]] },
+      }),
+      caseOf(SEARCH, SEARCH_PAGES, name, credits, [CREDIT], { harmless: [[]] }),
     ];
   }),
-  {
-    route: TRANSACTION,
-    list: TRANSACTIONS,
-    name: 'paid',
-    call: find,
-    expected: { ...CREDIT, recalledAt: null },
-    passedOn: [...NAMES, 'accountReference'],
-    harmless: ['pending'],
-  },
-  { route: TRANSACTION, list: TRANSACTIONS, name: 'not paid yet', call: find, expected: 'pending' },
-  { route: TRANSACTION, list: TRANSACTIONS, name: 'unknown', call: find, expected: null },
+  caseOf(
+    TRANSACTION,
+    TRANSACTIONS,
+    'paid',
+    find,
+    { ...CREDIT, recalledAt: null },
+    { passedOn: [...NAMES, 'accountReference'], harmless: ['pending'] },
+  ),
+  caseOf(TRANSACTION, TRANSACTIONS, 'not paid yet', find, 'pending'),
+  caseOf(TRANSACTION, TRANSACTIONS, 'unknown', find, null),
 ];
 
 testResponses({

@@ -9,7 +9,15 @@ import { parseCallback } from '../../../src/rail/nomba/callbacks.ts';
 import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
 import type { AccountRequest, RailCallback } from '../../../src/rail/port.ts';
 import type { ClosableRail } from '../../../src/rail/provider.ts';
-import { type Answers, type DocumentedCase, named, testCallbacks, testResponses, testSources } from '../documented.ts';
+import {
+  type Answers,
+  caseOf,
+  type DocumentedCase,
+  named,
+  testCallbacks,
+  testResponses,
+  testSources,
+} from '../documented.ts';
 import {
   ACCOUNTS,
   BALANCES,
@@ -91,116 +99,65 @@ const LINE = { reference: INSTRUCTION.reference, amount: 250_000, charge: 2_000,
 const NAMES = ['accountName', 'bankName', 'senderName', 'name', 'reference', 'sessionId'];
 
 const CASES: readonly DocumentedCase[] = [
-  {
-    route: LOGIN,
-    isFirst: true,
-    list: TOKENS,
-    name: 'a token',
-    call: balance,
-    expected: 420_067,
-    // A login that is rejected in other words is a matter of the keys, and nothing was asked for yet.
-    harmless: ['unauthorised'],
-  },
-  { route: LOGIN, isFirst: true, list: TOKENS, name: 'wrong keys', call: balance, expected: 'unauthorised' },
-  { route: OPEN, list: ACCOUNTS, name: 'open', call: open, expected: NUMBER },
-  {
-    route: OPEN,
-    list: ACCOUNTS,
-    name: 'known already',
-    call: open,
-    expected: NUMBER,
-    besides: { [QUERY]: named(ACCOUNTS, 'open') },
-  },
+  // A login that is rejected in other words is a matter of the keys, and nothing was asked for yet.
+  caseOf(LOGIN, TOKENS, 'a token', balance, 420_067, { isFirst: true, harmless: ['unauthorised'] }),
+  caseOf(LOGIN, TOKENS, 'wrong keys', balance, 'unauthorised', { isFirst: true }),
+  caseOf(OPEN, ACCOUNTS, 'open', open, NUMBER),
+  caseOf(OPEN, ACCOUNTS, 'known already', open, NUMBER, { besides: { [QUERY]: named(ACCOUNTS, 'open') } }),
   // The same code is a wrong request.
-  { route: OPEN, list: ACCOUNTS, name: 'known already', call: open, expected: 'refused' },
-  {
-    route: QUERY,
-    list: ACCOUNTS,
-    name: 'open',
-    call: open,
-    expected: NUMBER,
-    besides: { [OPEN]: named(ACCOUNTS, 'known already') },
-  },
-  { route: CLOSE, list: CLOSINGS, name: 'closed', call: close, expected: 'closed' },
-  {
-    route: CLOSE,
-    list: CLOSINGS,
-    name: 'refused',
-    call: close,
-    expected: 'unknown',
-    besides: { [QUERY]: named(ACCOUNTS, 'open') },
-  },
-  {
-    route: QUERY,
-    list: ACCOUNTS,
-    name: 'expired',
-    call: close,
-    expected: 'closed',
-    besides: { [CLOSE]: named(CLOSINGS, 'refused') },
-  },
-  {
-    route: LIST_OF_BANKS,
-    isFirst: true,
-    list: BANKS,
-    name: 'two banks',
-    call: (rail) => rail.banks(),
-    expected: [
+  caseOf(OPEN, ACCOUNTS, 'known already', open, 'refused'),
+  caseOf(QUERY, ACCOUNTS, 'open', open, NUMBER, { besides: { [OPEN]: named(ACCOUNTS, 'known already') } }),
+  caseOf(CLOSE, CLOSINGS, 'closed', close, 'closed'),
+  caseOf(CLOSE, CLOSINGS, 'refused', close, 'unknown', { besides: { [QUERY]: named(ACCOUNTS, 'open') } }),
+  caseOf(QUERY, ACCOUNTS, 'expired', close, 'closed', { besides: { [CLOSE]: named(CLOSINGS, 'refused') } }),
+  caseOf(
+    LIST_OF_BANKS,
+    BANKS,
+    'two banks',
+    (rail) => rail.banks(),
+    [
       { code: '058', name: 'GTBank', nipCode: null },
       { code: '090645', name: 'Nombank MFB', nipCode: null },
     ],
-    passedOn: ['name', 'code'],
-  },
-  ...(['a holder', 'no such account'] as const).map(
-    (name): DocumentedCase => ({
-      route: ENQUIRY,
-      list: ENQUIRIES,
-      name,
-      call: async (rail) => (await rail.resolveAccount(INSTRUCTION)) ?? 'no account',
-      expected: name === 'a holder' ? { accountName: 'ADA OBI' } : 'no account',
-    }),
+    { isFirst: true, passedOn: ['name', 'code'] },
   ),
-  { route: BALANCE, list: BALANCES, name: 'a balance', call: balance, expected: 420_067 },
-  {
-    route: REQUERY,
-    list: REQUERIES,
-    name: 'received',
-    call: find,
-    expected: { ...CREDIT, recalledAt: null },
-    passedOn: [...NAMES, 'accountNumber'],
-    harmless: ['pending'],
-  },
-  { route: REQUERY, list: REQUERIES, name: 'on its way', call: find, expected: 'pending' },
-  { route: REQUERY, list: REQUERIES, name: 'failed', call: find, expected: 'failed', harmless: ['pending'] },
-  { route: REQUERY, list: REQUERIES, name: 'unknown', call: find, expected: null },
+  ...(['a holder', 'no such account'] as const).map(
+    (name): DocumentedCase =>
+      caseOf(
+        ENQUIRY,
+        ENQUIRIES,
+        name,
+        async (rail) => (await rail.resolveAccount(INSTRUCTION)) ?? 'no account',
+        name === 'a holder' ? { accountName: 'ADA OBI' } : 'no account',
+      ),
+  ),
+  caseOf(BALANCE, BALANCES, 'a balance', balance, 420_067),
+  caseOf(
+    REQUERY,
+    REQUERIES,
+    'received',
+    find,
+    { ...CREDIT, recalledAt: null },
+    { passedOn: [...NAMES, 'accountNumber'], harmless: ['pending'] },
+  ),
+  caseOf(REQUERY, REQUERIES, 'on its way', find, 'pending'),
+  caseOf(REQUERY, REQUERIES, 'failed', find, 'failed', { harmless: ['pending'] }),
+  caseOf(REQUERY, REQUERIES, 'unknown', find, null),
   // A row of another status or type is no credit yet.
-  { route: PAGE, list: PAGES, name: 'a credit', call: credits, expected: [CREDIT], harmless: [[]] },
-  {
-    route: PAGE,
-    list: PAGES,
-    name: 'a credit',
-    call: statement,
-    expected: [{ ...LINE, kind: 'credit', reference: SESSION }],
-    harmless: [[]],
-  },
-  {
-    route: PAGE,
-    list: PAGES,
-    name: 'a transfer',
-    call: statement,
-    expected: [{ ...LINE, kind: 'sent' }],
-    harmless: [[]],
-  },
-  {
-    route: PAGE,
-    list: PAGES,
-    name: 'a refund',
-    call: statement,
-    expected: [
+  caseOf(PAGE, PAGES, 'a credit', credits, [CREDIT], { harmless: [[]] }),
+  caseOf(PAGE, PAGES, 'a credit', statement, [{ ...LINE, kind: 'credit', reference: SESSION }], { harmless: [[]] }),
+  caseOf(PAGE, PAGES, 'a transfer', statement, [{ ...LINE, kind: 'sent' }], { harmless: [[]] }),
+  caseOf(
+    PAGE,
+    PAGES,
+    'a refund',
+    statement,
+    [
       { ...LINE, kind: 'sent', charge: 0 },
       { ...LINE, kind: 'returned', charge: 0 },
     ],
-    harmless: [[]],
-  },
+    { harmless: [[]] },
+  ),
 ];
 
 testResponses({
