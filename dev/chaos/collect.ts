@@ -181,7 +181,7 @@ export async function listUnfinished({
       WHERE status = 'returning'
       UNION ALL SELECT organisation_id, 'the delivery of event', ledger.public_id(event_id, 'evt') FROM webhook_deliveries
       WHERE status = 'pending'
-      UNION ALL SELECT organisation_id, 'the outbox message', id::text FROM outbox
+      UNION ALL SELECT organisation_id, 'the outbox message', id::text FROM outbox WHERE topic <> 'scheduled'
       UNION ALL SELECT organisation_id, 'the callback of the bank', id::text FROM sandbox_bank.callbacks
     ) unfinished (organisation_id, what, id) WHERE organisation_id = ${organisationId}`;
   const flows = await listRunningFlows(temporal);

@@ -5,7 +5,7 @@ import { compositeArrayLiteral, quotedArrayLiteral } from '../database/arrayLite
 import type { Book } from '../money.ts';
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
 import { isoTime } from './isoTime.ts';
-import type { Movement } from './movement.ts';
+import type { Movement, OutboxMessage } from './movement.ts';
 
 /** Posts a batch. Returns a row for each movement that was not posted. */
 export const POST = `
@@ -61,6 +61,7 @@ export function buildBatch(movements: readonly Movement[]) {
     messages: compositeArrayLiteral(withMovement(movements, messagesOf), ({ movement, item }) => [
       movement,
       item.topic,
+      item.availableAt === undefined ? null : isoTime(item.availableAt),
       addDocument(JSON.stringify(item.message)),
     ]),
     outcomes: compositeArrayLiteral(
@@ -100,11 +101,11 @@ function withMovement<Item>(
 }
 
 /** The outbox messages of a movement: one for each event, then those of the movement itself. */
-function messagesOf({ events = [], outbox = [], traceparent }: Movement): { topic: string; message: object }[] {
+function messagesOf({ events = [], outbox = [], traceparent }: Movement): OutboxMessage[] {
   const trace = traceparent === undefined ? {} : { traceparent };
   return [
     ...events.map(({ id }) => ({ topic: 'event', message: { eventId: id, ...trace } })),
-    ...outbox.map(({ topic, message }) => ({ topic, message: { ...message, ...trace } })),
+    ...outbox.map((row) => ({ ...row, message: { ...row.message, ...trace } })),
   ];
 }
 

@@ -42,6 +42,8 @@ export interface EventRow {
 /** A message for the relay: ids and codes only. */
 export interface OutboxMessage {
   topic: string;
+  /** When it is due; default: at once. */
+  availableAt?: Date;
   message: object;
 }
 

@@ -13,7 +13,7 @@ import { outboxMessages } from '../telemetry/metrics.ts';
 import type { SpanAttributes } from '../telemetry/span.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { DispatchEvent, EventMessage } from '../webhooks/dispatcher.ts';
-import { bookOf, FLOW_TOPIC, type FlowMessage } from '../workflows/flows.ts';
+import { bookOf, FLOW_TOPIC, type FlowMessage, SCHEDULED_TOPIC } from '../workflows/flows.ts';
 import { startFlow } from './startFlow.ts';
 
 /** When a process dies, its messages become due again after this lease. Longer than the slowest handling. */
@@ -29,9 +29,6 @@ const URGENT_CONCURRENCY = 25;
 const START_CONCURRENCY = 8;
 const EVENT_CONCURRENCY = 100;
 const DELETION_BATCH_MAX = 500;
-/** A start delay is longer by at most this part of it, and by at most this time. */
-const JITTER_PART = 0.25;
-const JITTER_MAX_MS = 180_000;
 
 /** The values of `outbox.priority`. */
 const URGENT = 1;
@@ -45,8 +42,6 @@ interface OutboxRow<Message = FlowMessage | EventToDispatch> {
   id: number;
   message: Message & { traceparent?: string };
   attempts: number;
-  /** By the clock of the database, which dates what the messages are about: that of the process may be minutes off. */
-  claimedAt: Date;
 }
 
 export interface RelayDependencies {
@@ -84,7 +79,7 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
       concurrency,
       claim: async (max) => {
         const rows = await sql<OutboxRow<Message>[]>`
-          SELECT organisation_id, environment, id, message, attempts, now()::timestamptz(3) AS claimed_at
+          SELECT organisation_id, environment, id, message, attempts
           FROM ledger.claim_messages(
             ${topic}, ${priority}, ${last?.organisationId ?? null}, ${last?.environment ?? null}, ${max},
             ${LEASE_SECONDS})`;
@@ -110,16 +105,11 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     });
   };
 
-  const start = (message: FlowMessage, startDelayMs?: number) => startFlow(client, taskQueue, message, startDelayMs);
-  const startLater = ({ message, claimedAt }: OutboxRow<FlowMessage>) => {
-    if (message.idleUntil === undefined) return start(message);
-    return start(message, withJitter(Date.parse(message.idleUntil) - claimedAt.getTime()));
-  };
+  const start = ({ message }: OutboxRow<FlowMessage>) => startFlow(client, taskQueue, message);
   const loops = [
-    loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, ({ message }: OutboxRow<FlowMessage>) =>
-      start(message),
-    ),
-    loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, startLater),
+    loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, start),
+    loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, start),
+    loop({ topic: SCHEDULED_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, start),
     loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row: OutboxRow<EventToDispatch>) =>
       dispatchEvent({ book: bookOf(row), ...row.message }),
     ),
@@ -133,13 +123,6 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
     },
   };
 }
-
-/**
- * A start delay, longer by chance: payments that were created together would expire together, and thousands of timers
- * that fire in the same second delay every other flow.
- */
-const withJitter = (delayMs: number): number =>
-  delayMs + Math.random() * Math.min(JITTER_MAX_MS, Math.max(0, delayMs) * JITTER_PART);
 
 /** Runs `work` in a child span of the request or activity that wrote the message, where that was traced. */
 async function traced(row: OutboxRow, work: () => Promise<void>): Promise<void> {

@@ -15,16 +15,10 @@ import { flowAttributes } from '../workflows/searchAttributes.ts';
 /**
  * Starts the flow, or finds it running; a signal in the message is delivered in both cases. A flow that has ended is
  * restarted only when the message has a signal or sets `allowRestart`. The new run decides by the state in the
- * database, which records that the resource ended. `startDelayMs`: how long the flow is
- * idle, at least until `idleUntil`; without it the flow begins at once.
+ * database, which records that the resource ended.
  */
-export async function startFlow(
-  client: Client,
-  taskQueue: string,
-  message: FlowMessage,
-  startDelayMs = 0,
-): Promise<void> {
-  const { workflow, signal, allowRestart, idleUntil } = message;
+export async function startFlow(client: Client, taskQueue: string, message: FlowMessage): Promise<void> {
+  const { workflow, signal, allowRestart } = message;
   const options = optionsOf(taskQueue, message);
   if (signal !== undefined) {
     await client.workflow.signalWithStart(workflow, {
@@ -38,7 +32,6 @@ export async function startFlow(
   try {
     await client.workflow.start(workflow, {
       ...options,
-      ...(idleUntil !== undefined && startDelayMs > 0 && idleOptions(idleUntil, startDelayMs)),
       workflowIdReusePolicy: allowRestart
         ? WorkflowIdReusePolicy.ALLOW_DUPLICATE
         : WorkflowIdReusePolicy.REJECT_DUPLICATE,
@@ -49,15 +42,6 @@ export async function startFlow(
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
-
-/**
- * A flow without a task until then: one that is signalled by signalWithStart, as every signal of a message is, begins
- * at once. The text replaces the current details, which a flow that has not begun cannot set.
- */
-const idleOptions = (idleUntil: string, startDelay: number) => ({
-  startDelay,
-  staticDetails: `Waiting. This workflow starts work with its first signal, or a few minutes after ${idleUntil}.`,
-});
 
 /** Sends an update to a flow, and starts the flow with it if none is running. Returns the result of the update. */
 export async function updateFlow<Result>(
@@ -78,14 +62,14 @@ export async function updateFlow<Result>(
 }
 
 function optionsOf(taskQueue: string, message: FlowMessage) {
-  const { workflow, id, input, summary, queue } = message;
+  const { id, input, summary, queue } = message;
   const organisationId = input.organisationId === undefined ? null : publicId('organisation', input.organisationId);
   return {
     taskQueue: taskQueueOf(taskQueue, queue),
     workflowId: id,
     args: [input] as [unknown],
     staticSummary: summary,
-    priority: priorityOf(workflow, { environment: input.environment, organisationId }),
+    priority: priorityOf(message, { environment: input.environment, organisationId }),
     typedSearchAttributes: flowAttributes(message, organisationId),
   };
 }

@@ -80,8 +80,8 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   const { message } = start;
   const flow = await lookUp(client, message.id);
   const isMissing = flow === 'closed' || !(await hasSignal(client, message, flow));
-  const { organisationId, id: eventId } = resource;
-  if (!isMissing || (await isMessageWaiting(sql, { organisationId, flowId: message.id, eventId }))) return null;
+  const waiting = { ...bookOf(resource), flowId: message.id, eventId: resource.id };
+  if (!isMissing || (await isMessageWaiting(sql, waiting))) return null;
   // Read the row again: the flow may have ended because the resource ended after the page was read.
   const fresh = await read();
   return fresh === null ? null : { resource, start: fresh };
@@ -94,10 +94,9 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
 async function hasSignal(
   client: Client,
   { id, signal }: FlowOutboxMessage['message'],
-  flow: 'notBegun' | 'busy' | 'idle',
+  flow: 'busy' | 'idle',
 ): Promise<boolean> {
   if (signal === undefined || flow === 'busy') return true;
-  if (flow === 'notBegun') return false; // a signal begins it
   const { inboundCreditId } = signal.payload as CreditReceived;
   try {
     const unapplied = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
@@ -110,15 +109,11 @@ async function hasSignal(
   }
 }
 
-/**
- * `notBegun`: it has had no task, because it has nothing to do before its first signal. `busy`: an activity or a
- * workflow task is pending. `idle`: it is open and waits, or is parked for an operator.
- */
-async function lookUp(client: Client, flowId: string): Promise<'closed' | 'notBegun' | 'busy' | 'idle'> {
+/** `busy`: an activity or a workflow task is pending. `idle`: it is open and waits, or is parked for an operator. */
+async function lookUp(client: Client, flowId: string): Promise<'closed' | 'busy' | 'idle'> {
   try {
-    const { status, historyLength, raw } = await client.workflow.getHandle(flowId).describe();
+    const { status, raw } = await client.workflow.getHandle(flowId).describe();
     if (status.name !== 'RUNNING') return 'closed';
-    if (historyLength === 1) return 'notBegun';
     return (raw.pendingActivities ?? []).length > 0 || raw.pendingWorkflowTask ? 'busy' : 'idle';
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'closed';

@@ -116,11 +116,17 @@ const deliveryOf = ({ id, endpointId }: OpenResource) => ({
   endpointId: publicId('webhookEndpoint', endpointId ?? ''),
 });
 
+/** Until its window ends, a payment without money has no flow. */
+const payment: OpenKind = {
+  ...withStatus('payment', 'payments', ['pending', 'partial'], findPayment, startPayment),
+  rows: `payments WHERE status IN ('pending', 'partial') AND (status = 'partial' OR expires_at <= now())`,
+};
+
 /** Inbound credits first: the message that starts a payment's flow for a credit also carries the credit's signal. */
 export const OPEN_KINDS: readonly OpenKind[] = [
   inboundCredit,
   recall,
-  withStatus('payment', 'payments', ['pending', 'partial'], findPayment, startPayment),
+  payment,
   withStatus('withdrawal', 'withdrawals', ['processing'], findWithdrawal, startWithdrawal),
   withStatus('refund', 'refunds', ['processing'], findRefund, startRefund),
   withStatus('payout', 'payouts', ['processing'], findPayout, startPayout),

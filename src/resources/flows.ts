@@ -37,21 +37,20 @@ export const paymentInput = (book: Book, payment: PaymentOfFlow): PaymentInput =
   expiresAt: payment.expiresAt.toISOString(),
 });
 
-function paymentFlow(book: Book, payment: PaymentOfFlow, more: Pick<FlowMessage, 'idleUntil' | 'signal'>) {
+function paymentFlow(book: Book, payment: PaymentOfFlow): FlowMessage {
   const input = paymentInput(book, payment);
-  return toOutbox({
+  return {
     workflow: 'payment',
     id: input.paymentId,
     summary: `Payment of ${nairaText(input.amount)} into ${input.walletId}`,
     state: 'pending',
     input,
-    ...more,
-  });
+  };
 }
 
-/** Until its first credit, or the end of its window, a payment has nothing to do. */
+/** Expires a payment. Its flow starts with its first credit, or when its window ends: until then it would only wait. */
 export const startPayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
-  paymentFlow(book, payment, { idleUntil: payment.expiresAt.toISOString() });
+  toOutbox(paymentFlow(book, payment), payment.expiresAt);
 
 /** After a payment from a wallet has been posted: signals the flow to end. */
 export function endPaidPayment(
@@ -59,7 +58,7 @@ export function endPaidPayment(
   payment: PaymentOfFlow & Pick<Payment, 'amountReceived'>,
 ): FlowOutboxMessage {
   const payload: PaymentSettledByWallet = { amountReceived: payment.amountReceived };
-  return paymentFlow(book, payment, { signal: { name: paymentSettledByWallet.name, payload } });
+  return toOutbox({ ...paymentFlow(book, payment), signal: { name: paymentSettledByWallet.name, payload } });
 }
 
 /**
@@ -74,7 +73,7 @@ export function startInboundCredit(
   const inboundCreditId = publicId('inboundCredit', credit.id);
   if (payment !== null) {
     const payload: CreditReceived = { inboundCreditId };
-    return paymentFlow(book, payment, { signal: { name: creditReceived.name, payload } });
+    return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
   }
   const input: CreditInput = {
     ...book,
@@ -233,15 +232,8 @@ export function startAdjustment(book: Book, { id, postings, reverses }: Adjustme
   });
 }
 
-const railResume = (input: RailResumeInput, id: string, summary: string, idleUntil?: string): FlowOutboxMessage =>
-  toOutbox({
-    workflow: 'railResume',
-    id: `rail-resume/${id}`,
-    summary,
-    state: 'processing',
-    input,
-    ...(idleUntil !== undefined && { idleUntil }),
-  });
+const railResume = (input: RailResumeInput, id: string, summary: string, at?: Date): FlowOutboxMessage =>
+  toOutbox({ workflow: 'railResume', id: `rail-resume/${id}`, summary, state: 'processing', input }, at);
 
 /** After operators have resumed a rail: signals the flows that wait for it. */
 export const startRailResume = (environment: Environment): FlowOutboxMessage =>
@@ -261,6 +253,6 @@ export function wakeTransfers(book: Book, now: Date): FlowOutboxMessage {
     book,
     `${publicId('organisation', book.organisationId)}/${book.environment}/${until}`,
     'Signals the transfers in progress: the balance of the contract has changed',
-    new Date(until).toISOString(),
+    new Date(until),
   );
 }

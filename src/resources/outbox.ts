@@ -3,19 +3,20 @@ import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { currentTraceparent } from '../telemetry/tracing.ts';
-import { FLOW_TOPIC, type FlowOutboxMessage } from '../workflows/flows.ts';
+import { FLOW_TOPIC, type FlowOutboxMessage, SCHEDULED_TOPIC } from '../workflows/flows.ts';
 
 /** Writes a message. Twice is two messages. */
 export async function enqueue(
   sql: Sql,
   { organisationId, environment }: Book,
-  { topic, message }: FlowOutboxMessage,
+  { topic, message, availableAt }: FlowOutboxMessage,
 ): Promise<void> {
   const traceparent = currentTraceparent();
   const traced = traceparent === undefined ? message : { ...message, traceparent };
   await sql`
-    INSERT INTO outbox (organisation_id, environment, topic, message)
-    VALUES (${organisationId}, ${environment}, ${topic}, ${JSON.stringify(traced)}::text::jsonb)`;
+    INSERT INTO outbox (organisation_id, environment, topic, message, available_at)
+    VALUES (${organisationId}, ${environment}, ${topic}, ${JSON.stringify(traced)}::text::jsonb,
+            coalesce(${availableAt ?? null}::timestamptz, now()))`;
 }
 
 /**
@@ -37,17 +38,17 @@ export async function isUpdateWaiting(
 
 /**
  * Whether a message that starts or signals this flow waits in the outbox, or the first attempt to deliver the event
- * with this id.
+ * with this id. Reads what is due or leased, in the order of the index outbox_turns, and not what waits for hours.
  */
 export async function isMessageWaiting(
   sql: Sql,
-  { organisationId, flowId, eventId }: { organisationId: Uuid; flowId: string; eventId: Uuid },
+  { organisationId, environment, flowId, eventId }: Book & { flowId: string; eventId: Uuid },
 ): Promise<boolean> {
   const rows = await sql`
     SELECT FROM outbox
-    WHERE organisation_id = ${organisationId}
-      AND ((topic = ${FLOW_TOPIC} AND message ->> 'id' = ${flowId})
-        OR (topic = 'event' AND message ->> 'eventId' = ${eventId}::text))
+    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND priority IN (1, 2)
+      AND topic IN (${FLOW_TOPIC}, ${SCHEDULED_TOPIC}, 'event') AND available_at < now() + interval '5 minutes'
+      AND (message ->> 'id' = ${flowId} OR (topic = 'event' AND message ->> 'eventId' = ${eventId}::text))
     LIMIT 1`;
   return rows.length > 0;
 }

@@ -103,9 +103,10 @@ export function databaseGauges(
           JOIN rail_contracts c ON c.organisation_id = b.organisation_id AND c.environment = b.environment
             AND c.rail = b.rail AND c.disconnected_at IS NULL
         ), gauges (gauge, label, value) AS (
-          SELECT 'outboxDepth', topic, count(*)::float8 FROM outbox GROUP BY topic
+          SELECT 'outboxDepth', topic, count(*)::float8 FROM outbox WHERE topic = ANY (${TOPICS}::text[]) GROUP BY topic
           UNION ALL
-          SELECT 'outboxLag', topic, extract(epoch FROM now() - min(created_at))::float8 FROM outbox GROUP BY topic
+          SELECT 'outboxLag', topic, extract(epoch FROM now() - min(created_at))::float8
+          FROM outbox WHERE topic = ANY (${TOPICS}::text[]) GROUP BY topic
           UNION ALL
           SELECT 'undeliveredAge', environment, extract(epoch FROM now() - min(created_at))::float8
           FROM waiting WHERE created_at IS NOT NULL GROUP BY environment

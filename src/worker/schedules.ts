@@ -138,7 +138,7 @@ function schedulesOf(config: Settings) {
       taskQueue: taskQueueOf(taskQueue, 'maintenance'),
       args: [],
       staticSummary: summary,
-      priority: priorityOf(workflow),
+      priority: priorityOf({ workflow }),
     };
     return {
       scheduleId: id,

@@ -42,11 +42,6 @@ export interface FlowMessage {
   queue?: FlowQueue;
   /** The relay handles it apart from those that are not urgent. */
   urgent?: true;
-  /**
-   * ISO time until which the flow only waits for its first signal. Until then, or that signal, the server keeps the
-   * flow without a task for a worker (docs/decisions/0014-priorities-and-worker-roles.md).
-   */
-  idleUntil?: string;
 }
 
 /**
@@ -79,18 +74,22 @@ export const onTaskQueues = (common: string): string => `TaskQueue IN ('${taskQu
 
 /** Topic of the outbox rows that the relay turns into workflow starts and signals. */
 export const FLOW_TOPIC = 'flow';
+/** Topic of those that wait for hours, mostly in vain: the expiries of payments. */
+export const SCHEDULED_TOPIC = 'scheduled';
 
 /** The outbox row that makes the relay start or signal a flow. */
 export interface FlowOutboxMessage {
-  topic: typeof FLOW_TOPIC;
+  topic: typeof FLOW_TOPIC | typeof SCHEDULED_TOPIC;
   message: FlowMessage;
+  /** When the relay handles it; default: at once. */
+  availableAt?: Date;
 }
 
-export const toOutbox = (message: FlowMessage): FlowOutboxMessage => ({
-  topic: FLOW_TOPIC,
-  message: isUrgent(message) ? { ...message, urgent: true } : message,
-});
+export function toOutbox(message: FlowMessage, availableAt?: Date): FlowOutboxMessage {
+  if (isUrgent(message)) return { topic: FLOW_TOPIC, message: { ...message, urgent: true }, availableAt };
+  return { topic: availableAt === undefined ? FLOW_TOPIC : SCHEDULED_TOPIC, message, availableAt };
+}
 
 /** The same message with `allowRestart`. Its flow begins at once, because an earlier run may have left work undone. */
-export const restarted = ({ message: { idleUntil: _idleUntil, ...message } }: FlowOutboxMessage): FlowOutboxMessage =>
+export const restarted = ({ message }: FlowOutboxMessage): FlowOutboxMessage =>
   toOutbox({ ...message, allowRestart: true });

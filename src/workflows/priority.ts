@@ -1,6 +1,5 @@
 // The order in which Temporal hands waiting tasks to workers: by priority, and among equal ones in turns between the
-// organisations, and between the payments of an organisation and its other flows. Activities and child workflows
-// inherit it from their workflow.
+// organisations. Activities and child workflows inherit it from their workflow.
 import type { Priority } from '@temporalio/common';
 import type { Book, Environment } from '../money.ts';
 
@@ -50,23 +49,26 @@ interface FlowOwner {
 
 const ALL_BOOKS: FlowOwner = { environment: 'live', organisationId: null };
 
-/** The priority of a flow, by its type. */
-export function priorityOf(flow: FlowType, { environment, organisationId } = ALL_BOOKS): Priority {
-  const priorityKey = PRIORITY_KEYS[environment][CLASSES[flow]];
-  if (organisationId === null) return { priorityKey };
-  // Thousands of payments may expire together, and a task that expires one has the priority of one that settles it.
-  return { priorityKey, fairnessKey: flow === 'payment' ? `${organisationId}/payments` : organisationId };
+/** Of an outbox message: which flow it starts, and whether with a signal. */
+interface Start {
+  workflow: FlowType;
+  signal?: unknown;
 }
+
+/** The priority of a flow that this message starts. */
+export function priorityOf(message: Start, owner = ALL_BOOKS): Priority {
+  const { environment, organisationId } = owner;
+  const priorityKey = PRIORITY_KEYS[environment][expires(message) ? 'background' : CLASSES[message.workflow]];
+  return organisationId === null ? { priorityKey } : { priorityKey, fairnessKey: organisationId };
+}
+
+/** A payment whose flow starts without a signal has no money: the flow expires it. Thousands may expire together. */
+const expires = ({ workflow, signal }: Start): boolean => workflow === 'payment' && signal === undefined;
 
 /** For a background activity of a flow with a higher priority, such as the expiry of a payment. */
 export const inBackground = ({ environment }: Pick<Book, 'environment'>): Priority => ({
   priorityKey: PRIORITY_KEYS[environment].background,
 });
 
-/**
- * Whether a person or a bank waits for the effect of an outbox message. The start of a payment is not urgent: its flow
- * only waits for money, and a burst of requests brings thousands of them.
- */
-export function isUrgent({ workflow, signal }: { workflow: FlowType; signal?: unknown }): boolean {
-  return CLASSES[workflow] === 'urgent' && (workflow !== 'payment' || signal !== undefined);
-}
+/** Whether a person or a bank waits for the effect of an outbox message. */
+export const isUrgent = (message: Start): boolean => CLASSES[message.workflow] === 'urgent' && !expires(message);

@@ -10,6 +10,7 @@ import postgres from 'postgres';
 import { freePort } from '../../dev/freePort.ts';
 import { isRunning } from '../../dev/lockFile.mjs';
 import type { LockHolder, Quickstart } from '../../dev/stateFolder.ts';
+import type { PaymentResource } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
@@ -184,6 +185,9 @@ test('a Temporal that does not respond is reported and restarted, and the flow t
   const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: first.settlementWalletId };
   const accepted = await call('POST', '/payments', order);
   expect(accepted.statusCode).toBe(201);
+  const { virtualAccount, payableAmount } = accepted.data as unknown as PaymentResource;
+  const credit = { accountNumber: virtualAccount.accountNumber, amount: payableAmount };
+  expect((await call('POST', '/simulations/inbound-credits', credit)).statusCode).toBe(201);
   await waitFor('Temporal to be restarted', () => stack.output().includes('temporal is running again'), START_MS);
   expect(stack.output()).toMatch(
     /Temporal is running but starts no flows; .* Restarting Temporal; its data and ports stay the same\./,
@@ -192,7 +196,7 @@ test('a Temporal that does not respond is reported and restarted, and the flow t
   const sql = postgres(first.databaseUrl, { max: 1 });
   try {
     await waitFor('the flow of the payment to start', async () => {
-      const waiting = await sql`SELECT FROM outbox WHERE message ->> 'id' = ${accepted.data.id}`;
+      const waiting = await sql`SELECT FROM outbox WHERE topic = 'flow' AND message ->> 'id' = ${accepted.data.id}`;
       return waiting.length === 0;
     });
   } finally {

@@ -24,9 +24,9 @@ const pay = (walletId: string, paymentId: string) => flows.test.money(`/wallets/
 test('paying from a wallet ends the flow without an activity', async () => {
   const [payer, target] = [await flows.createWallet(flows.test, { balance: 400 }), await flows.createWallet()];
   const paymentId = await bill(target);
-  const flow = flows.temporal.workflow.getHandle(paymentId);
-  await waitFor('the flow to wait', () => flow.describe().catch(() => null));
   expect((await pay(payer, paymentId)).status).toBe(200);
+  const flow = flows.temporal.workflow.getHandle(paymentId);
+  await waitFor('the flow to start', () => flow.describe().catch(() => null));
   expect(await flow.result()).toEqual({ status: 'settled' });
   const { events } = await flow.fetchHistory();
   expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).toEqual([]);
@@ -52,8 +52,7 @@ test('an unpaid virtual-wallet payment expires and can then not be paid', async 
   await flows.sql`UPDATE payments SET expires_at = ${expiresAt} WHERE id = ${requireUuid('payment', paymentId)}`;
   await flows.sql`
     UPDATE outbox
-    SET message = jsonb_set(jsonb_set(message, '{input,expiresAt}', at), '{idleUntil}', at)
-    FROM (SELECT ${JSON.stringify(expiresAt)}::text::jsonb AS at) AS expiry
+    SET available_at = ${expiresAt}, message = jsonb_set(message, '{input,expiresAt}', ${JSON.stringify(expiresAt)}::text::jsonb)
     WHERE message ->> 'id' = ${paymentId}`;
   await flows.startWorkerAgain();
   await flows.untilStatus(`/payments/${paymentId}`, 'expired');

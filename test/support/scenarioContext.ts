@@ -501,7 +501,7 @@ export class ScenarioContext {
     await this.#until('callbacks and outbox to be empty', async () => {
       if (!(await this.bank.isQuiet())) return false;
       const waiting = await this.flows.sql`
-        SELECT FROM outbox WHERE organisation_id = ${this.organisationId} LIMIT 1`;
+        SELECT FROM outbox WHERE organisation_id = ${this.organisationId} AND topic <> 'scheduled' LIMIT 1`;
       return waiting.length === 0;
     });
     return await this.flows.temporal.workflow.result(workflowId);

@@ -48,12 +48,10 @@ function startActions(
   {
     parentWorkflowExecution,
     continuedExecutionRunId,
-    firstWorkflowTaskBackoff,
   }: NonNullable<RecordedEvent['workflowExecutionStartedEventAttributes']>,
   next: RecordedEvent | undefined,
 ): number {
   if (continuedExecutionRunId) return 0; // counted in the run before
   if (parentWorkflowExecution) return CHILD_START;
-  // Signal-with-start is one action, a signal. A flow with a start delay was started before its first signal.
-  return next?.workflowExecutionSignaledEventAttributes && !firstWorkflowTaskBackoff ? 0 : 1;
+  return next?.workflowExecutionSignaledEventAttributes ? 0 : 1; // signal-with-start is one action, a signal
 }

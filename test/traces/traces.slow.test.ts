@@ -50,7 +50,10 @@ describe('one payment and its callback', () => {
     await flows.untilStatus(`/payments/${paymentId}`, 'settled');
     await flows.temporal.workflow.getHandle(paymentId).result();
     // A message leaves the outbox after its span has ended, so every span examined below exists from here on.
-    await waitFor('the outbox to be empty', async () => (await flows.sql`SELECT FROM outbox LIMIT 1`).length === 0);
+    await waitFor(
+      'the outbox to be empty',
+      async () => (await flows.sql`SELECT FROM outbox WHERE topic <> 'scheduled' LIMIT 1`).length === 0,
+    );
     words = [...(await personalWords(flows.sql)), 'Chidi Eze', receiver.url];
 
     await worker.stop();
@@ -78,7 +81,12 @@ describe('one payment and its callback', () => {
   };
 
   test('one trace covers the request, the outbox, the workflow, the activity and the rail call', () => {
-    const flow = ['POST /payments', 'StartWorkflow:payment', 'RunWorkflow:payment', 'RunActivity:applyCredit'];
+    const flow = [
+      'POST /rails/:rail/callbacks/:contract',
+      'SignalWithStartWorkflow:payment',
+      'RunWorkflow:payment',
+      'RunActivity:applyCredit',
+    ];
     expect(pathOf(spanNamed('rail find_inbound_credit'))).toEqual([...flow, 'rail find_inbound_credit']);
     expect(pathOf(spanNamed('deliver event'))).toEqual([...flow, 'deliver event']);
     // One call for the payment, and one for the wallet that reached tier1.
@@ -97,13 +105,11 @@ describe('one payment and its callback', () => {
     expect(toMs(span.end - span.start)).toBeGreaterThan(0);
   });
 
-  test("the span of the signal is in the workflow's trace and links to the trace of the callback", () => {
+  test("the span of the signal is in the workflow's trace and links to the span that sent it", () => {
     const signal = spanNamed('HandleSignal:creditReceived');
     expect(pathOf(signal).slice(-2)).toEqual(['RunWorkflow:payment', 'HandleSignal:creditReceived']);
     const sent = spanNamed('SignalWithStartWorkflow:payment');
     expect(signal.links).toMatchObject([{ traceId: sent.traceId, spanId: sent.spanId }]);
-    expect(pathOf(sent)).toEqual(['POST /rails/:rail/callbacks/:contract', 'SignalWithStartWorkflow:payment']);
-    expect(sent.traceId).not.toBe(signal.traceId);
   });
 
   test("the span of a request has its route and status, and a caller's trace is only linked", () => {

@@ -49,8 +49,9 @@ const untilBusy = (id: string) =>
     }
   });
 
-const keyOf = (flow: FlowType, environment: Environment): number =>
-  priorityOf(flow, { organisationId: '', environment }).priorityKey ?? Number.NaN;
+const signal = { name: 'any', payload: null };
+const keyOf = (workflow: FlowType, environment: Environment): number =>
+  priorityOf({ workflow, signal }, { organisationId: '', environment }).priorityKey ?? Number.NaN;
 
 test('every workflow has a class: urgent ones before batches, batches before the rest', () => {
   const types = Object.keys(workflows).filter((name) => name !== 'payoutPage') as FlowType[];
@@ -67,10 +68,9 @@ test('every workflow has a class: urgent ones before batches, batches before the
   }
   expect(keyOf('payoutItem', 'live')).toBe(keyOf('payout', 'live'));
   expect(keyOf('payout', 'live')).toBeLessThan(keyOf('webhookDelivery', 'live'));
-  const keyOfFairness = (flow: FlowType) =>
-    priorityOf(flow, { organisationId: 'org', environment: 'test' }).fairnessKey;
-  expect(keyOfFairness('payment')).not.toBe(keyOfFairness('withdrawal'));
-  expect(priorityOf('retention').priorityKey).toBe(keyOf('webhookDelivery', 'live'));
+  // A payment that starts without a credit expires.
+  expect(priorityOf({ workflow: 'payment' }).priorityKey).toBe(keyOf('webhookDelivery', 'live'));
+  expect(priorityOf({ workflow: 'retention' }).priorityKey).toBe(keyOf('webhookDelivery', 'live'));
 });
 
 test('a one-item payout ends while most items of the large payouts of another organisation wait', async () => {
@@ -98,6 +98,9 @@ test('a one-item payout ends while most items of the large payouts of another or
   expect(order.indexOf(itemId)).toBeLessThan(waiting.length / 2);
   const { raw } = await handle(itemId).describe();
   expect(raw.workflowExecutionInfo?.priority).toMatchObject(
-    priorityOf('payoutItem', { organisationId: publicId('organisation', small.organisationId), environment: 'test' }),
+    priorityOf(
+      { workflow: 'payoutItem' },
+      { organisationId: publicId('organisation', small.organisationId), environment: 'test' },
+    ),
   );
 }, 300_000);

@@ -235,7 +235,7 @@ COMMENT ON TYPE ledger.batch_table IS 'A table of resource rows to write. A docu
 CREATE TYPE ledger.batch_event AS (movement integer, id uuid, type text, resource text, created_at timestamptz, document integer);
 COMMENT ON TYPE ledger.batch_event IS 'A row to write in events.';
 
-CREATE TYPE ledger.batch_message AS (movement integer, topic text, document integer);
+CREATE TYPE ledger.batch_message AS (movement integer, topic text, available_at timestamptz, document integer);
 COMMENT ON TYPE ledger.batch_message IS 'A row to write in outbox.';
 
 CREATE TYPE ledger.batch_outcome AS (

@@ -13,7 +13,7 @@ CREATE TABLE outbox (
   last_error      text,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000); -- rows live for milliseconds
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000); -- most rows live for milliseconds
 CREATE INDEX outbox_turns ON outbox (topic, priority, environment, organisation_id, available_at, id);
 -- Finds the update of a transfer that waits in the outbox: a further callback then adds none.
 CREATE INDEX outbox_transfer_updates

@@ -33,8 +33,8 @@ BEGIN
     PERFORM FROM public.webhook_endpoints w
     WHERE w.organisation_id = organisation AND w.environment = environment AND w.deleted_at IS NULL LIMIT 1;
     delivers_events := FOUND;
-    INSERT INTO public.outbox (organisation_id, environment, topic, message)
-    SELECT organisation, environment, m.topic, documents[m.document]::jsonb
+    INSERT INTO public.outbox (organisation_id, environment, topic, message, available_at)
+    SELECT organisation, environment, m.topic, documents[m.document]::jsonb, coalesce(m.available_at, now())
     FROM unnest(messages) AS m WHERE rejections[m.movement] IS NULL AND (delivers_events OR m.topic <> 'event');
   END IF;
   IF outcomes <> '{}' THEN

@@ -1,7 +1,7 @@
 // The flow of one payment.
 //
-//   1. Wait for money until the payment expires.   The rail's callback signals `creditReceived`. Before the first
-//      credit Temporal waits, by a start delay until the payment expires: the flow has not begun, and has no task.
+//   1. Wait for money until the payment expires.   The rail's callback signals `creditReceived`. The first credit
+//      starts the flow. If there is none, the relay starts it when the payment expires.
 //   2. Confirm each credit, decide and post it.   Compensation: none; money that the payment does not take goes to
 //      suspense, with a review case.
 //   3. Retry a credit that the rail does not confirm, with growing delays, while everything else continues. After the
@@ -9,8 +9,7 @@
 //   4. Settled or expired: close the account number, and end once all credits are applied. A later credit restarts the
 //      flow.
 //   5. Many credits at once are not all signalled: read those that are not applied yet. Also when the history is long,
-//      after continuing as new. Before the payment expires Temporal holds that run back, as it did the first one,
-//      until the next signal: of a credit, or of the sweep for one that is not applied.
+//      after continuing as new.
 //   6. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
 //
 // A `virtual_wallet` payment is settled in the API, by the wallet that pays it. The signal `paymentSettledByWallet`
