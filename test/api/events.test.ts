@@ -1,18 +1,15 @@
 // The /events routes over HTTP, by status. Actual deliveries are tested in test/webhooks/.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { readExamples } from '../../tools/openapi/examples.ts';
-import { type Resource, startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
+import { type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
 
-let api: TestApi;
 let organisation: TestOrganisation;
 
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -1,6 +1,6 @@
 // The payment pages over HTTP: who sees them, what they may load, what they never show, their limits, and how an open
 // page receives a change.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
 import { requireUuid } from '../../src/ids.ts';
@@ -14,14 +14,10 @@ interface CheckoutPayment extends Resource {
   checkoutUrl: string;
 }
 
-let api: TestApi;
-let walletId: string;
 const streams: EventStream[] = [];
 
-beforeAll(async () => {
-  api = await startTestApi();
-  walletId = await api.createWallet();
-});
+const api = await startTestApi();
+const walletId = await api.createWallet();
 
 afterAll(async () => {
   for (const stream of streams) stream.close();

@@ -3,30 +3,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import {
-  type Books,
-  createSettlementWallets,
-  expectPosted,
-  move,
-  newWallet,
-  openBooks,
-  RAIL,
-} from '../ledger/books.ts';
+import { createSettlementWallets, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
 import { type Ended, runCli } from './run.ts';
 
-let books: Books;
-let home: string;
-let wallet: string;
-
-beforeAll(async () => {
-  books = await openBooks();
-  home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
-  await createSettlementWallets(books);
-  wallet = await newWallet(books, { balance: 150_000 });
-  await expectPosted(books.journal.post(move(books.book, wallet, 'income:fees', 5)));
-});
+const books = await openBooks();
+const home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
+await createSettlementWallets(books);
+const wallet = await newWallet(books, { balance: 150_000 });
+await expectPosted(books.journal.post(move(books.book, wallet, 'income:fees', 5)));
 
 afterAll(async () => {
   await books.close();

@@ -3,7 +3,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { requireUuid } from '../../src/ids.ts';
@@ -11,16 +11,11 @@ import { walletOf } from '../../src/ledger/chart.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import { newWallet, openBooks } from '../ledger/books.ts';
 import { receivedCredit } from '../resources/movementTable.ts';
-import { createDatabase, type TestDatabase } from '../support/stack.ts';
+import { createDatabase } from '../support/stack.ts';
 import { type Ended, runCli, runCliProcess } from './run.ts';
 
-let database: TestDatabase;
-let folder: string;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  folder = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
-});
+const database = await createDatabase();
+const folder = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
 
 afterAll(async () => {
   await database.drop();

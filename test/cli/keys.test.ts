@@ -1,14 +1,12 @@
 // `organisations …` and `keys …`: created keys work, are printed once, and every change is in the audit log.
 import { tmpdir } from 'node:os';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { ApiKeys } from '../../src/api/admission/apiKeys.ts';
-import { connect, type Sql } from '../../src/database/pool.ts';
+import { connect } from '../../src/database/pool.ts';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
-import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
+import { createDatabase, ownerOf } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
 
-let database: TestDatabase;
-let sql: Sql;
 let acme: { organisationId: string; settlementWalletId: string; liveSettlementWalletId: string };
 
 const run = (...words: string[]): Promise<Ended> => runCli(words, { databaseUrl: database.url, home: tmpdir() });
@@ -38,11 +36,9 @@ async function useKey(key: string): Promise<string[] | string> {
 const audit = () => sql<{ action: string; operator: string; subject: string; reason: string | null }[]>`
   SELECT action, operator, subject, reason FROM audit_log ORDER BY created_at, id`;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = connect(database.url, { connectionsMax: 2 });
-  acme = await json('organisations', 'create', '--name', 'Acme Ltd');
-});
+const database = await createDatabase();
+const sql = connect(database.url, { connectionsMax: 2 });
+acme = await json('organisations', 'create', '--name', 'Acme Ltd');
 
 afterAll(async () => {
   await sql.end();

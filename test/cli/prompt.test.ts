@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { OPERATORS } from '../support/operators.ts';
 
 /** A prompt that is not answered would wait for ever. */
@@ -35,11 +35,7 @@ def no_input(fd):
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:], master, no_input)))
 `;
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -3,28 +3,25 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { FAKE_CREDENTIALS } from '../../dev/monnify/fakeCredentials.ts';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import { ConnectedContracts } from '../../src/rail/contracts.ts';
 import { CHECKS } from '../../src/rail/promises/promises.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Ended, runCli } from './run.ts';
 
 const KEYS = `test:${Buffer.alloc(32, 7).toString('base64url')}`;
 const BVN = '22222222226';
 
-let api: TestApi;
 let fake: MonnifyFake;
 let organisationId: Uuid;
 const complaints: string[] = [];
 
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(async () => {
   await api.close();

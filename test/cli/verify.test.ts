@@ -3,23 +3,17 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { CheckpointFile } from '../../src/cli/checkpointFile.ts';
 import type { Checkpoint } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
-import { type Books, newWallet, openBooks } from '../ledger/books.ts';
+import { newWallet, openBooks } from '../ledger/books.ts';
 import { runCli } from './run.ts';
 
-let books: Books;
-let home: string;
-let file: string;
-
-beforeAll(async () => {
-  books = await openBooks();
-  home = await mkdtemp(path.join(tmpdir(), 'manilla-verify-'));
-  file = path.join(home, 'checkpoint.json');
-  await newWallet(books, { balance: 1_000 });
-});
+const books = await openBooks();
+const home = await mkdtemp(path.join(tmpdir(), 'manilla-verify-'));
+const file = path.join(home, 'checkpoint.json');
+await newWallet(books, { balance: 1_000 });
 
 afterAll(async () => {
   await books.close();

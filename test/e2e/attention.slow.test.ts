@@ -1,19 +1,15 @@
 // Parked withdrawals: a withdrawal that cannot proceed parks with its cause, leaves the money unchanged and executes
 // the operators' decision, which is audited.
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { operate } from '../cli/run.ts';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({
-    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', unknownIsFinalAfterMs: 100 },
-  });
+const flows = await startTestFlows({
+  settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', unknownIsFinalAfterMs: 100 },
 });
 
 afterAll(async () => {

@@ -1,18 +1,14 @@
 // Payouts to each outcome, through the API, the worker and the sandbox bank: each item is paid once or not at all,
 // independently of the others. Most tests run concurrently, each with its own wallet.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import type { Resource } from '../support/api.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({
-    settings: { WORKER_ROLES: 'flows,payouts,relay', unknownIsFinalAfterMs: 100 },
-  });
+const flows = await startTestFlows({
+  settings: { WORKER_ROLES: 'flows,payouts,relay', unknownIsFinalAfterMs: 100 },
 });
 
 afterAll(async () => {

@@ -1,29 +1,25 @@
 // A rail that does not accept a transfer for now, for a reason that is not the transfer's: the flow waits and sends the
 // same reference again as often as needed, which counts as no send, and shows it to operators after a limit.
 
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type { RailNotice } from '../../src/rail/port.ts';
 import { SENDS_MAX } from '../../src/workflows/bankTransfer/decide.ts';
 import { runAs } from '../cli/run.ts';
 import { sendCallback } from '../support/callbacks.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const FUNDS = 1_000_000;
 const HELD = 103_000;
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({
-    settings: {
-      railNotReadyMs: 1_000,
-      probeMs: 1_000,
-      unknownIsFinalAfterMs: 100,
-    },
-  });
+const flows = await startTestFlows({
+  settings: {
+    railNotReadyMs: 1_000,
+    probeMs: 1_000,
+    unknownIsFinalAfterMs: 100,
+  },
 });
 
 afterAll(async () => {

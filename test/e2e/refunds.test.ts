@@ -1,17 +1,13 @@
 // Refunds to each outcome: never more than was credited, and a failure at the bank returns the money. The tests run
 // concurrently, each with its own wallets and payment.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { expectError } from '../support/refusals.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: { unknownIsFinalAfterMs: 100 } });
-});
+const flows = await startTestFlows({ settings: { unknownIsFinalAfterMs: 100 } });
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

@@ -1,7 +1,7 @@
 // A database that was restored to an earlier time than Temporal and the bank: a worker that starts on it sends nothing,
 // operators import what the bank has paid, and `rail resume` releases it. `npm run drill -- restore` does this with a
 // real restore.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { startFlow } from '../../src/outbox/startFlow.ts';
 import { findNewestLostFlow } from '../../src/recovery/lostFlows.ts';
@@ -9,18 +9,14 @@ import { startWithdrawal } from '../../src/resources/flows.ts';
 import { listRailPauses } from '../../src/resources/rails/pauses.ts';
 import type { Withdrawal } from '../../src/resources/withdrawals/queries.ts';
 import { operate, runAs } from '../cli/run.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const HOUR_MS = 3_600_000;
 const TO_BANK = { accountNumber: '0123456789', bankCode: '058' };
 const GROUNDS = ['--reason', 'restored to noon', '--evidence', 'ticket 1234'];
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows();
-});
+const flows = await startTestFlows();
 
 afterAll(() => flows.close());
 

@@ -1,22 +1,18 @@
 // A parked withdrawal queries the rail by itself, and continues without an operator when the bank is back.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { ATTENTION, ATTENTION_SINCE } from '../../src/workflows/searchAttributes.ts';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const ACCOUNT = '1111111111';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({
-    settings: {
-      ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
-      probeMs: 1_000,
-      unknownIsFinalAfterMs: 100,
-    },
-  });
+const flows = await startTestFlows({
+  settings: {
+    ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
+    probeMs: 1_000,
+    unknownIsFinalAfterMs: 100,
+  },
 });
 
 afterAll(async () => {

@@ -9,21 +9,16 @@ import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { WITHOUT_SCENARIO } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
-let config: TestFlows['dependencies']['config'];
-
-beforeAll(async () => {
-  flows = await startTestFlows({
-    settings: {
-      WORKER_ROLES: 'flows,payouts,maintenance,relay',
-      SCHEDULES: 'on',
-      sweepEveryMs: 1_000,
-      sweepAgeMinMs: 0,
-      unknownIsFinalAfterMs: 100,
-    },
-  });
-  config = flows.dependencies.config;
+const flows = await startTestFlows({
+  settings: {
+    WORKER_ROLES: 'flows,payouts,maintenance,relay',
+    SCHEDULES: 'on',
+    sweepEveryMs: 1_000,
+    sweepAgeMinMs: 0,
+    unknownIsFinalAfterMs: 100,
+  },
 });
+const config: TestFlows['dependencies']['config'] = flows.dependencies.config;
 
 afterAll(async () => {
   for (const workflow of WITHOUT_SCENARIO) await scheduleOf(workflow).delete();

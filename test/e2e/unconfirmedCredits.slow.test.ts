@@ -2,28 +2,25 @@
 // or an account is closed: nothing else is blocked, the flow parks after the limit, and money is posted once or not at
 // all.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { withCode } from '../support/operators.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { UnsureRail } from '../support/unsureRail.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
 let openContext: () => Promise<ScenarioContext>;
 const rail = new UnsureRail();
 
-beforeAll(async () => {
-  flows = await startTestFlows({
-    settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', creditUnconfirmedMs: 1_000 },
-    rails: (rails) => rail.within(rails),
-  });
-  openContext = await openScenarios(flows);
+const flows = await startTestFlows({
+  settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', creditUnconfirmedMs: 1_000 },
+  rails: (rails) => rail.within(rails),
 });
+openContext = await openScenarios(flows);
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

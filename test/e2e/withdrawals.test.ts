@@ -1,16 +1,12 @@
 // Withdrawals to each outcome, through the API, the worker and the sandbox bank: the wallet pays once or not at all,
 // and the bank makes at most one transfer, whatever the order and number of its callbacks. Most tests run concurrently,
 // each with its own wallet.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { endFlows } from '../support/endFlows.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-let flows: TestFlows;
-
-beforeAll(async () => {
-  flows = await startTestFlows({ settings: { unknownIsFinalAfterMs: 100 } });
-});
+const flows = await startTestFlows({ settings: { unknownIsFinalAfterMs: 100 } });
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

@@ -14,7 +14,7 @@ import { guardedRail } from '../../src/rail/guarded.ts';
 import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { instruct, startSandbox, type TestSandbox } from './sandbox.ts';
+import { instruct, startSandbox } from './sandbox.ts';
 
 const LIMIT_MS = 20;
 /** Far longer than any call here takes. */
@@ -24,11 +24,7 @@ const organisationId = newUuid();
 const status = { organisationId, reference: 'reference' };
 const instruction = instruct(organisationId);
 
-let sandbox: TestSandbox;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ clock: 'stopped' });
-});
+const sandbox = await startSandbox({ clock: 'stopped' });
 
 afterAll(() => sandbox.close());
 

@@ -1,10 +1,10 @@
 // The sandbox bank keeps every promise of the rail port.
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import { type Keyring, parseKeyring } from '../../src/keyring.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { createHarness, type ProviderControl, type RailHarness } from '../../src/rail/promises/harness.ts';
+import { createHarness, type ProviderControl } from '../../src/rail/promises/harness.ts';
 import { PROMISES } from '../../src/rail/promises/promises.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import type { Behaviour } from '../../src/rail/sandbox/destinations.ts';
@@ -12,21 +12,16 @@ import { newSessionId } from '../../src/rail/sandbox/transfers.ts';
 import { findBroken, optionsOf } from './promises.ts';
 import { KEYRING, startSandbox, type TestSandbox } from './sandbox.ts';
 
-let sandbox: TestSandbox;
-let harness: RailHarness;
-
-beforeAll(async () => {
-  sandbox = await startSandbox();
-  const { rail, organisationId, sent } = sandbox;
-  const control = controlOf(sandbox);
-  const clock = { now: () => new Date(), pause: (ms: number) => delay(Math.min(ms, 20)) };
-  harness = createHarness(
-    { rail, organisationId, contract: null, isLive: false },
-    await optionsOf(control, () => sent),
-    clock,
-    control,
-  );
-});
+const sandbox = await startSandbox();
+const { rail, organisationId, sent } = sandbox;
+const control = controlOf(sandbox);
+const clock = { now: () => new Date(), pause: (ms: number) => delay(Math.min(ms, 20)) };
+const harness = createHarness(
+  { rail, organisationId, contract: null, isLive: false },
+  await optionsOf(control, () => sent),
+  clock,
+  control,
+);
 
 afterAll(() => sandbox.close());
 

@@ -1,6 +1,6 @@
 // Reconciliation of books with a rail whose statement the tests write: catching up after an outage, books that stand by
 // themselves, late postings, lost callbacks, the rail's own lines, and the balance at the bank.
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
@@ -15,18 +15,14 @@ import { signedAmount } from '../../src/reconciliation/lines.ts';
 import { reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { startTestApi } from '../support/api.ts';
 import { newCredit } from '../support/rows.ts';
 import { asSuperuser } from '../support/stack.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startTestApi();
-});
+const api = await startTestApi();
 
 afterAll(() => api.close());
 

@@ -1,6 +1,6 @@
 // Dispatching events over real HTTP with the real database; only the starts of flows are recorded instead of made.
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
@@ -16,9 +16,8 @@ import { newWebhookSecret } from '../../src/webhooks/signature.ts';
 import type { WebhookDeliveryInput } from '../../src/workflows/webhookDelivery/messages.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus } from './receiver.ts';
-import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
+import { startWorkbench, type TestEndpoint } from './webhookFixture.ts';
 
-let fixture: Workbench;
 let book: Book;
 let dispatchEvent: DispatchEvent;
 let flows: WebhookDeliveryInput[];
@@ -26,9 +25,7 @@ let flows: WebhookDeliveryInput[];
 let signalled: WebhookDeliveryInput[];
 let temporalIsUp: boolean;
 
-beforeAll(async () => {
-  fixture = await startWorkbench();
-});
+const fixture = await startWorkbench();
 
 afterAll(() => fixture.close());
 

@@ -1,6 +1,6 @@
 // What an endpoint has missed: since when it fails, that the others get an event after an hour of failures, that it is
 // disabled after days of them, and that the owner can have everything sent again.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import type { EventType } from '../../src/resources/events.ts';
@@ -10,14 +10,11 @@ import { createDispatcher, type EventMessage } from '../../src/webhooks/dispatch
 import { findWebhookEndpoint, giveNotice, updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { eventProblem } from '../support/documented.ts';
 import { answerStatus } from './receiver.ts';
-import { startWorkbench, type TestEndpoint, type Workbench } from './webhookFixture.ts';
+import { startWorkbench, type TestEndpoint } from './webhookFixture.ts';
 
-let fixture: Workbench;
 let book: Book;
 
-beforeAll(async () => {
-  fixture = await startWorkbench();
-});
+const fixture = await startWorkbench();
 
 afterAll(() => fixture.close());
 

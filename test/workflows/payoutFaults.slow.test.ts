@@ -2,7 +2,7 @@
 // never paid twice and no item is lost. The tests wait for long, so they run concurrently, each with its own wallet,
 // and with its own accounts where the bank misbehaves.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { createMoneyActivities } from '../../src/activities/moneyActivities.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
@@ -12,7 +12,7 @@ import type { Resource } from '../support/api.ts';
 import { withCode } from '../support/operators.ts';
 import { reportOf } from '../support/scriptedRail.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { type PayoutFlows, startPayoutFlows } from './payoutBank.ts';
+import { startPayoutFlows } from './payoutBank.ts';
 
 const [GOOD, HELD, REJECTED] = ['1000000001', '1000000002', '1000000003'] as const;
 /** Accounts for which the bank does not respond, each used by one test. */
@@ -32,12 +32,8 @@ const to = (accountNumber: string, more: object = {}) => ({
   ...more,
 });
 
-let flows: PayoutFlows;
-
-beforeAll(async () => {
-  flows = await startPayoutFlows({ ATTENTION_RAIL_UNREACHABLE_SECONDS: '1' });
-  flows.bank.manners.set(HELD, 'hold').set(REJECTED, 'reject');
-});
+const flows = await startPayoutFlows({ ATTENTION_RAIL_UNREACHABLE_SECONDS: '1' });
+flows.bank.manners.set(HELD, 'hold').set(REJECTED, 'reject');
 
 afterAll(async () => {
   const held = await flows.sql`

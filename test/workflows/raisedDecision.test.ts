@@ -1,6 +1,6 @@
 // An operator's decision on an unconfirmed credit, made while another activity of the same flow is running.
 
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -18,15 +18,9 @@ const TASK_QUEUE = 'raised-decision';
 
 type AppliedCredit = Parameters<PaymentActivities['applyCredit']>[1];
 
-let connection: Connection;
-let native: NativeConnection;
-let client: Client;
-
-beforeAll(async () => {
-  connection = await Connection.connect({ address: testStack().temporalAddress });
-  native = await NativeConnection.connect({ address: testStack().temporalAddress });
-  client = new Client({ connection });
-});
+const connection = await Connection.connect({ address: testStack().temporalAddress });
+const native = await NativeConnection.connect({ address: testStack().temporalAddress });
+const client = new Client({ connection });
 
 afterAll(async () => {
   await connection.close();
