@@ -3,7 +3,7 @@ import { Runtime } from '@temporalio/worker';
 import { readConfig } from '../../src/config.ts';
 import { createRuntime, onShutdown } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { temporalLog } from '../../src/temporal/sdkLog.ts';
+import { temporalLog } from '../../src/temporal/sdkRuntime.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { withLiveRail } from './liveRail.ts';
 

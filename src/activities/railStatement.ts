@@ -1,4 +1,4 @@
-// The rail of a book as reconciliation sees it: its statement, and what it answers about single lines.
+// The rail of a book as reconciliation sees it: its statement, and what it reports of single lines.
 import { parseId } from '../ids.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';

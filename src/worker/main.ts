@@ -5,8 +5,7 @@ import { requireServiceLogin } from '../database/serviceLogin.ts';
 import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
-import { temporalLog } from '../temporal/sdkLog.ts';
-import { installWithMetrics } from '../temporal/sdkMetrics.ts';
+import { installWithMetrics, temporalLog } from '../temporal/sdkRuntime.ts';
 import { startWorker } from './worker.ts';
 
 const config = readConfig(process.env);

@@ -9,7 +9,7 @@ import { enqueue } from '../resources/outbox.ts';
 import { type MetricsServer, startMetricsServer } from '../telemetry/metricsServer.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { dataConverterOf } from '../temporal/dataConverter.ts';
-import { readSdkMetrics } from '../temporal/sdkMetrics.ts';
+import { readSdkMetrics } from '../temporal/sdkRuntime.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
 import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
 import { taskQueueOf, toOutbox } from '../workflows/flows.ts';

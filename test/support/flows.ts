@@ -7,7 +7,7 @@ import type { Uuid } from '../../src/ids.ts';
 import type { Kobo } from '../../src/money.ts';
 import type { Event } from '../../src/resources/events.ts';
 import { dataConverterOf } from '../../src/temporal/dataConverter.ts';
-import { installWithMetrics } from '../../src/temporal/sdkMetrics.ts';
+import { installWithMetrics } from '../../src/temporal/sdkRuntime.ts';
 import { type RunningWorker, startWorker } from '../../src/worker/worker.ts';
 import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';

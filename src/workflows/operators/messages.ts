@@ -1,5 +1,5 @@
 // How a workflow learns which operator decides: the message carries a code that the operator's key made, and an
-// activity answers whose code it is. A workflow keeps the operator's public id; names are only in the database.
+// activity returns whose code it is. A workflow keeps the operator's public id; names are only in the database.
 export const OPERATOR_SCOPES = ['view', 'support', 'finance', 'admin'] as const;
 
 /** What an operator may do. Every operator may `view`. */

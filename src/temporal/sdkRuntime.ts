@@ -1,7 +1,14 @@
-// The metrics of the Temporal SDK: pollers, failed tasks, latencies, rejected requests. The SDK exports them on a port
-// of its own, which is on the loopback interface only; the worker's metrics port serves them with our own.
+// The runtime of the Temporal SDK. Its log goes to the log of the process. Its metrics (pollers, failed tasks,
+// latencies, rejected requests) it exports on a port of its own, on the loopback interface only; the worker's metrics
+// port serves them with our own.
 import { type AddressInfo, createServer } from 'node:net';
-import { Runtime, type RuntimeOptions } from '@temporalio/worker';
+import { DefaultLogger, type Logger, Runtime, type RuntimeOptions } from '@temporalio/worker';
+import type { Log } from '../telemetry/log.ts';
+
+const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
+export const temporalLog = (log: Log): Logger =>
+  new DefaultLogger('TRACE', ({ level, message, meta }) => log[LEVELS[level]](meta ?? {}, message));
 
 const LOOPBACK = '127.0.0.1';
 /** Another process may take the free port before the SDK does. */
