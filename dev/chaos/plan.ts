@@ -217,14 +217,14 @@ export function describeFault(one: Fault): string {
     case 'kill':
       return `kill -9 ${one.part}`;
     case 'freeze':
-      return `freeze ${one.part} for ${seconds(one.forMs)}`;
+      return `freeze ${one.part} for ${secondsText(one.forMs)}`;
     case 'cut':
-      return `${one.how === 'refuse' ? 'close connections' : 'swallow packets'} of ${one.link} for ${seconds(one.forMs)}`;
+      return `${one.how === 'refuse' ? 'close connections' : 'swallow packets'} of ${one.link} for ${secondsText(one.forMs)}`;
     case 'fillDisk':
-      return `disk of postgres full for ${seconds(one.forMs)}`;
+      return `disk of postgres full for ${secondsText(one.forMs)}`;
     case 'receiver':
-      return `webhook receiver ${one.how === 'fail' ? 'returns 500' : 'does not respond'} for ${seconds(one.forMs)}`;
+      return `webhook receiver ${one.how === 'fail' ? 'returns 500' : 'does not respond'} for ${secondsText(one.forMs)}`;
   }
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+export const secondsText = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -1,9 +1,11 @@
 // `npm run drill -- failover`, `… restore`, `… upgrade`: rehearses the loss of the primary of the database under
 // traffic, restores, and an upgrade under traffic, each on a stack of its own (docs/reliability.md). Prints what
 // happens, and the first thing that is wrong.
+
 import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isAccepted } from '../chaos/judge.ts';
+import { secondsText } from '../chaos/plan.ts';
 import type { DrillOptions, Verdict } from '../chaos/run.ts';
 import { failover } from './failover.ts';
 import { restoreDatabase } from './restore.ts';
@@ -30,8 +32,8 @@ onTraffic(
     [...(result.answeredAlone ? ['the former primary answered a commit'] : []), ...result.verdict.wrong],
     [
       answersOf(seed, result.verdict),
-      `promoted ${inSeconds(result.promotedAfterMs)} after the kill`,
-      `the longest wait for an answer ${inSeconds(result.waitedMaxMs)}, otherwise ${inSeconds(result.waitedOtherwiseMaxMs)}`,
+      `promoted ${secondsText(result.promotedAfterMs)} after the kill`,
+      `the longest wait for an answer ${secondsText(result.waitedMaxMs)}, otherwise ${secondsText(result.waitedOtherwiseMaxMs)}`,
     ].join('; '),
   );
 });
@@ -59,7 +61,7 @@ onTraffic(
   60,
 ).action(async (flags: TrafficFlags) => {
   const { verdict, outages, migratedMs } = await upgrade(optionsOf(flags));
-  report([...outages, ...verdict.wrong], `${answersOf(flags.seed, verdict)}; migrated in ${inSeconds(migratedMs)}`);
+  report([...outages, ...verdict.wrong], `${answersOf(flags.seed, verdict)}; migrated in ${secondsText(migratedMs)}`);
 });
 
 interface TrafficFlags {
@@ -88,8 +90,6 @@ const optionsOf = ({ seed, seconds, rate, logs }: TrafficFlags): DrillOptions =>
 
 const answersOf = (seed: number, { facts: { operations } }: Verdict): string =>
   `seed ${seed}: ${operations.length} operations, ${operations.filter(isAccepted).length} accepted`;
-
-const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** Prints the first things that are wrong, and one line on the whole drill. */
 function report(wrong: readonly string[], summary: string): void {

@@ -1,8 +1,10 @@
 // The drill of a failover: the primary is killed under traffic, its synchronous standby is promoted, the former primary
 // is started where the service does not reach it, as what promotes a standby must see to, and is then made a standby of
 // the new one.
+
 import { setTimeout as wait } from 'node:timers/promises';
 import postgres from 'postgres';
+import { secondsText } from '../chaos/plan.ts';
 import { type ChaosRun, type DrillOptions, startChaosRun, type Verdict } from '../chaos/run.ts';
 import { promote } from '../standby.ts';
 import { until } from '../until.ts';
@@ -42,7 +44,7 @@ export async function failover({ say, logFolder, ...options }: DrillOptions): Pr
       await wait(NOTICED_AFTER_MS);
       await promote(standby.adminUrl);
       times.promoted = Date.now();
-      say(`          the standby is the primary, ${seconds(times.promoted - times.killed)} after the kill`);
+      say(`          the standby is the primary, ${secondsText(times.promoted - times.killed)} after the kill`);
       answeredAlone = await answersAlone(servers, primary);
       if (!answeredAlone) say('          a commit on the former primary is not answered');
       await servers.follow('standby_again', standby);
@@ -104,5 +106,3 @@ async function answersAlone(servers: DrillServers, former: DrillServer): Promise
   }
   return isAnswered;
 }
-
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -1,7 +1,7 @@
 // The drill of a restore of the database to a point in time, while Temporal and the bank are newer (docs/operating.md):
 // the service starts held, operators import what the bank has paid and the books do not know, and release it.
 import { setTimeout as wait } from 'node:timers/promises';
-import { APPLICATIONS, type Plan } from '../chaos/plan.ts';
+import { APPLICATIONS, type Plan, secondsText } from '../chaos/plan.ts';
 import { type ChaosStack, startChaosStack } from '../chaos/stack.ts';
 import { until } from '../until.ts';
 import { archiveNow, archiveOf, archiving, backUp, recovering, untilRecovered } from './archive.ts';
@@ -75,7 +75,7 @@ export async function restoreDatabase({ say, logFolder }: RestoreOptions): Promi
     await restore(servers, { archive, to, book, port: primary.port });
     await untilAnswers(stack);
     await stack.startApplications();
-    say(`restored and started ${seconds(Date.now() - stoppedAt)} after the stop`);
+    say(`restored and started ${secondsText(Date.now() - stoppedAt)} after the stop`);
 
     const cli = commandLineOf(stack, world.participants);
     const waiting = await requireHeld({ stack, world, cli, wrong });
@@ -94,7 +94,7 @@ export async function restoreDatabase({ say, logFolder }: RestoreOptions): Promi
     await judge(stack, transfers, cli, wrong);
     const summary =
       `database restored to ${to.toISOString()}: ${imported} transfers of ${lost.paid.length + lost.held.length + lost.unsent.length} ` +
-      `lost ones imported, none of the ${transfers.length} transfers before was sent again; released ${seconds(heldFor)} after the stop`;
+      `lost ones imported, none of the ${transfers.length} transfers before was sent again; released ${secondsText(heldFor)} after the stop`;
     return { wrong, summary };
   } finally {
     await stack?.stop();
@@ -282,5 +282,3 @@ export async function judge(
   for (const { kind, resource } of findings.filter((one) => one.kind !== 'BANK_BALANCE_MISMATCH'))
     wrong.push(`ledger verify: ${kind} ${resource}`);
 }
-
-export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -3,6 +3,7 @@
 // it sends.
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { secondsText } from '../chaos/plan.ts';
 import { DESTINATIONS } from '../chaos/requests.ts';
 import type { ChaosStack } from '../chaos/stack.ts';
 import { listBankTransfers } from './bankBook.ts';
@@ -11,7 +12,6 @@ import {
   judge,
   type RestoreOptions,
   type RestoreResult,
-  seconds,
   startStack,
   untilAgreed,
   workAfter,
@@ -53,7 +53,7 @@ export async function restoreTemporal({
     await judge(stack, transfers, commandLineOf(stack, world.participants), wrong);
     const summary =
       `Temporal ${isEmpty ? 'empty' : 'restored to an earlier time'}: ${withdrawals.length} withdrawals in progress or new ended; none of the ` +
-      `${transfers.length} transfers before was sent again; ${seconds(tookMs)} after the loss`;
+      `${transfers.length} transfers before was sent again; ${secondsText(tookMs)} after the loss`;
     return { wrong, summary };
   } finally {
     await stack?.stop();

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import type { Application } from '../chaos/plan.ts';
+import { type Application, secondsText } from '../chaos/plan.ts';
 import { type ChaosRun, type DrillOptions, startChaosRun, type Verdict } from '../chaos/run.ts';
 import type { ChaosStack } from '../chaos/stack.ts';
 import { writeNextRelease } from './nextRelease.ts';
@@ -31,7 +31,7 @@ export async function upgrade({ say, ...options }: DrillOptions): Promise<Upgrad
     const startedAt = Date.now();
     await migrateTo(release, stack.ownerUrl);
     migratedMs = Date.now() - startedAt;
-    say(`          the migrations of the next release are applied, in ${(migratedMs / 1000).toFixed(1)} s`);
+    say(`          the migrations of the next release are applied, in ${secondsText(migratedMs)}`);
     await wait(SIDE_BY_SIDE_MS);
     for (const parts of [FIRST, LAST]) {
       for (const part of parts) {
