@@ -70,7 +70,7 @@ export function connect(url: string, options: PoolOptions): Sql {
     backoff: reconnectPauseSeconds,
     ...(findPrimary === null ? {} : first), // the driver knows one of several hosts, and the sockets choose
     target_session_attrs: 'primary',
-    ...(closeWhenStalled || findPrimary !== null ? { socket: createSockets({ closeWhenStalled, findPrimary }) } : {}),
+    ...(closeWhenStalled || findPrimary !== null ? { socket: createSockets(closeWhenStalled, findPrimary) } : {}),
     ...(closeWhenStalled ? { idle_timeout: IDLE_SECONDS } : {}),
     connection: {
       application_name: 'manilla',

@@ -45,18 +45,14 @@ export const needsTypes = ({ shared }: TypeOptions): boolean => Object.keys(shar
 /** The parsed options of a pool, which the driver passes. */
 type PoolOptions = postgres.Sql['options'] & TypeOptions;
 
-interface SocketOptions {
-  /** Closes a connection whose reply is overdue. */
-  closeWhenStalled: boolean;
-  /** Where to connect, of a URL with several hosts; null: to its only host. */
-  findPrimary: ((options: PoolOptions) => Promise<Address>) | null;
-}
-
-/** The driver's `socket` option for one pool. */
-export function createSockets({
-  closeWhenStalled,
-  findPrimary,
-}: SocketOptions): (options: PoolOptions) => Promise<Socket> {
+/**
+ * The driver's `socket` option for one pool. `closeWhenStalled`: closes a connection whose reply is overdue.
+ * `findPrimary`: where to connect, of a URL with several hosts; null: to its only host.
+ */
+export function createSockets(
+  closeWhenStalled: boolean,
+  findPrimary: ((options: PoolOptions) => Promise<Address>) | null,
+): (options: PoolOptions) => Promise<Socket> {
   return async (options) => {
     options.fetch_types = needsTypes(options);
     const {
@@ -65,30 +61,21 @@ export function createSockets({
       path,
     } = options;
     const address = (await findPrimary?.(options)) ?? { host, port };
-    const socket = newSocket(address.host);
+    const socket = new Socket();
+    // The driver reads the host name for TLS from this property. It buffers writes until the socket is connected.
+    Object.assign(socket, { host: address.host });
+    socket.on('end', () => {
+      if (socket.bytesRead > 0) return;
+      // Without an error the driver would not fail the waiting statement, nor pause before it reconnects.
+      const error = new Error('the database server closed the connection');
+      socket.destroy(Object.assign(error, { code: 'ECONNRESET' }));
+    });
     if (path) socket.connect(path);
     else socket.connect(address.port, address.host);
     if (closeWhenStalled) destroyWhenStalled(socket);
     return socket;
   };
 }
-
-function newSocket(host: string): Socket {
-  const socket = new Socket();
-  // The driver reads the host name for TLS from this property. It buffers writes until the socket is connected.
-  Object.assign(socket, { host });
-  socket.on('end', () => {
-    if (socket.bytesRead === 0) socket.destroy(connectionClosed());
-  });
-  return socket;
-}
-
-/**
- * The error for a connection that the server closed before its first byte. It makes the driver fail the waiting
- * statement and pause before it reconnects.
- */
-const connectionClosed = (): Error =>
-  Object.assign(new Error('the database server closed the connection'), { code: 'ECONNRESET' });
 
 /** Polls the byte counters of the socket, because under TLS the driver removes listeners from it. */
 function destroyWhenStalled(socket: Socket): void {

@@ -20,12 +20,12 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { FinishedSpan, Span, SpanAttributes, SpanStart, Tracer, TracingSettings } from './span.ts';
+import type { FinishedSpan, Span, SpanAttributes, SpanStart, TracingSettings } from './span.ts';
 
 /** A W3C traceparent of version 00; later versions start with the same fields. */
 const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/;
 
-export function createTracer(settings: TracingSettings, part: string): Tracer {
+export function createTracer(settings: TracingSettings, part: string) {
   const activeContext = new AsyncLocalStorage<Context>();
   const ids = new RandomIdGenerator();
   let nextSpanId: string | undefined;
@@ -54,7 +54,11 @@ export function createTracer(settings: TracingSettings, part: string): Tracer {
   };
 
   return {
-    async inSpan(name, { parent, root, ...start }, work) {
+    async inSpan<Result>(
+      name: string,
+      { parent, root, ...start }: SpanStart,
+      work: (span: Span) => Promise<Result>,
+    ): Promise<Result> {
       const parentContext = root ? ROOT_CONTEXT : parent === undefined ? activeContext.getStore() : contextOf(parent);
       if (parentContext === undefined) return await work(NOT_TRACED);
       const span = startSpan(name, start, parentContext);

@@ -1,4 +1,4 @@
-// The interface of a span and of a tracer, independent of the library that records them.
+// What a span is, independent of the library that records it.
 
 /** Where spans are sent, which share of the traces, and the name of the service; empty: the default. */
 export interface TracingSettings {
@@ -39,12 +39,4 @@ export interface FinishedSpan extends Omit<SpanStart, 'root'> {
   endedAt: number;
   /** The error code, if it failed. */
   failure?: string | undefined;
-}
-
-/** Implemented in src/telemetry/openTelemetry.ts, while tracing is on. */
-export interface Tracer {
-  inSpan: <Result>(name: string, start: SpanStart, work: (span: Span) => Promise<Result>) => Promise<Result>;
-  record: (span: FinishedSpan) => void;
-  current: () => { traceId: string; traceparent: string } | undefined;
-  close: () => Promise<void>;
 }

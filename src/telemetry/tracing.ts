@@ -1,8 +1,9 @@
 // Tracing: the functions that the service calls, and the switch. While tracing is off, which is the default, each call
 // only reads a variable, and the OpenTelemetry SDK is not loaded (docs/traces.md).
-import type { FinishedSpan, Span, SpanStart, Tracer, TracingSettings } from './span.ts';
+import type { createTracer } from './openTelemetry.ts';
+import type { FinishedSpan, Span, SpanStart, TracingSettings } from './span.ts';
 
-let tracer: Tracer | null = null;
+let tracer: ReturnType<typeof createTracer> | null = null;
 
 const NO_SPAN: Span = { rename: () => {}, set: () => {}, fail: () => {} };
 
@@ -12,8 +13,8 @@ const NO_SPAN: Span = { rename: () => {}, set: () => {}, fail: () => {} };
  */
 export async function startTracing(settings: TracingSettings | null, part: string): Promise<() => Promise<void>> {
   if (settings === null) return () => Promise.resolve();
-  const { createTracer } = await import('./openTelemetry.ts');
-  const newTracer = createTracer(settings, part);
+  const openTelemetry = await import('./openTelemetry.ts');
+  const newTracer = openTelemetry.createTracer(settings, part);
   tracer = newTracer;
   return async () => {
     tracer = null;
