@@ -11,13 +11,15 @@ export interface Versioned {
   version: number;
 }
 
-/** The queries of a table by its columns. `Filters`: of its list. */
+/** The queries of a table by its columns. `Filters`: of its list. `condition`: which rows there are, if not all. */
 export function bookTable<Row extends object, Filters extends ListFilters = ListFilters>(
   table: string,
   columns: (sql: Sql) => postgres.Fragment,
+  condition?: (sql: Sql) => postgres.Fragment,
 ) {
   const rowsOf = (sql: Sql, { organisationId, environment }: Book) => sql`
-    SELECT ${columns(sql)} FROM ${sql(table)} WHERE organisation_id = ${organisationId} AND environment = ${environment}`;
+    SELECT ${columns(sql)} FROM ${sql(table)} WHERE organisation_id = ${organisationId} AND environment = ${environment}
+    ${condition === undefined ? sql`` : sql`AND ${condition(sql)}`}`;
   return {
     columns,
     /** SQL: the rows of a book. */

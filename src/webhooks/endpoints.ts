@@ -2,8 +2,8 @@
 import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
+import { bookTable } from '../resources/bookTable.ts';
 import { type EventType, FAILING_EVENT_TYPE } from '../resources/events.ts';
-import { type ListFilters, type PageRequest, pageClause } from '../resources/pages.ts';
 import { timestamp } from '../resources/views.ts';
 import { hasFailedForDays, isUnreported } from './deliveries.ts';
 import type { SealedSecrets } from './signature.ts';
@@ -27,31 +27,18 @@ export interface WebhookEndpoint {
   createdAt: Date;
 }
 
-/** Not for RETURNING, which names columns only (CONTRIBUTING.md, Statements). */
-const columns = (sql: Sql) => sql`
-  id, url, description, event_types, status, failing_since, created_at,
-  CASE WHEN previous_secret_until > now() THEN previous_secret_until END AS previous_secret_until`;
+/** `columns` are not for RETURNING, which names columns only (CONTRIBUTING.md, Statements). */
+const table = bookTable<WebhookEndpoint>(
+  'webhook_endpoints',
+  (sql) => sql`
+    id, url, description, event_types, status, failing_since, created_at,
+    CASE WHEN previous_secret_until > now() THEN previous_secret_until END AS previous_secret_until`,
+  (sql) => sql`deleted_at IS NULL`,
+);
+export const { find: findWebhookEndpoint, list: listWebhookEndpoints } = table;
 
 const existing = (sql: Sql, book: Book) => sql`
   organisation_id = ${book.organisationId} AND environment = ${book.environment} AND deleted_at IS NULL`;
-
-export async function findWebhookEndpoint(sql: Sql, book: Book, id: Uuid): Promise<WebhookEndpoint | null> {
-  const [row] = await sql<WebhookEndpoint[]>`
-    SELECT ${columns(sql)} FROM webhook_endpoints WHERE ${existing(sql, book)} AND id = ${id}`;
-  return row ?? null;
-}
-
-/** Returns a page of endpoints, newest first; one extra row when another page exists. */
-export async function listWebhookEndpoints(
-  sql: Sql,
-  book: Book,
-  filters: ListFilters,
-  page: PageRequest,
-): Promise<WebhookEndpoint[]> {
-  return await sql<WebhookEndpoint[]>`
-    SELECT ${columns(sql)} FROM webhook_endpoints WHERE ${existing(sql, book)}
-    ${pageClause(sql, filters, page)}`;
-}
 
 /** Registers an endpoint; false when the book has reached WEBHOOK_ENDPOINTS_MAX. */
 export async function insertWebhookEndpoint(
@@ -94,7 +81,7 @@ export async function updateWebhookEndpoint(
       WHERE ${existing(sql, book)} AND id = ${id}
       RETURNING *
     )
-    SELECT ${columns(sql)} FROM changed`;
+    SELECT ${table.columns(sql)} FROM changed`;
   return row ?? null;
 }
 
@@ -121,7 +108,7 @@ export async function rotateWebhookSecret(
       WHERE ${existing(sql, book)} AND id = ${id}
       RETURNING *
     )
-    SELECT ${columns(sql)} FROM changed`;
+    SELECT ${table.columns(sql)} FROM changed`;
   return row ?? null;
 }
 
