@@ -3,15 +3,11 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { marked } from 'marked';
-import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
+import { CATALOG, type CodeOf, type ErrorCode, type ErrorStatus, typeOf } from '../src/api/errors.ts';
 import { REACTIONS } from './openapi/envelope.ts';
 
 const FILE = new URL('../docs/errors.md', import.meta.url);
 const HTML_FILE = new URL('../generated/errors.html', import.meta.url);
-
-type CodeOf<Status extends ErrorStatus> = {
-  [Code in ErrorCode]: (typeof CATALOG)[Code][0] extends Status ? Code : never;
-}[ErrorCode];
 
 /** The `details` of codes whose type does not define them. A missing code does not compile. */
 const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
