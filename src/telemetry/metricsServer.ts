@@ -1,9 +1,8 @@
 // The HTTP listener for Prometheus and for health probes: on a port of its own, off unless configured, and never
 // reachable by customers. Scrapes put a bounded load on the service: gauges that need a query are cached, and their
 // query times out.
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { withTimeout } from '../concurrency/withTimeout.ts';
+import { type HttpListener, listen, type RequestHandler } from '../httpListener.ts';
 import type { Log } from './log.ts';
 import { gaugeSourceUp, registry, watchProcess } from './metrics.ts';
 
@@ -18,11 +17,9 @@ export interface Collector {
   cacheMs?: number;
 }
 
-export interface MetricsServer {
-  port: number;
+export interface MetricsServer extends Pick<HttpListener, 'port' | 'close'> {
   /** Adds a collector, which runs on scrapes from now on. */
   add: (source: Collector) => void;
-  close: () => Promise<void>;
 }
 
 /** Another exporter of this process, whose metrics are served after ours. */
@@ -97,7 +94,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const readMore = async (): Promise<string> =>
     more === undefined ? '' : ((await readSource(more.name, more.read, (text) => text)) ?? '');
 
-  const server = createServer((request, response) => {
+  const handle: RequestHandler = (request, response) => {
     const respond = async (): Promise<void> => {
       const { method, url = '' } = request;
       if (method === 'GET' && Object.hasOwn(probes, url)) {
@@ -117,17 +114,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       log.error({ err: error }, 'the metrics response failed');
       response.destroy();
     });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.bindAddress, resolve);
-  });
-  return { port: (server.address() as AddressInfo).port, add, close: () => closeServer(server) };
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+  };
+  const { port, close } = await listen(handle, { port: options.port, host: options.bindAddress });
+  return { port, add, close };
 }

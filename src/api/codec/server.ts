@@ -1,7 +1,5 @@
 // Temporal's codec server protocol: POST /decode and /encode with `{"payloads": [...]}` in proto JSON, called by the
 // Temporal UI from the browser and by Temporal's command line. Operators only.
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import type { PayloadCodec } from '@temporalio/common';
 import { type JSONPayload, JSONToPayload, payloadToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -10,6 +8,7 @@ import readBody from 'raw-body';
 import type { Config } from '../../config.ts';
 import { isOutage } from '../../database/errors.ts';
 import type { Sql } from '../../database/pool.ts';
+import { type HttpListener, listen } from '../../httpListener.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { payloadCodec } from '../../temporal/payloadCodec.ts';
 import { COOKIE, createSessions } from './session.ts';
@@ -24,27 +23,11 @@ interface CodecServerOptions {
   log: Log;
 }
 
-export async function startCodecServer(options: CodecServerOptions): Promise<{
-  port: number;
-  close: () => Promise<void>;
-}> {
+export async function startCodecServer(options: CodecServerOptions): Promise<HttpListener> {
   const { config, log } = options;
   const app = createCodecApp(options);
   app.on('error', (error: Error) => log.error({ err: error }, 'a request failed'));
-  const handle = app.callback();
-  const server = createServer((request, response) => void handle(request, response));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.codec.port, config.bindAddress, resolve);
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
-  };
+  return await listen(app.callback(), { port: config.codec.port, host: config.bindAddress });
 }
 
 function createCodecApp({ config, sql }: CodecServerOptions): Koa {

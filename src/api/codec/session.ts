@@ -11,14 +11,7 @@ export const COOKIE = 'manilla_operator';
 /** A working day. */
 const SESSION_MS = 12 * 3_600_000;
 
-export interface Sessions {
-  /** The cookie of an operator, and its lifetime; null for a key that does not exist or is revoked. */
-  signIn: (key: string) => Promise<{ value: string; maxAgeMs: number } | null>;
-  /** Whether the caller is an operator. A rotated or revoked key ends its sessions. */
-  isOperator: (caller: { authorization: string; cookie: string }) => Promise<boolean>;
-}
-
-export function createSessions(sql: Sql, keyring: Keyring): Sessions {
+export function createSessions(sql: Sql, keyring: Keyring) {
   const signedText = (id: string, expiresAt: number, keyHash: Buffer): string =>
     `${id}.${expiresAt}.${keyHash.toString('hex')}`;
 
@@ -33,7 +26,8 @@ export function createSessions(sql: Sql, keyring: Keyring): Sessions {
   };
 
   return {
-    signIn: async (key) => {
+    /** The cookie of an operator, and its lifetime; null for a key that does not exist or is revoked. */
+    signIn: async (key: string): Promise<{ value: string; maxAgeMs: number } | null> => {
       const hash = hashApiKey(key);
       const operator = await findOperatorByKey(sql, hash);
       if (operator === null) return null;
@@ -41,7 +35,8 @@ export function createSessions(sql: Sql, keyring: Keyring): Sessions {
       const signature = keyring.sign('operator-session', signedText(id, expiresAt, hash)).toString('base64url');
       return { value: `${id}.${expiresAt}.${signature}`, maxAgeMs: SESSION_MS };
     },
-    isOperator: async ({ authorization, cookie }) => {
+    /** Whether the caller is an operator. A rotated or revoked key ends its sessions. */
+    isOperator: async ({ authorization, cookie }: { authorization: string; cookie: string }): Promise<boolean> => {
       const key = /^Bearer (\S+)$/.exec(authorization)?.[1];
       if (key !== undefined) return (await findOperatorByKey(sql, hashApiKey(key))) !== null;
       return cookie !== '' && (await isValidCookie(cookie));
