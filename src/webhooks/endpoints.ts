@@ -4,7 +4,8 @@ import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from '../resources/bookTable.ts';
 import { type EventType, FAILING_EVENT_TYPE } from '../resources/events.ts';
-import { timestamp } from '../resources/views.ts';
+import { viewOf } from '../resources/publicFields.ts';
+import { webhookEndpoint } from '../resources/publicSchemas.ts';
 import { hasFailedForDays, isUnreported } from './deliveries.ts';
 import type { SealedSecrets } from './signature.ts';
 
@@ -122,16 +123,10 @@ export async function listSigningSecrets(sql: Sql, book: Book): Promise<SealedSe
 }
 
 /** The public fields of an endpoint, which its events carry too. */
-export const webhookEndpointView = (endpoint: WebhookEndpoint) => ({
-  id: publicId('webhookEndpoint', endpoint.id),
-  url: endpoint.url,
-  description: endpoint.description,
-  eventTypes: endpoint.eventTypes,
-  status: endpoint.status,
-  failingSince: timestamp(endpoint.failingSince),
-  previousSecretExpiresAt: timestamp(endpoint.previousSecretUntil),
-  createdAt: timestamp(endpoint.createdAt),
-});
+export const webhookEndpointView = viewOf(webhookEndpoint, (endpoint: WebhookEndpoint) => ({
+  ...endpoint,
+  previousSecretExpiresAt: endpoint.previousSecretUntil,
+}));
 
 /**
  * Notifies the other endpoints of one at which every attempt has failed: for some time, once until an attempt succeeds,

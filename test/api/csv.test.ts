@@ -61,7 +61,7 @@ describe('exports', () => {
       settledAt: '',
       'virtualAccount.accountNumber': virtualAccount.accountNumber,
     });
-    expect(Object.keys(row ?? {})).toEqual(columnsOf((await import('../../src/api/contract/resources.ts')).payment));
+    expect(Object.keys(row ?? {})).toEqual(columnsOf((await import('../../src/resources/publicSchemas.ts')).payment));
   });
 
   test('every list that has it, with its rows', async () => {

@@ -1,8 +1,8 @@
 // The schemas of the envelopes (contract, section 2.2) and of the `details` of each error type (section 7).
 import { z } from 'zod';
-import { time } from '../../src/api/contract/fields.ts';
 import type { ErrorStatus, ErrorType } from '../../src/api/errors.ts';
 import type { Success } from '../../src/api/route.ts';
+import { time } from '../../src/resources/publicFields.ts';
 
 const meta = z
   .object({ requestId: z.string().regex(/^req_[0-9a-f]{24}$/) })

@@ -21,41 +21,36 @@ export class SchemaWriter {
   }
 
   #convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-    const {
-      $schema: _dialect,
-      $defs = {},
-      ...converted
-    } = z.toJSONSchema(schema, {
-      io,
-      target: 'draft-2020-12',
-      override: ({ jsonSchema }) => simplify(jsonSchema as JsonSchema, io),
-    }) as JsonSchema & { $defs?: Record<string, JsonSchema> };
+    const { $schema: _dialect, $defs = {}, ...converted } = z.toJSONSchema(schema, { io, target: 'draft-2020-12' });
     for (const [name, { id: _id, ...component }] of Object.entries($defs)) {
-      this.components.set(name, pointed(component));
+      this.components.set(name, simplified(component, io) as JsonSchema);
     }
-    return pointed(converted);
+    return simplified(converted, io) as JsonSchema;
   }
 }
 
-/** References to components instead of zod's definitions. */
-const pointed = (schema: JsonSchema): JsonSchema =>
-  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', `"${COMPONENTS}`));
-
-/** Changes one node of zod's JSON Schema. */
-function simplify(node: JsonSchema, io: 'input' | 'output'): void {
+/** zod's JSON Schema in the form of the document, from the inside to the outside. */
+function simplified(value: unknown, io: 'input' | 'output'): unknown {
+  if (Array.isArray(value)) return value.map((each) => simplified(each, io));
+  if (typeof value !== 'object' || value === null) return value;
+  const node: JsonSchema = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, simplified(part, io)]));
+  const own = typeof node.description === 'string' ? { description: node.description } : {};
+  // References to components instead of zod's definitions.
+  if (typeof node.$ref === 'string') node.$ref = node.$ref.replace('#/$defs/', COMPONENTS);
   if (io === 'output' && node.additionalProperties === false) delete node.additionalProperties;
   // zod adds the patterns of these formats, hundreds of characters long.
   if (node.format === 'date-time' || node.format === 'date' || node.format === 'email') delete node.pattern;
-  // `null` as a second type, where the schema is of one type.
-  const [first, second] = (node.anyOf as JsonSchema[] | undefined) ?? [];
-  if (typeof first?.type === 'string' && second?.type === 'null') {
-    delete node.anyOf;
-    const { enum: values } = first as { enum?: unknown[] };
-    Object.assign(node, first, { type: [first.type, 'null'], ...(values && { enum: [...values, null] }) });
-  }
   // `\0` is no escape in the regular expressions of other languages.
   if (typeof node.pattern === 'string') node.pattern = node.pattern.replace('\\0', '\\u0000');
   // The bounds of every integer in JavaScript.
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
+  // `null` as a second type, where the schema is of one type.
+  const [first, second] = (node.anyOf as JsonSchema[] | undefined) ?? [];
+  if (typeof first?.type === 'string' && second?.type === 'null') {
+    delete node.anyOf;
+    const { enum: values } = first as { enum?: unknown[] };
+    Object.assign(node, first, own, { type: [first.type, 'null'], ...(values && { enum: [...values, null] }) });
+  }
+  return node;
 }

@@ -1373,7 +1373,7 @@ export type components = {
             expiresAt: string | null;
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description Up to a minute late
              */
             lastUsedAt: string | null;
             /**
@@ -1515,7 +1515,7 @@ export type components = {
             deliveries: number;
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description Not null: there are more; send the request again with this as `since`
              */
             continueFrom: string | null;
         };
@@ -1606,7 +1606,7 @@ export type components = {
             expiresAt: string | null;
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description Up to a minute late
              */
             lastUsedAt: string | null;
             /**
@@ -2003,7 +2003,7 @@ export type components = {
             failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
             /** @description For people; branch on status and failureCode */
             failureReason: string | null;
-            /** @description The bank's own id of the transfer, once it told it */
+            /** @description The bank's own id of the transfer, once it reported it */
             sessionId: string | null;
         };
         /** @description Every item of a payout has ended, some without payment */
@@ -2066,7 +2066,7 @@ export type components = {
                 fee: number;
                 /** @description In kobo; 100 kobo are one naira */
                 totalAmount: number;
-                /** @description As the bank has it; null where it was not told */
+                /** @description As the bank has it; null where the bank did not report it */
                 accountName: string | null;
                 /** @description Why the item would be rejected, or fail */
                 problems: {
@@ -2130,7 +2130,7 @@ export type components = {
             failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
             /** @description For people; branch on status and failureCode */
             failureReason: string | null;
-            /** @description The bank's own id of the transfer, once it told it */
+            /** @description The bank's own id of the transfer, once it reported it */
             sessionId: string | null;
             /** @constant */
             currency: "NGN";
@@ -2594,7 +2594,7 @@ export type components = {
             accountName: string;
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description Null: permanent
              */
             expiresAt: string | null;
         };
@@ -2732,12 +2732,12 @@ export type components = {
             status: "enabled" | "disabled";
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description The first failed attempt since the last that succeeded; after five days it is disabled
              */
             failingSince: string | null;
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description During a rotation: until when the previous secret signs too
              */
             previousSecretExpiresAt: string | null;
             /**
@@ -2786,12 +2786,12 @@ export type components = {
             status: "enabled" | "disabled";
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description The first failed attempt since the last that succeeded; after five days it is disabled
              */
             failingSince: string | null;
             /**
              * Format: date-time
-             * @description ISO 8601, UTC, with milliseconds
+             * @description During a rotation: until when the previous secret signs too
              */
             previousSecretExpiresAt: string | null;
             /**
@@ -2849,7 +2849,7 @@ export type components = {
             failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
             /** @description For people; branch on status and failureCode */
             failureReason: string | null;
-            /** @description The bank's own id of the transfer, once it told it */
+            /** @description The bank's own id of the transfer, once it reported it */
             sessionId: string | null;
             /** @constant */
             currency: "NGN";

@@ -4,7 +4,7 @@ import { CHARGED_MOVEMENTS } from '../../ledger/fees.ts';
 import { ENVIRONMENTS } from '../../money.ts';
 import { OWN_LINE_KINDS } from '../../rail/sandbox/bank.ts';
 import { BEHAVIOURS } from '../../rail/sandbox/destinations.ts';
-import { currency, kobo, publicIdOf, time } from './fields.ts';
+import { currency, kobo, publicIdOf, time } from '../../resources/publicFields.ts';
 
 export const health = z
   .object({

@@ -2,35 +2,26 @@
 // check every event that they cause against its schema.
 import { z } from 'zod';
 import { EVENT_TYPES, type EventType, TEST_EVENT_TYPE } from '../../resources/events.ts';
-import { anyPublicId, currency, kobo, publicIdOf, time } from './fields.ts';
-import { credit, payment, payout, refund, reviewCase, sender, transfer, withdrawal } from './resources.ts';
+import { anyPublicId, currency, kobo, publicIdOf, time } from '../../resources/publicFields.ts';
+import {
+  creditOfEvent,
+  paymentOfEvent,
+  payoutOfEvent,
+  refund,
+  reviewCase,
+  sender,
+  transfer,
+  webhookEndpoint,
+  withdrawal,
+} from '../../resources/publicSchemas.ts';
 
-/** The credit that caused an event. */
-const cause = credit.pick({ id: true, amount: true, sessionId: true, sender: true, receivedAt: true });
-/** Without the address for the payer, which receivers of events have no use for. */
-const paymentData = payment.omit({ checkoutUrl: true }).extend({
-  credit: cause.optional().describe('The credit that caused the event, if one did'),
+const paymentData = paymentOfEvent.extend({
+  credit: creditOfEvent.optional().describe('The credit that caused the event, if one did'),
 });
-const payoutData = payout.omit({ items: true });
 const walletId = publicIdOf('wallet');
 const reviewCaseData = reviewCase.extend({
-  credit: cause.optional().describe('The credit that the case is about, when it is opened with it'),
+  credit: creditOfEvent.optional().describe('The credit that the case is about, when it is opened with it'),
 });
-
-export const webhookEndpoint = z
-  .object({
-    id: publicIdOf('webhookEndpoint'),
-    url: z.string(),
-    description: z.string().nullable(),
-    eventTypes: z.array(z.enum(EVENT_TYPES)).nullable().describe('Null: all types, including future ones'),
-    status: z.enum(['enabled', 'disabled']),
-    failingSince: time
-      .nullable()
-      .describe('The first failed attempt since the last that succeeded; after five days it is disabled'),
-    previousSecretExpiresAt: time.nullable().describe('During a rotation: until when the previous secret signs too'),
-    createdAt: time,
-  })
-  .meta({ id: 'WebhookEndpoint' });
 
 type Described = readonly [summary: string, data: z.ZodType];
 
@@ -44,9 +35,9 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'transfer.completed': ['Money moved between two wallets', transfer],
   'refund.completed': ['A refund was paid', refund],
   'refund.failed': ['A refund was not paid; its money is back in the wallet', refund],
-  'payout.completed': ['Every item of a payout was paid', payoutData],
-  'payout.partially_completed': ['Every item of a payout has ended, some without payment', payoutData],
-  'payout.failed': ['No item of a payout was paid', payoutData],
+  'payout.completed': ['Every item of a payout was paid', payoutOfEvent],
+  'payout.partially_completed': ['Every item of a payout has ended, some without payment', payoutOfEvent],
+  'payout.failed': ['No item of a payout was paid', payoutOfEvent],
   'wallet.credited': [
     "Money came to a wallet's own account number, or fees to the settlement wallet",
     z.object({

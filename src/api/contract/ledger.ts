@@ -1,7 +1,7 @@
 // The schemas of what the ledger shows: transactions, and the lines of a wallet's statement.
 import { z } from 'zod';
 import { POSTING_COMPONENTS } from '../../ledger/components.ts';
-import { anyPublicId, currency, kobo, publicIdOf, time } from './fields.ts';
+import { anyPublicId, currency, kobo, publicIdOf, time } from '../../resources/publicFields.ts';
 
 const lineId = z.string().describe("The transaction's id, a slash, and the place of the posting in it");
 const transactionKind = z.string().describe('What moved the money, such as `transfer`: see the contract, section 4.4');

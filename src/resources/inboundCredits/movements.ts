@@ -2,13 +2,14 @@
 // case for an operator. Credits accepted by a payment are posted by payments/movements.ts.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, clearingAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
+import { isoTime } from '../../ledger/isoTime.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import { newEvent } from '../events.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
-import { senderView, timestamp } from '../views.ts';
+import { senderView } from '../views.ts';
 import type { InboundCredit } from './queries.ts';
 
 /** The business key of a credit: its rail and session id, so a credit is posted only once. */
@@ -119,7 +120,7 @@ export function depositMovement(book: Book, credit: InboundCredit, walletId: str
         currency: CURRENCY,
         sessionId: credit.sessionId,
         sender: senderView(credit),
-        receivedAt: timestamp(credit.receivedAt),
+        receivedAt: isoTime(credit.receivedAt),
       }),
     ],
   };

@@ -1,10 +1,11 @@
-// The schemas of the resources (contract, section 2). views.ts builds the values from rows.
+// The schemas of the resources (contract, section 2), as responses and events have them. views.ts makes them from rows.
 import { z } from 'zod';
-import { FAILURE_CODES } from '../../resources/failureCodes.ts';
-import { ON_MISMATCH } from '../../resources/payments/queries.ts';
-import { KEY_ACTIONS } from '../../resources/reviewCases/actions.ts';
-import { RETURN_FAILURES, REVIEW_REASONS, REVIEW_STATUSES } from '../../resources/reviewCases/queries.ts';
-import { currency, kobo, publicIdOf, time } from './fields.ts';
+import { EVENT_TYPES } from './events.ts';
+import { FAILURE_CODES } from './failureCodes.ts';
+import { ON_MISMATCH } from './payments/queries.ts';
+import { attached, currency, kobo, publicIdOf, time } from './publicFields.ts';
+import { KEY_ACTIONS } from './reviewCases/actions.ts';
+import { RETURN_FAILURES, REVIEW_REASONS, REVIEW_STATUSES } from './reviewCases/queries.ts';
 
 export const wallet = z
   .object({
@@ -47,12 +48,6 @@ export const paymentStatus = z.enum([
   'partially_refunded',
 ]);
 
-/** What the caller attached to a resource that moves money. */
-const attached = {
-  reference: z.string().nullable().describe('Your own reference, unique among the resources of this kind'),
-  metadata: z.record(z.string(), z.string()).describe('Your own keys and values'),
-};
-
 export const payment = z
   .object({
     id: publicIdOf('payment'),
@@ -85,6 +80,9 @@ export const payment = z
       ),
   })
   .meta({ id: 'Payment' });
+
+/** Without the address for the payer, which receivers of events have no use for. */
+export const paymentOfEvent = payment.omit({ checkoutUrl: true });
 
 export const creditStatus = z.enum([
   'received',
@@ -121,6 +119,9 @@ export const credit = z
   })
   .meta({ id: 'Credit', description: 'Money received on the account number of a payment or wallet' });
 
+/** The credit that caused an event. */
+export const creditOfEvent = credit.pick({ id: true, amount: true, sessionId: true, sender: true, receivedAt: true });
+
 export const transfer = z
   .object({
     id: publicIdOf('transfer'),
@@ -148,7 +149,7 @@ export const bankCounterparty = counterparty.extend({ bankName: z.string().nulla
 const bankOutcome = {
   failureCode: z.enum(FAILURE_CODES).nullable().describe('For programs; null unless it failed or was returned'),
   failureReason: z.string().nullable().describe('For people; branch on status and failureCode'),
-  sessionId: z.string().nullable().describe("The bank's own id of the transfer, once it told it"),
+  sessionId: z.string().nullable().describe("The bank's own id of the transfer, once it reported it"),
 };
 
 export const withdrawalStatus = z.enum(['processing', 'completed', 'failed', 'returned']);
@@ -222,6 +223,8 @@ export const payout = z
   })
   .meta({ id: 'Payout' });
 
+export const payoutOfEvent = payout.omit({ items: true });
+
 export const reviewCase = z
   .object({
     id: publicIdOf('reviewCase'),
@@ -260,7 +263,7 @@ export const payoutValidation = z
           amount: kobo,
           fee: kobo,
           totalAmount: kobo,
-          accountName: z.string().nullable().describe('As the bank has it; null where it was not told'),
+          accountName: z.string().nullable().describe('As the bank has it; null where the bank did not report it'),
           problems: z.array(problem).describe('Why the item would be rejected, or fail'),
         }),
       )
@@ -274,3 +277,18 @@ export const bank = z.object({ code: z.string(), name: z.string() }).meta({ id: 
 export const resolvedBankAccount = z
   .object({ accountNumber: z.string(), accountName: z.string(), bankCode: z.string(), bankName: z.string() })
   .meta({ id: 'ResolvedBankAccount' });
+
+export const webhookEndpoint = z
+  .object({
+    id: publicIdOf('webhookEndpoint'),
+    url: z.string(),
+    description: z.string().nullable(),
+    eventTypes: z.array(z.enum(EVENT_TYPES)).nullable().describe('Null: all types, including future ones'),
+    status: z.enum(['enabled', 'disabled']),
+    failingSince: time
+      .nullable()
+      .describe('The first failed attempt since the last that succeeded; after five days it is disabled'),
+    previousSecretExpiresAt: time.nullable().describe('During a rotation: until when the previous secret signs too'),
+    createdAt: time,
+  })
+  .meta({ id: 'WebhookEndpoint' });
