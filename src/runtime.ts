@@ -20,12 +20,15 @@ import type { Log } from './telemetry/log.ts';
 export interface ServiceRuntime {
   config: Config;
   log: Log;
+  /** Durable connections: money, resources, reads. */
   sql: Sql;
+  /** Connections whose commits do not wait for the disk, such as those of rate counters. */
   asyncCommitSql: Sql;
   /** For the long statements of maintenance: it has no statement timeout and no stall timeout. */
   maintenanceSql: Sql;
   journal: Journal;
   rails: Rails;
+  /** By the name of the rail. */
   fees: FeeSchedules;
   sandboxBank: SandboxBank;
   close: () => Promise<void>;

@@ -17,7 +17,7 @@ import { Readable } from 'node:stream';
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import type { Environment } from '../money.ts';
-import { type AddressRanges, parseRanges } from '../resources/addressRanges.ts';
+import { parseRanges } from '../resources/addressRanges.ts';
 import { readChangedPayments } from '../resources/payments/queries.ts';
 import { overloaded, rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
@@ -38,7 +38,7 @@ import { OpenPages } from './checkout/openPages.ts';
 import { addCheckout } from './checkout/pages.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { successEnvelope } from './envelope.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, routeNotFound } from './errors.ts';
 import { respond } from './middleware/answer.ts';
 import { parseJson, readBody } from './middleware/body.ts';
 import { holdRefusal, holdRefusals } from './middleware/holdRefusals.ts';
@@ -46,28 +46,20 @@ import { trace } from './middleware/trace.ts';
 import { withLocations } from './payoutFile.ts';
 import { addPages } from './reference/pages.ts';
 import { RequestLog } from './requestLog.ts';
-import type { Call, Caller, CsvExport, ItemResponse, LocationOf, Page, Route } from './route.ts';
+import type { Call, Caller, CsvExport, CsvUpload, Page, Route } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
 /** By then most of the requests in progress are done. */
 const OVERLOAD_RETRY_AFTER_SECONDS = 1;
 
+export type RequestGuards = ReturnType<typeof createRequestGuards>;
+
 /**
  * Shared by all listeners of a process: the API key cache, the rate limiter, the idempotency keys, the request log, the
  * open payment pages.
  */
-export interface RequestGuards {
-  apiKeys: ApiKeys;
-  rateLimiter: RateLimiter;
-  inProgress: RequestsInProgress;
-  idempotencyKeys: IdempotencyKeys;
-  trustedProxies: AddressRanges;
-  requestLog: RequestLog;
-  openPages: OpenPages;
-}
-
-export function createRequestGuards(dependencies: ApiDependencies): RequestGuards {
+export function createRequestGuards(dependencies: ApiDependencies) {
   return {
     apiKeys: new ApiKeys(dependencies.sql),
     requestLog: new RequestLog(
@@ -116,11 +108,7 @@ function refuseUnknownRoute(ctx: Context): never {
   const layers = (ctx as Context & Partial<Pick<KoaRouterContext, 'matched'>>).matched ?? [];
   const allowedMethods = [...new Set(layers.flatMap(({ methods }) => methods))].toSorted();
   if (allowedMethods.length > 0) ctx.set('Allow', allowedMethods.join(', '));
-  throw new ApiError('ROUTE_NOT_FOUND', {
-    resource: 'route',
-    id: `${ctx.method} ${ctx.path}`.slice(0, 200),
-    ...(allowedMethods.length > 0 && { allowedMethods }),
-  });
+  throw routeNotFound(`${ctx.method} ${ctx.path}`, allowedMethods.length > 0 ? { allowedMethods } : {});
 }
 
 async function serve(
@@ -135,82 +123,58 @@ async function serve(
   const caller = await authenticate(guards, environment, route, ctx);
   const leave = enter(guards.inProgress, caller, ctx);
   try {
-    const counted = await count(guards.rateLimiter, route, caller, ctx);
-    await handle(dependencies, guards, environment, route, ctx, { caller, ...counted });
+    const { now, keyIsKnown } = await count(guards.rateLimiter, route, caller, ctx);
+    requireScope(caller, route);
+    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
+    const rawBody = isRead ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
+    const upload = readUpload(route, ctx, rawBody);
+    const query = upload === null ? readQuery(route, ctx) : undefined;
+    ctx.status = route.success.status;
+    const result = await locateErrors(upload, async () => {
+      const call: Call = {
+        dependencies,
+        sql: dependencies.sql,
+        caller,
+        book: caller.book,
+        environment,
+        params: ctx.params,
+        headers: ctx.headers,
+        rawBody,
+        body: route.body && parse(route.body, upload === null ? parseJson(ctx, rawBody) : upload.body),
+        query,
+        requestId: ctx.state.requestId,
+        now,
+        outcome: () => undefined,
+        wantsCsv: route.answersCsv === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
+      };
+      if (route.idempotent !== true) return await route.handle(call);
+      return await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
+    });
+    send(ctx, route, result);
   } finally {
     leave();
   }
 }
 
-/** What the rate limit's statement said of a request. */
+/** The part of the rate limit's result that the rest of a request needs. */
 type Counted = Pick<CheckResult, 'now' | 'keyIsKnown'>;
 
-async function handle(
-  dependencies: ApiDependencies,
-  guards: RequestGuards,
-  environment: Environment,
-  route: Route,
-  ctx: KoaRouterContext,
-  { caller, now, keyIsKnown }: Counted & { caller: Caller },
-): Promise<void> {
-  if (!mayUse(caller, route)) {
-    throw new ApiError('API_KEY_SCOPE_FORBIDDEN', {
-      requiredScopes: [route.access],
-      providedScopes: [...caller.scopes],
-    });
-  }
-  const rawBody =
-    ctx.method === 'GET' || ctx.method === 'HEAD' ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
-  const { query, body, locationOf } = readRequest(route, ctx, rawBody);
-  const call: Call<unknown, unknown> = {
-    dependencies,
-    caller,
-    environment,
-    params: ctx.params,
-    headers: ctx.headers,
-    rawBody,
-    body,
-    query,
-    requestId: ctx.state.requestId,
-    now,
-    outcome: () => undefined,
-    wantsCsv: route.answersCsv === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
-  };
-  const result = await locateErrors(locationOf, async () =>
-    route.idempotent !== true
-      ? await route.handle(call)
-      : await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx),
-  );
-  send(ctx, result);
-}
+type Upload = ReturnType<CsvUpload['read']>;
 
-/** Parses query and body. The body is JSON, or CSV where the route takes that. Throws VALIDATION_FAILED. */
-function readRequest(
-  route: Route,
-  ctx: Context,
-  rawBody: Buffer,
-): { query: unknown; body: unknown; locationOf: LocationOf | null } {
-  const { fromCsv } = route;
-  if (fromCsv === undefined || ctx.is('text/csv') !== 'text/csv') {
-    const query = readQuery(route, ctx);
-    const body = route.body === undefined ? undefined : parse(route.body, parseJson(ctx, rawBody));
-    return { query, body, locationOf: null };
-  }
+/** A body that is CSV, where the route takes that, with what its query adds. Throws VALIDATION_FAILED. */
+function readUpload({ fromCsv }: Route, ctx: Context, rawBody: Buffer): Upload | null {
+  if (fromCsv === undefined || ctx.is('text/csv') !== 'text/csv') return null;
   const given = parse(fromCsv.query, { ...ctx.query });
-  const { body: read, locationOf } = fromCsv.read(rawBody);
-  try {
-    return { query: undefined, body: route.body && parse(route.body, { ...given, ...read }), locationOf };
-  } catch (error) {
-    throw withLocations(error, locationOf);
-  }
+  const { body, locationOf } = fromCsv.read(rawBody);
+  return { body: { ...given, ...body }, locationOf };
 }
 
 /** Adds line and column to the field errors of an uploaded file. */
-async function locateErrors<Result>(locationOf: LocationOf | null, work: () => Promise<Result>): Promise<Result> {
+async function locateErrors<Result>(upload: Upload | null, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw locationOf === null ? error : withLocations(error, locationOf);
+    throw upload === null ? error : withLocations(error, upload.locationOf);
   }
 }
 
@@ -257,10 +221,11 @@ async function count(rateLimiter: RateLimiter, route: Route, caller: Caller, ctx
   return { now, keyIsKnown };
 }
 
-/** A read needs the scope, or its reads alone. */
-function mayUse({ scopes }: Caller, { access, method }: Route): boolean {
-  if (access === 'any' || access === 'none') return true;
-  return scopes.includes(access) || (method === 'get' && scopes.includes(`${access}:read`));
+/** Throws API_KEY_SCOPE_FORBIDDEN. A read needs the scope, or its reads alone. */
+function requireScope({ scopes }: Caller, { access, method }: Route): void {
+  if (access === 'any' || access === 'none' || scopes.includes(access)) return;
+  if (method === 'get' && scopes.includes(`${access}:read`)) return;
+  throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: [access], providedScopes: [...scopes] });
 }
 
 const ANONYMOUS: Caller = { keyId: '', scopes: [], rateLimit: null, book: { organisationId: '', environment: 'test' } };
@@ -290,11 +255,11 @@ async function handleIdempotently(
   keys: IdempotencyKeys,
   route: Route,
   keyIsKnown: boolean,
-  call: Call<unknown, unknown>,
+  call: Call,
   ctx: Context,
-): Promise<ItemResponse | Page | CsvExport> {
+): Promise<unknown> {
   const key = readIdempotencyKey(ctx.get('Idempotency-Key'));
-  const { book } = call.caller;
+  const { book } = call;
   // Only an uploaded file comes with a query.
   const path = ctx.querystring === '' ? ctx.path : `${ctx.path}?${ctx.querystring}`;
   const requestFingerprint = fingerprint(ctx.method, path, call.rawBody);
@@ -304,8 +269,7 @@ async function handleIdempotently(
   try {
     return await route.handle({
       ...call,
-      outcome: (result) =>
-        outcomeOf(attempt, { statusCode: result.status, response: JSON.stringify({ data: result.data }) }),
+      outcome: (data) => outcomeOf(attempt, { statusCode: route.success.status, response: JSON.stringify({ data }) }),
     });
   } catch (error) {
     throw await storeRefusal(keys, attempt, error);
@@ -334,23 +298,26 @@ async function storeRefusal(keys: IdempotencyKeys, attempt: KeyAttempt, error: u
 
 const STORED_REFUSALS: ReadonlySet<number> = new Set([404, 409, 422]);
 
-function replay(ctx: Context, stored: StoredOutcome): ItemResponse {
+/** The data of a stored success; throws a stored refusal. */
+function replay(ctx: Context, stored: StoredOutcome): unknown {
   ctx.set('Idempotent-Replayed', 'true');
   const response = JSON.parse(stored.response);
   if (stored.statusCode >= 400) throw new ApiError(response.code, response.details);
-  return { status: stored.statusCode as ItemResponse['status'], data: response.data };
+  ctx.status = stored.statusCode;
+  return response.data;
 }
 
-function send(ctx: Context, result: ItemResponse | Page | CsvExport): void {
-  ctx.status = result.status;
-  if ('csv' in result) {
+/** Sends the result of a handler: the data of a resource, or a page of a list, or all of it as CSV. */
+function send(ctx: Context, { success }: Route, result: unknown): void {
+  const response = success.paginated === true ? (result as Page | CsvExport) : { data: result };
+  if ('csv' in response) {
     ctx.type = 'text/csv';
     ctx.set('Content-Disposition', 'attachment');
-    ctx.body = Readable.from(result.csv);
+    ctx.body = Readable.from(response.csv);
     return;
   }
-  ctx.body = successEnvelope(result, ctx.state.requestId);
+  ctx.body = successEnvelope(ctx.status, response, ctx.state.requestId);
   // For the log line. Taken from the response: an id in the path may be any text.
-  const id = (result.data as { id?: unknown } | null | undefined)?.id;
+  const id = (response.data as { id?: unknown } | null | undefined)?.id;
   if (typeof id === 'string') ctx.state.resource = id;
 }

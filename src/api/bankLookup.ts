@@ -1,11 +1,15 @@
 // Rail calls within a request (banks, name enquiry), with the rail's errors mapped to the error catalog.
-
+import { publicId } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { isSameName } from '../rail/accountNames.ts';
 import { RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
 import type { Bank, BankRail } from '../rail/port.ts';
+import { openDepositAccount } from '../resources/wallets/virtualAccounts.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError } from './errors.ts';
+
+/** How a call of a rail fails, but for the 503 that any route may have. */
+export const RAIL_ERRORS = ['BANK_RAIL_ERROR', 'BANK_RAIL_TIMEOUT'] as const;
 
 /** The rail of a book, for something new. Throws 503 where none is connected, or it accepts nothing new. */
 export async function requireRail(dependencies: ApiDependencies, book: Book): Promise<BankRail> {
@@ -31,30 +35,30 @@ export function toRailError(error: unknown): unknown {
 /** Whether the rail did certainly nothing: it was not called, or does not accept the request for now. */
 export const isNotTaken = (error: unknown): error is RailNotReadyError => error instanceof RailNotReadyError;
 
-/** Whether the rail opens no account number for a wallet. */
-export const isUnavailable = (error: unknown): boolean =>
-  error instanceof RailNotReadyError && error.why === 'feature_off';
+/** The result of a rail call. Throws 502, 503 or 504 when the call fails. */
+export const fromRail = <Result>(call: Promise<Result>): Promise<Result> =>
+  call.catch((error: unknown) => Promise.reject(toRailError(error)));
 
-/** A bank account as a caller gives it, with the name that it expects, if any. */
-export interface GivenAccount {
-  accountNumber: string;
-  bankCode: string;
-  accountName?: string | undefined;
-}
-
-/** A bank account, as found by the rail's name enquiry. */
-export interface ResolvedAccount {
-  bank: Bank;
-  accountName: string;
+/** Opens a wallet's deposit account. Throws DEPOSIT_ACCOUNT_UNAVAILABLE where the rail opens none, 502, 503 or 504. */
+export async function requireDepositAccount(
+  dependencies: ApiDependencies,
+  rail: BankRail,
+  book: Book,
+  wallet: Parameters<typeof openDepositAccount>[3],
+): Promise<void> {
+  try {
+    await openDepositAccount(dependencies, rail, book, wallet);
+  } catch (error) {
+    if (!(error instanceof RailNotReadyError && error.why === 'feature_off')) throw toRailError(error);
+    throw new ApiError('DEPOSIT_ACCOUNT_UNAVAILABLE', { walletId: publicId('wallet', wallet.id) }, { cause: error });
+  }
 }
 
 /** What `resolveBankAccount` throws, but for the 503 that any route may have. */
-export const BANK_ACCOUNT_ERRORS = [
-  'BANK_CODE_UNKNOWN',
-  'BANK_ACCOUNT_NOT_RESOLVED',
-  'BANK_RAIL_ERROR',
-  'BANK_RAIL_TIMEOUT',
-] as const;
+export const BANK_ACCOUNT_ERRORS = ['BANK_CODE_UNKNOWN', 'BANK_ACCOUNT_NOT_RESOLVED', ...RAIL_ERRORS] as const;
+
+/** A bank account as a caller gives it, with the name that it expects, if any. */
+type GivenAccount = { accountNumber: string; bankCode: string; accountName?: string | undefined };
 
 /**
  * Name enquiry. Throws BANK_CODE_UNKNOWN, BANK_ACCOUNT_NOT_RESOLVED, 502, 503 or 504, and
@@ -64,18 +68,14 @@ export async function resolveBankAccount(
   rail: BankRail,
   organisationId: string,
   { accountNumber, bankCode, accountName: providedName }: GivenAccount,
-): Promise<ResolvedAccount> {
-  try {
-    const bank = (await rail.banks()).find(({ code }) => code === bankCode);
-    if (bank === undefined) throw new ApiError('BANK_CODE_UNKNOWN', { bankCode });
-    const resolved = await rail.resolveAccount({ organisationId, accountNumber, bankCode });
-    if (resolved === null) throw new ApiError('BANK_ACCOUNT_NOT_RESOLVED', { accountNumber, bankCode });
-    const { accountName } = resolved;
-    if (providedName !== undefined && !isSameName(providedName, accountName)) {
-      throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName, resolvedName: accountName });
-    }
-    return { bank, accountName };
-  } catch (error) {
-    throw toRailError(error);
+): Promise<{ bank: Bank; accountName: string }> {
+  const bank = (await fromRail(rail.banks())).find(({ code }) => code === bankCode);
+  if (bank === undefined) throw new ApiError('BANK_CODE_UNKNOWN', { bankCode });
+  const resolved = await fromRail(rail.resolveAccount({ organisationId, accountNumber, bankCode }));
+  if (resolved === null) throw new ApiError('BANK_ACCOUNT_NOT_RESOLVED', { accountNumber, bankCode });
+  const { accountName } = resolved;
+  if (providedName !== undefined && !isSameName(providedName, accountName)) {
+    throw new ApiError('WITHDRAWAL_NAME_VERIFICATION_FAILED', { providedName, resolvedName: accountName });
   }
+  return { bank, accountName };
 }

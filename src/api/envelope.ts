@@ -1,7 +1,7 @@
 // The response envelopes (contract, section 2.2): item, page and error, each with the request id.
 import { randomUUID } from 'node:crypto';
 import { type ApiError, typeOf } from './errors.ts';
-import type { ItemResponse, Page } from './route.ts';
+import type { Page } from './route.ts';
 
 export const REQUEST_ID_PREFIX = 'req_';
 
@@ -25,15 +25,11 @@ export const timeOfRequestId = (requestId: string): Date =>
 export const digitsFrom = (at: Date): string =>
   timeDigits(Math.min(Math.max(at.getTime(), 0), 2 ** 48 - 1)).padEnd(2 * TIME_DIGITS, '0');
 
-export function successEnvelope(result: ItemResponse | Page, requestId: string): object {
-  return {
-    success: true,
-    statusCode: result.status,
-    data: result.data,
-    ...('pagination' in result && { pagination: result.pagination }),
-    meta: { requestId },
-  };
-}
+export const successEnvelope = (
+  statusCode: number,
+  { data, pagination }: Pick<Page, 'data'> & Partial<Page>,
+  requestId: string,
+) => ({ success: true, statusCode, data, pagination, meta: { requestId } });
 
 export function errorEnvelope(error: ApiError, requestId: string): object {
   return {

@@ -5,8 +5,7 @@ import { parseId, publicId } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { Bank, BankRail } from '../rail/port.ts';
 import { findPayoutWallets, type PayoutItem, type PayoutWallet } from '../resources/payouts/queries.ts';
-import { openDepositAccount } from '../resources/wallets/virtualAccounts.ts';
-import { isUnavailable, toRailError } from './bankLookup.ts';
+import { requireDepositAccount } from './bankLookup.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError, type FieldError, notFound } from './errors.ts';
 import { amount, attachedFields, bankAccount, id, optional, reference } from './schemas.ts';
@@ -75,37 +74,20 @@ export async function loadWallets(
   book: Book,
   body: PayoutBody,
 ): Promise<RequestWallets> {
-  const requested = [body.sourceWalletId, ...body.items.map((item) => item.destinationWalletId)];
-  const walletIds = [...new Set(requested.filter((walletId) => walletId !== undefined))];
-  const uuids = new Map(walletIds.map((walletId) => [walletId, parseId('wallet', walletId)]));
-  const wallets = await findPayoutWallets(
-    dependencies.sql,
-    book,
-    [...uuids.values()].filter((uuid) => uuid !== null),
-  );
-  const byId = new Map(wallets.map((wallet) => [wallet.id, wallet]));
+  const { sourceWalletId } = body;
+  const destinationIds = new Set(body.items.flatMap(({ destinationWalletId }) => destinationWalletId ?? []));
+  const uuids = [sourceWalletId ?? '', ...destinationIds].flatMap((walletId) => parseId('wallet', walletId) ?? []);
+  const wallets = await findPayoutWallets(dependencies.sql, book, uuids);
+  const byId = new Map(wallets.map((wallet) => [publicId('wallet', wallet.id), wallet]));
   const find = (walletId: string): PayoutWallet => {
-    const wallet = byId.get(uuids.get(walletId) ?? '');
+    const wallet = byId.get(walletId);
     if (wallet === undefined) throw notFound('wallet', walletId);
     return wallet;
   };
-  const found = new Map(walletIds.map((walletId) => [walletId, find(walletId)]));
   const source =
-    body.sourceWalletId === undefined
-      ? wallets.find((wallet) => wallet.kind === 'settlement')
-      : found.get(body.sourceWalletId);
+    sourceWalletId === undefined ? wallets.find(({ kind }) => kind === 'settlement') : find(sourceWalletId);
   if (source === undefined) throw new Error('the organisation has no settlement wallet');
-  const destinationIds = new Set(body.items.map((item) => item.destinationWalletId));
-  return { source, find, destinations: walletIds.filter((walletId) => destinationIds.has(walletId)).map(find) };
-}
-
-/** The result of a rail call. Throws 502 or 504 when the call fails. */
-export async function fromRail<Result>(call: Promise<Result>): Promise<Result> {
-  try {
-    return await call;
-  } catch (error) {
-    throw toRailError(error);
-  }
+  return { source, find, destinations: [...destinationIds].map(find) };
 }
 
 /** All errors of the items that the wallets and the bank list reveal, each with its path. */
@@ -124,14 +106,8 @@ export function itemErrors(items: readonly ItemBody[], wallets: RequestWallets, 
       const refusal = destinationRefusal(wallet, wallets.source);
       if (refusal !== null) add('destinationWalletId', ...refusal);
       if (wallet.postingMax !== null && item.amount > wallet.postingMax) {
-        add(
-          'amount',
-          'wallet_tier1_limit_exceeded',
-          'must not exceed what the destination wallet may receive in one transaction',
-          {
-            maximum: wallet.postingMax,
-          },
-        );
+        const message = 'must not exceed what the destination wallet may receive in one transaction';
+        add('amount', 'wallet_tier1_limit_exceeded', message, { maximum: wallet.postingMax });
       }
     }
     return errors;
@@ -163,7 +139,7 @@ export async function depositAccounts(
   const withoutAccount = destinations.filter((wallet) => wallet.depositAccount === null);
   for (let from = 0; from < withoutAccount.length; from += ACCOUNTS_OPENED_AT_ONCE) {
     const chunk = withoutAccount.slice(from, from + ACCOUNTS_OPENED_AT_ONCE);
-    await fromRail(Promise.all(chunk.map((wallet) => openAccount(dependencies, rail, book, wallet))));
+    await Promise.all(chunk.map((wallet) => requireDepositAccount(dependencies, rail, book, wallet)));
   }
   const openedIds = withoutAccount.map((wallet) => wallet.id);
   const opened = openedIds.length === 0 ? [] : await findPayoutWallets(dependencies.sql, book, openedIds);
@@ -175,19 +151,4 @@ export async function depositAccounts(
     if (bankCode === null) throw new ApiError('BANK_RAIL_ERROR', { service: 'bank_rail' });
     return { accountNumber, accountName, bankCode };
   };
-}
-
-async function openAccount(
-  dependencies: ApiDependencies,
-  rail: BankRail,
-  book: Book,
-  wallet: PayoutWallet,
-): Promise<void> {
-  try {
-    await openDepositAccount(dependencies, rail, book, wallet);
-  } catch (error) {
-    throw isUnavailable(error)
-      ? new ApiError('DEPOSIT_ACCOUNT_UNAVAILABLE', { walletId: publicId('wallet', wallet.id) }, { cause: error })
-      : error;
-  }
 }

@@ -7,16 +7,11 @@ import type { Kobo } from '../money.ts';
 import { findByReference, isReferenceTaken, type ReferencedResource } from '../resources/references.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError, notFound } from './errors.ts';
-import type { Caller } from './route.ts';
+import type { Call } from './route.ts';
+import { WALLET_REFUSALS } from './walletRefusal.ts';
 
 /** With which a wallet that pays, or one that receives, refuses a posting. */
-export const POSTING_ERRORS = [
-  'WALLET_INSUFFICIENT_FUNDS',
-  'WALLET_TIER1_LIMIT_EXCEEDED',
-  'WALLET_KYC_REQUIRED',
-  'WALLET_FROZEN',
-  'WALLET_CLOSED',
-] as const;
+export const POSTING_ERRORS = ['WALLET_INSUFFICIENT_FUNDS', 'WALLET_TIER1_LIMIT_EXCEEDED', ...WALLET_REFUSALS] as const;
 
 /**
  * Throws an ApiError if a ledger rule refused the movement; an Error if its business key was posted with other
@@ -45,10 +40,7 @@ function debitOf(account: AccountCode | null, transaction: Transaction | undefin
 }
 
 /** What of a call a posting needs. */
-interface PostingCall {
-  dependencies: Pick<ApiDependencies, 'journal' | 'sql'>;
-  caller: Pick<Caller, 'book'>;
-}
+type PostingCall = Pick<Call, 'sql' | 'book'> & { dependencies: Pick<ApiDependencies, 'journal'> };
 
 /** A new resource, with the caller's own reference of it. */
 interface Referenced {
@@ -58,12 +50,12 @@ interface Referenced {
 
 /** Throws REFERENCE_TAKEN, which names the resource that has the reference, if the movement conflicts with that. */
 export async function throwIfReferenceTaken(
-  { dependencies, caller }: PostingCall,
+  { sql, book }: PostingCall,
   { resource, reference }: Referenced,
   result: PostResult,
 ): Promise<void> {
   if (result.outcome !== 'conflict' || reference === null || !isReferenceTaken(resource, result.constraint)) return;
-  throw referenceTaken(resource, reference, await findByReference(dependencies.sql, caller.book, resource, reference));
+  throw referenceTaken(resource, reference, await findByReference(sql, book, resource, reference));
 }
 
 /** REFERENCE_TAKEN, with the resource that has it. */

@@ -5,24 +5,13 @@ import type { Book } from '../money.ts';
 import { type FoundResource, notFound } from './errors.ts';
 import type { Call } from './route.ts';
 
-/** The kind of id by which each resource is found. */
-const ID_KINDS = {
-  wallet: 'wallet',
-  payment: 'payment',
-  transfer: 'transfer',
-  withdrawal: 'withdrawal',
-  refund: 'refund',
-  payout: 'payout',
-  event: 'event',
-  api_key: 'apiKey',
-  webhook_endpoint: 'webhookEndpoint',
-  transaction: 'transaction',
-  review_case: 'reviewCase',
-} as const satisfies Partial<Record<FoundResource, IdKind>>;
+/** A resource with a public id, whose kind has the same name in camel case. */
+type Resource = Exclude<FoundResource, 'route' | 'bank_transfer'>;
 
 /** The id as a key of the database. Throws the 404 of the resource unless it has the format of its public ids. */
-export function requireId(resource: keyof typeof ID_KINDS, id: string): Uuid {
-  return orNotFound(resource, id, parseId(ID_KINDS[resource], id));
+export function requireId(resource: Resource, id: string): Uuid {
+  const kind = resource.replace(/_(.)/, (_, initial: string) => initial.toUpperCase()) as IdKind;
+  return orNotFound(resource, id, parseId(kind, id));
 }
 
 /**
@@ -30,16 +19,16 @@ export function requireId(resource: keyof typeof ID_KINDS, id: string): Uuid {
  * resource, also for a bad id.
  */
 export async function requireRow<Row>(
-  { dependencies, caller, params }: Pick<Call<unknown, unknown>, 'dependencies' | 'caller' | 'params'>,
-  resource: keyof typeof ID_KINDS,
+  { sql, book, params }: Pick<Call, 'sql' | 'book' | 'params'>,
+  resource: Resource,
   find: (sql: Sql, book: Book, uuid: Uuid) => Promise<Row | null>,
   id: string = params.id ?? '',
 ): Promise<Row> {
-  return orNotFound(resource, id, await find(dependencies.sql, caller.book, requireId(resource, id)));
+  return orNotFound(resource, id, await find(sql, book, requireId(resource, id)));
 }
 
 /** Returns what was found by this id. Throws the 404 of the resource for null. */
-export function orNotFound<Found>(resource: FoundResource, id: string, found: Found | null): Found {
+function orNotFound<Found>(resource: Resource, id: string, found: Found | null): Found {
   if (found === null) throw notFound(resource, id);
   return found;
 }

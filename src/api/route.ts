@@ -2,6 +2,7 @@
 // idempotency, envelopes) from this declaration, so a handler contains only its own logic.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
+import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book, Environment } from '../money.ts';
@@ -22,9 +23,13 @@ export interface Caller {
  * The input of a handler. `outcome` builds the idempotency record that the handler commits with the money; on a route
  * without Idempotency-Key it returns undefined.
  */
-export interface Call<Body, Query> {
+export interface Call<Body = unknown, Query = unknown> {
   dependencies: ApiDependencies;
+  /** Of the dependencies: durable connections. */
+  sql: Sql;
   caller: Caller;
+  /** The book of the caller. */
+  book: Book;
   /** The environment of the host that received the request. */
   environment: Environment;
   params: Readonly<Record<string, string>>;
@@ -38,25 +43,18 @@ export interface Call<Body, Query> {
    * expires no payment early or late.
    */
   now: Date;
-  outcome: (result: ItemResponse) => IdempotencyOutcome | undefined;
+  outcome: (data: unknown) => IdempotencyOutcome | undefined;
   /** The caller prefers CSV, and the route has it. */
   wantsCsv: boolean;
 }
 
-export interface ItemResponse<Data = unknown> {
-  status: 200 | 201 | 202;
-  data: Data;
-}
-
-export interface Page<Data = unknown[]> {
-  status: 200;
+export interface Page<Data = unknown> {
   data: Data;
   pagination: { limit: number; hasMore: boolean; nextCursor: string | null };
 }
 
 /** A list as CSV, for callers that accept that. */
 export interface CsvExport {
-  status: 200;
   csv: AsyncIterable<string>;
 }
 
@@ -112,10 +110,13 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   answersCsv?: true;
   /** The body may be CSV. */
   fromCsv?: CsvUpload;
-  handle: (call: Call<Body, Query>) => Promise<ItemResponse<Data> | Page<Data> | CsvExport>;
+  /** Resolves with the `data` of the response; with a page or a file where the success is paginated. */
+  handle: (call: Call<Body, Query>) => Promise<Data | Page<Data> | CsvExport>;
 }
 
 /** Infers the handler's types of body, query and response from their schemas. */
-export function route<Data, Body = undefined, Query = undefined>(declaration: Route<Body, Query, Data>): Route {
+export function route<Data extends z.ZodType, Body = undefined, Query = undefined>(
+  declaration: Route<Body, Query, z.output<Data>> & { success: { data: Data } },
+): Route {
   return declaration as unknown as Route;
 }

@@ -26,6 +26,10 @@ export const optional = <Schema extends z.ZodType>(schema: Schema) =>
 export const optionalOr = <Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>) =>
   schema.nullish().transform((value) => value ?? fallback);
 
+/** An optional field that is null in a row that has none. */
+export const optionalOrNull = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? null);
+
 const METADATA_KEYS_MAX = 50;
 
 /** Own keys and values of the caller. JSON can name the key `__proto__`, which an object cannot hold like any other. */
@@ -149,14 +153,11 @@ function fieldErrors(error: z.ZodError): FieldError[] {
         message: `${key} is not a field or parameter of this request; remove it or correct its spelling`,
       }));
     }
-    // A custom rule gives its own code and constraint in `params`.
-    if (issue.code === 'custom' && issue.params !== undefined) {
-      const { code, constraint } = issue.params as Pick<FieldError, 'code' | 'constraint'>;
-      return [{ field: path.join('.'), code, message: issue.message, ...(constraint && { constraint }) }];
-    }
-    // zod 4 renamed this code; the contract keeps the earlier name.
-    const code = issue.code === 'invalid_format' ? 'invalid_string' : issue.code;
-    const constraint = constraintOf(issue);
+    // A custom rule has its code and constraint in `params`. The contract keeps the name `invalid_string` of zod 3.
+    const { code, constraint }: Pick<FieldError, 'code' | 'constraint'> =
+      issue.code === 'custom' && issue.params !== undefined
+        ? (issue.params as { code: string })
+        : { code: issue.code === 'invalid_format' ? 'invalid_string' : issue.code, constraint: constraintOf(issue) };
     return [{ field: path.join('.'), code, message: issue.message, ...(constraint && { constraint }) }];
   });
 }

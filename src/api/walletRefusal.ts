@@ -3,14 +3,15 @@ import { publicId } from '../ids.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { ApiError } from './errors.ts';
 
-type WalletRefusal = 'WALLET_FROZEN' | 'WALLET_CLOSED' | 'WALLET_KYC_REQUIRED';
+/** The errors with which a wallet refuses to pay or to receive. */
+export const WALLET_REFUSALS = ['WALLET_FROZEN', 'WALLET_CLOSED', 'WALLET_KYC_REQUIRED'] as const;
 
 type WalletState = Pick<Wallet, 'id' | 'status' | 'kind' | 'kycStatus'>;
 
 const needsKyc = ({ kind, kycStatus }: WalletState): boolean => kind === 'end_user' && kycStatus === 'none';
 
-/** The error code with which a wallet refuses to pay or to receive; null when it does not. */
-export function walletRefusal(wallet: WalletState): WalletRefusal | null {
+/** The error with which a wallet refuses; null when it does not. */
+export function walletRefusal(wallet: WalletState): (typeof WALLET_REFUSALS)[number] | null {
   if (wallet.status === 'frozen') return 'WALLET_FROZEN';
   if (wallet.status === 'closed') return 'WALLET_CLOSED';
   return needsKyc(wallet) ? 'WALLET_KYC_REQUIRED' : null;

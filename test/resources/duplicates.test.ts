@@ -45,7 +45,7 @@ test('an activity continues when re-reading shows what was posted', async () => 
 
 test('a request with a differing duplicate fails with an internal error rather than success', async () => {
   const { wallet, other } = await postedWithOtherPostings();
-  const call = { dependencies: { journal: books.journal, sql: books.sql }, caller: { book: books.book } };
+  const call = { dependencies: { journal: books.journal }, sql: books.sql, book: books.book };
   await expect(postNew(call, other, { resource: 'transfer', reference: null })).rejects.toThrow(
     'the business key was already posted with different postings',
   );

@@ -2,7 +2,7 @@
 // as long as they like.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { CHECKOUT_PATH } from './link.ts';
+import { CHECKOUT_PATH } from './token.ts';
 
 interface Asset {
   path: string;

@@ -66,7 +66,7 @@ export function pageState(payment: Pick<PagePayment, 'status' | 'expiresAt'>, no
   }
 }
 
-/** Everything that the page of a payment to `payee` says at this time. */
+/** The content of the page of a payment to `payee` at this time. */
 export function pageContent(payment: PagePayment, payee: string, now: Date): PageContent {
   const state = pageState(payment, now);
   const takesMoney = state === 'awaiting' || state === 'partial';

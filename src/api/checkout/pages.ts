@@ -12,11 +12,10 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { assets } from './assets.ts';
 import { type PagePayment, pageContent } from './decide.ts';
-import { CHECKOUT_PATH } from './link.ts';
 import type { OpenPages } from './openPages.ts';
 import { renderNotice, renderPayment } from './render.ts';
 import { returnLink } from './returnLink.ts';
-import { type PaymentOfPage, readCheckoutToken } from './token.ts';
+import { CHECKOUT_PATH, type PaymentOfPage, readCheckoutToken } from './token.ts';
 
 /**
  * Requests for a payment's page a minute in this process. Not by address: thousands of phones share one with their

@@ -1,8 +1,13 @@
-// The token in the address of a payment page (docs/decisions/0025-payment-page.md): the ids of organisation and payment
-// with a signature of 128 bits, so the address of another payment cannot be guessed, and nothing about it is stored.
+// The address of a payment's page (docs/decisions/0025-payment-page.md). Its token has the ids of organisation and
+// payment with a signature of 128 bits: the address of another payment cannot be guessed, and nothing of it is stored.
 import type { Uuid } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
 import type { Book, Environment } from '../../money.ts';
+import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
+import type { Call } from '../route.ts';
+
+/** Path of the pages; a token follows. */
+export const CHECKOUT_PATH = '/checkout';
 
 /** The payment that a page is of. */
 export interface PaymentOfPage {
@@ -14,6 +19,16 @@ const ID_BYTES = 16;
 /** 128 bits of HMAC-SHA256 (RFC 2104, section 5, allows to cut it to half of its length). */
 const SIGNATURE_BYTES = 16;
 const TOKEN = /^[\w-]{64}$/;
+
+/** The book of a payment, and the keys that sign its address. */
+export type LinkedCall = Pick<Call, 'dependencies' | 'book'>;
+
+/** The address of the page on which a payment is made; null where there is no account number to pay to. */
+export function checkoutUrl({ dependencies, book }: LinkedCall, { id, account }: PaymentWithAccount): string | null {
+  if (account === null) return null;
+  const token = checkoutToken(dependencies.keyring, { book, paymentId: id });
+  return `${dependencies.config.checkout.origins[book.environment]}${CHECKOUT_PATH}/${token}`;
+}
 
 /** The token of a payment, signed with the newest key: 64 characters of base64url. */
 export function checkoutToken(keyring: Keyring, page: PaymentOfPage): string {

@@ -22,17 +22,21 @@ function unwrapped(schema: z.ZodType): z.ZodType {
     : schema;
 }
 
-/** The value at a path. Empty: null, or an empty map. */
-function cellOf(item: unknown, path: readonly string[]): string {
-  let value = item;
-  for (const name of path) value = (value as Record<string, unknown> | null | undefined)?.[name];
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'object' && Object.keys(value).length === 0) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** Rows as CSV (RFC 4180). What a spreadsheet would take for a formula is guarded by an apostrophe. */
-const csvText = (rows: string[][]): string => stringify(rows, { escape_formulas: true, record_delimiter: 'windows' });
+/**
+ * Items as CSV (RFC 4180). What a spreadsheet would take for a formula is guarded by an apostrophe; null and an empty
+ * map are an empty cell.
+ */
+const csvText = (columns: readonly string[], items: unknown[], header = false): string =>
+  stringify(items, {
+    columns: [...columns],
+    header,
+    escape_formulas: true,
+    record_delimiter: 'windows',
+    cast: {
+      boolean: String,
+      object: (value) => (Object.keys(value).length === 0 ? '' : JSON.stringify(value)),
+    },
+  });
 
 interface Export<Row> {
   columns: readonly string[];
@@ -47,16 +51,14 @@ interface Export<Row> {
 /** The texts of an export. The first page is read before this resolves, so that its errors are ordinary responses. */
 export async function exportCsv<Row>(list: Export<Row>): Promise<AsyncIterable<string>> {
   const { columns, view, positionOf, read, pageSize } = list;
-  const paths = columns.map((column) => column.split('.'));
-  const cellsOf = (item: unknown) => paths.map((path) => cellOf(item, path));
   let rows = await read(null, pageSize);
   async function* texts(): AsyncGenerator<string> {
-    yield csvText([[...columns]]);
+    yield csvText(columns, [], true);
     for (;;) {
       const page = rows.slice(0, pageSize);
       const last = page.at(-1);
       if (last === undefined) return;
-      yield csvText(page.map((row) => cellsOf(view(row))));
+      yield csvText(columns, page.map(view));
       if (rows.length <= pageSize) return;
       const { createdAt, id } = positionOf(last);
       rows = await read({ createdAt, id: String(id) }, pageSize);

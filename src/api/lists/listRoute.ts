@@ -3,33 +3,23 @@
 import { z } from 'zod';
 import type { Scope } from '../../resources/keys.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
-import type { ErrorCode } from '../errors.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { parse } from '../schemas.ts';
 import { columnsOf, exportCsv } from './csv.ts';
 import { paginate, readPaging } from './cursor.ts';
 
-interface List<Filters extends z.ZodRawShape, Row, Item> {
-  operationId: string;
-  summary: string;
+type List<Filters extends z.ZodRawShape, Row, Item> = Pick<Route, 'operationId' | 'summary' | 'errors' | 'path'> & {
+  access: Scope;
   /** The schema of an item. */
   item: z.ZodType<Item>;
-  /** The errors of this list, besides those of every list. */
-  errors?: readonly ErrorCode[];
-  path: string;
-  access: Scope;
   /** The supported filters. Other parameters are rejected, so that a misspelt filter does not return all rows. */
   filters: Filters;
   /** Reads a page, newest first, plus one row when another page exists. */
-  find: (
-    call: Call<undefined, unknown>,
-    filters: z.output<z.ZodObject<Filters>>,
-    page: PageRequest,
-  ) => Promise<readonly Row[]>;
-  view: (row: Row, call: Call<undefined, unknown>) => Item;
+  find: (call: Call<undefined>, filters: z.output<z.ZodObject<Filters>>, page: PageRequest) => Promise<readonly Row[]>;
+  view: (row: Row, call: Call<undefined>) => Item;
   /** The list as CSV; without it there is none. */
   csv?: Csv;
-}
+} & (Row extends Position ? Partial<Sorted<Row>> : Sorted<Row>);
 
 interface Csv {
   /** The columns; default: all fields of an item. */
@@ -68,47 +58,38 @@ const paging = z.looseObject({
  * Declares a GET route that returns a paginated list. It throws VALIDATION_FAILED for invalid filters, and
  * INVALID_CURSOR.
  */
-export function listRoute<Filters extends z.ZodRawShape, Row extends Position, Item>(
-  list: List<Filters, Row, Item> & Partial<Sorted<Row>>,
-): Route;
-export function listRoute<Filters extends z.ZodRawShape, Row, Item>(
-  list: List<Filters, Row, Item> & Sorted<Row>,
-): Route;
-export function listRoute<Filters extends z.ZodRawShape, Row extends Position, Item>(
-  list: List<Filters, Row, Item> & Partial<Sorted<Row>>,
-): Route {
-  const { positionOf = byCreation } = list;
+export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<Filters, Row, Item>): Route {
+  const { operationId, summary, item, errors = [], path, access, find, view, csv } = list;
+  const { positionOf = byCreation as (row: Row) => Position } = list as Partial<Sorted<Row>>;
   const filterSchema = z.strictObject(list.filters);
   return route({
-    operationId: list.operationId,
-    summary: list.summary,
-    success: { status: 200, data: z.array(list.item), paginated: true },
-    errors: [...(list.errors ?? []), 'INVALID_CURSOR'],
+    operationId,
+    summary,
+    success: { status: 200, data: z.array(item), paginated: true },
+    errors: [...errors, 'INVALID_CURSOR'],
     method: 'get',
-    path: list.path,
-    access: list.access,
+    path,
+    access,
     query: paging,
     filters: filterSchema,
-    ...(list.csv !== undefined && { answersCsv: true as const }),
+    ...(csv !== undefined && { answersCsv: true as const }),
     handle: async (call) => {
       const { limit, cursor, ...queryFilters } = call.query;
       const parsedFilters = parse(filterSchema, queryFilters); // an invalid filter is reported before a cursor mismatch
       const { keyring } = call.dependencies;
-      const path = list.path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
-      const scope = { list: path, book: call.caller.book };
+      const listPath = path.replaceAll(/:([a-z]+)/gi, (_, name: string) => call.params[name] ?? '');
+      const scope = { list: listPath, book: call.book };
       const page = readPaging(keyring, scope, { limit, cursor, filters: queryFilters });
       // A cursor carries its own filters.
       const filters = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
       if (call.wantsCsv) {
-        const { columns = columnsOf(list.item), pageSize = CSV_PAGE_SIZE } = list.csv ?? {};
-        const view = (row: Row) => list.view(row, call);
+        const { columns = columnsOf(item), pageSize = CSV_PAGE_SIZE } = csv ?? {};
         const read = (after: PageRequest['after'], max: number) =>
-          list.find(call, filters, { limit: max, after: after ?? page.after });
-        return { status: 200, csv: await exportCsv({ columns, view, positionOf, read, pageSize }) };
+          find(call, filters, { limit: max, after: after ?? page.after });
+        return { csv: await exportCsv({ columns, view: (row) => view(row, call), positionOf, read, pageSize }) };
       }
-      const read = await list.find(call, filters, page);
-      const { rows, pagination } = paginate(keyring, scope, page, read, positionOf);
-      return { status: 200, data: rows.map((row) => list.view(row, call)), pagination };
+      const { rows, pagination } = paginate(keyring, scope, page, await find(call, filters, page), positionOf);
+      return { data: rows.map((row) => view(row, call)), pagination };
     },
   });
 }

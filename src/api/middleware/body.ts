@@ -12,16 +12,9 @@ export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX):
     return await getRawBody(ctx.req, { limit: bytesMax, length: ctx.request.length });
   } catch (error) {
     if ((error as { type?: unknown }).type === 'entity.too.large') {
-      throw new ApiError('BODY_TOO_LARGE', {
-        fields: [
-          {
-            field: '',
-            code: 'too_big',
-            message: `must be at most ${bytesMax} bytes`,
-            constraint: { maximum: bytesMax },
-          },
-        ],
-      });
+      const message = `must be at most ${bytesMax} bytes`;
+      const field = { field: '', code: 'too_big', message, constraint: { maximum: bytesMax } };
+      throw new ApiError('BODY_TOO_LARGE', { fields: [field] });
     }
     throw new ApiError('VALIDATION_FAILED', {}, { cause: error });
   }

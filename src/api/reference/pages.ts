@@ -54,7 +54,7 @@ async function openApiOf(environment: Environment): Promise<string> {
   return JSON.stringify({ ...document, paths: Object.fromEntries(paths) });
 }
 
-/** For JSON.parse: a schema whose `x-live` says what differs on live gets that. */
+/** For JSON.parse: applies `x-live` of a schema, which has what differs on live. */
 function asOnLive(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('x-live' in value)) return value;
   const { 'x-live': differing, ...schema } = value;

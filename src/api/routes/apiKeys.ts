@@ -53,11 +53,11 @@ const create = route({
     expiresAt: optional(timestamp),
   }),
   handle: async (call) => {
-    const { dependencies, caller, body, now } = call;
+    const { sql, caller, book, body, now } = call;
     if (body.expiresAt !== undefined) assertFuture(body.expiresAt, now);
     const own = await requireOwn(call);
     const wanted = {
-      environment: caller.book.environment,
+      environment: book.environment,
       name: body.name ?? null,
       scopes: body.scopes,
       allowedIps: body.allowedIps ?? own.allowedIps,
@@ -65,9 +65,9 @@ const create = route({
       expiresAt: body.expiresAt ?? own.expiresAt,
     };
     assertMayGive(call, own, wanted);
-    const made = makeApiKey(caller.book.organisationId, wanted);
-    await insertApiKey(dependencies.sql, { ...made.row, createdAt: now }, actorOf(caller));
-    return { status: 201, data: viewOfNew(made, now) };
+    const made = makeApiKey(book.organisationId, wanted);
+    await insertApiKey(sql, { ...made.row, createdAt: now }, actorOf(caller));
+    return viewOfNew(made, now);
   },
 });
 
@@ -78,7 +78,7 @@ const list = listRoute({
   path: '/api-keys',
   access: 'keys',
   filters: createdFilters,
-  find: ({ dependencies, caller }, filters, page) => listKeysOfBook(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listKeysOfBook(sql, book, filters, page),
   view: apiKeyView,
 });
 
@@ -90,7 +90,7 @@ const read = route({
   method: 'get',
   path: '/api-keys/:id',
   access: 'keys',
-  handle: async (call) => ({ status: 200, data: apiKeyView(await requireKey(call)) }),
+  handle: async (call) => apiKeyView(await requireKey(call)),
 });
 
 const rotate = route({
@@ -105,20 +105,20 @@ const rotate = route({
     .strictObject({ overlapHours: optionalOr(z.number().min(0).max(OVERLAP_HOURS_MAX), OVERLAP_HOURS_DEFAULT) })
     .prefault({}),
   handle: async (call) => {
-    const { dependencies, caller, body, now } = call;
+    const { sql, caller, book, body, now } = call;
     const old = await requireKey(call);
     assertMayGive(call, await requireOwn(call), old);
     const keyId = publicId('apiKey', old.id);
     if (keyStatus(old) !== 'active') throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: keyStatus(old) });
     const overlapEnd = now.getTime() + body.overlapHours * HOUR_MS;
     const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
-    const made = makeApiKey(caller.book.organisationId, old);
+    const made = makeApiKey(book.organisationId, old);
     const successor = { ...made.row, createdAt: now };
-    if (!(await replaceApiKey(dependencies.sql, old, oldExpiresAt, successor, actorOf(caller)))) {
+    if (!(await replaceApiKey(sql, old, oldExpiresAt, successor, actorOf(caller)))) {
       const { revokedAt } = await requireKey(call);
       throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: revokedAt === null ? 'expired' : 'revoked' });
     }
-    return { status: 201, data: viewOfNew(made, now) };
+    return viewOfNew(made, now);
   },
 });
 
@@ -131,10 +131,10 @@ const revoke = route({
   path: '/api-keys/:id',
   access: 'keys',
   handle: async (call) => {
-    const { dependencies, caller } = call;
+    const { sql, caller, book } = call;
     const { id } = await requireKey(call);
-    await revokeApiKey(dependencies.sql, caller.book.organisationId, id, { operator: actorOf(caller), reason: null });
-    return { status: 200, data: apiKeyView(await requireKey(call)) };
+    await revokeApiKey(sql, book.organisationId, id, { operator: actorOf(caller), reason: null });
+    return apiKeyView(await requireKey(call));
   },
 });
 
@@ -150,14 +150,14 @@ function assertFuture(expiresAt: Date, now: Date): void {
 }
 
 /** The key of the caller. */
-async function requireOwn({ dependencies, caller }: Call<unknown, unknown>): Promise<ApiKeyRow> {
-  const own = await findKeyOfBook(dependencies.sql, caller.book, caller.keyId);
+async function requireOwn({ sql, book, caller }: Call): Promise<ApiKeyRow> {
+  const own = await findKeyOfBook(sql, book, caller.keyId);
   if (own === null) throw new Error('the key of the caller is not in the database');
   return own;
 }
 
 /** Throws API_KEY_SCOPE_FORBIDDEN or API_KEY_EXCEEDS_OWN: no key gives what it has not. */
-function assertMayGive({ dependencies }: Call<unknown, unknown>, own: Grant, wanted: Grant): void {
+function assertMayGive({ dependencies }: Call, own: Grant, wanted: Grant): void {
   const missing = missingScopes(own.scopes, wanted.scopes);
   if (missing.length > 0) {
     throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: missing, providedScopes: own.scopes });
@@ -177,6 +177,6 @@ const viewOfNew = ({ key, row }: Made, createdAt: Date) => ({
 });
 
 /** Reads the key of the path. Throws API_KEY_NOT_FOUND. */
-const requireKey = (call: Call<unknown, unknown>): Promise<ApiKeyRow> => requireRow(call, 'api_key', findKeyOfBook);
+const requireKey = (call: Call): Promise<ApiKeyRow> => requireRow(call, 'api_key', findKeyOfBook);
 
 export const apiKeyRoutes: Route[] = [create, list, read, rotate, revoke];

@@ -1,7 +1,7 @@
 // The bank list and name enquiry, for use before money is sent. Both return what the rail reports.
 import { z } from 'zod';
-import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount, toRailError } from '../bankLookup.ts';
-import { bank, resolvedBankAccount } from '../contract/resources.ts';
+import { bank, resolvedBankAccount } from '../../resources/publicSchemas.ts';
+import { BANK_ACCOUNT_ERRORS, fromRail, RAIL_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { type Route, route } from '../route.ts';
 import { bankAccountNumber, bankCode } from '../schemas.ts';
 
@@ -9,16 +9,15 @@ const list = route({
   operationId: 'listBanks',
   summary: 'List the banks',
   success: { status: 200, data: z.array(bank), paginated: true },
-  errors: ['BANK_RAIL_ERROR', 'BANK_RAIL_TIMEOUT'],
+  errors: RAIL_ERRORS,
   method: 'get',
   path: '/banks',
   access: 'any',
-  handle: async ({ dependencies, caller }) => {
-    const rail = await requireRail(dependencies, caller.book);
-    const banks = await rail.banks().catch((error: unknown) => Promise.reject(toRailError(error)));
+  handle: async ({ dependencies, book }) => {
+    const rail = await requireRail(dependencies, book);
+    const banks = await fromRail(rail.banks());
     // The list is short, and clients show or search all of it: always one page, without a limit parameter.
     return {
-      status: 200,
       data: banks.map(({ code, name }) => ({ code, name })),
       pagination: { limit: banks.length, hasMore: false, nextCursor: null },
     };
@@ -34,16 +33,10 @@ const resolve = route({
   path: '/bank-accounts/resolve',
   access: 'any',
   query: z.strictObject({ accountNumber: bankAccountNumber, bankCode }),
-  handle: async ({ dependencies, caller, query }) => {
-    const { bank, accountName } = await resolveBankAccount(
-      await requireRail(dependencies, caller.book),
-      caller.book.organisationId,
-      query,
-    );
-    return {
-      status: 200,
-      data: { accountNumber: query.accountNumber, accountName, bankCode: bank.code, bankName: bank.name },
-    };
+  handle: async ({ dependencies, book, query }) => {
+    const rail = await requireRail(dependencies, book);
+    const { bank, accountName } = await resolveBankAccount(rail, book.organisationId, query);
+    return { accountNumber: query.accountNumber, accountName, bankCode: bank.code, bankName: bank.name };
   },
 });
 

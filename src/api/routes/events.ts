@@ -22,7 +22,7 @@ const list = listRoute({
     resourceId: publicIdFilter.optional(),
     type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional(),
   },
-  find: ({ dependencies, caller }, filters, page) => listEvents(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listEvents(sql, book, filters, page),
   view: eventView,
 });
 
@@ -34,7 +34,7 @@ const read = route({
   method: 'get',
   path: '/events/:id',
   access: 'webhook',
-  handle: async (call) => ({ status: 200, data: eventView(await requireEvent(call)) }),
+  handle: async (call) => eventView(await requireEvent(call)),
 });
 
 const readDeliveries = listRoute({
@@ -47,7 +47,7 @@ const readDeliveries = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const { id: eventId } = await requireEvent(call);
-    return await listDeliveries(call.dependencies.sql, call.caller.book, { eventId }, filters, page);
+    return await listDeliveries(call.sql, call.book, { eventId }, filters, page);
   },
   view: deliveryView,
   positionOf: ({ createdAt, endpointId }) => ({ createdAt, id: endpointId }),
@@ -63,21 +63,18 @@ const redeliver = route({
   access: 'webhook',
   body: z.strictObject({ endpointId: optional(id) }).optional(),
   handle: async (call) => {
-    const { dependencies, caller, body } = call;
+    const { sql, book, body } = call;
     const event = await requireEvent(call);
     const only = body?.endpointId === undefined ? undefined : await requireEnabledEndpoint(call, body.endpointId);
-    const endpoints = await requestRedelivery(dependencies.sql, caller.book, event.id, only?.id);
+    const endpoints = await requestRedelivery(sql, book, event.id, only?.id);
     return {
-      status: 202,
-      data: {
-        eventId: publicId('event', event.id),
-        endpointIds: endpoints.map((endpoint) => publicId('webhookEndpoint', endpoint)),
-      },
+      eventId: publicId('event', event.id),
+      endpointIds: endpoints.map((endpoint) => publicId('webhookEndpoint', endpoint)),
     };
   },
 });
 
 /** Reads the event of the path. Throws EVENT_NOT_FOUND. */
-const requireEvent = (call: Call<unknown, unknown>): Promise<Event> => requireRow(call, 'event', findEvent);
+const requireEvent = (call: Call): Promise<Event> => requireRow(call, 'event', findEvent);
 
 export const eventRoutes: Route[] = [list, read, readDeliveries, redeliver];

@@ -22,13 +22,10 @@ const quote = route({
       .transform(Number)
       .pipe(amount),
   }),
-  handle: async ({ dependencies, caller, query }) => {
-    const rail = await dependencies.rails.of(caller.book);
+  handle: async ({ dependencies, book, query }) => {
+    const rail = await dependencies.rails.of(book);
     const fee = feeOf(feesOf(dependencies.fees, rail?.name ?? null), query.type, query.amount);
-    return {
-      status: 200,
-      data: { type: query.type, amount: query.amount, fee, totalAmount: query.amount + fee, currency: CURRENCY },
-    };
+    return { type: query.type, amount: query.amount, fee, totalAmount: query.amount + fee, currency: CURRENCY };
   },
 });
 

@@ -2,9 +2,9 @@
 // Responds within two seconds even if a dependency hangs.
 
 import { readFileSync } from 'node:fs';
+import type { z } from 'zod';
 import { cached } from '../../concurrency/cached.ts';
 import { withTimeout } from '../../concurrency/withTimeout.ts';
-import type { TemporalStatus } from '../../temporal/health.ts';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
 import { health as healthSchema } from '../contract/answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -22,16 +22,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
   version: string;
 };
 
-/** The results of the checks. Undefined: the check failed or timed out. */
-interface CheckResults {
-  /** How long the oldest message has been waiting to start or wake a flow; 0 when there is none. */
-  undeliveredSeconds: number | undefined;
-  temporal: TemporalStatus | undefined;
-  /** The names of the rails of the live environment. */
-  liveRails: string[] | undefined;
-}
-
-async function runChecks(dependencies: ApiDependencies): Promise<CheckResults> {
+/** The results of the checks; undefined for one that failed or timed out. */
+async function runChecks(dependencies: ApiDependencies) {
   const [undeliveredSeconds, temporal, liveRails] = await Promise.all([
     resultOf(oldestUndelivered(dependencies)),
     resultOf(dependencies.temporalStatus()),
@@ -66,15 +58,12 @@ const resultOf = <Result>(check: Promise<Result>): Promise<Result | undefined> =
   withTimeout(check, CHECK_TIMEOUT_MS).catch(() => undefined);
 
 /** One cache per process, whatever the request rate: both environments use the same database and Temporal server. */
-const checkCaches = new WeakMap<ApiDependencies, () => Promise<CheckResults>>();
+const checkCaches = new WeakMap<ApiDependencies, () => ReturnType<typeof runChecks>>();
 
-function checksOf(dependencies: ApiDependencies): () => Promise<CheckResults> {
-  let checks = checkCaches.get(dependencies);
-  if (checks === undefined) {
-    checks = cached(() => runChecks(dependencies));
-    checkCaches.set(dependencies, checks);
-  }
-  return checks;
+function checksOf(dependencies: ApiDependencies) {
+  const checks = checkCaches.get(dependencies) ?? cached(() => runChecks(dependencies));
+  checkCaches.set(dependencies, checks);
+  return checks();
 }
 
 const health = route({
@@ -85,23 +74,21 @@ const health = route({
   path: '/health',
   access: 'none',
   handle: async ({ dependencies, environment }) => {
-    const { undeliveredSeconds, temporal = 'unreachable', liveRails = [] } = await checksOf(dependencies)();
+    const { undeliveredSeconds, temporal = 'unreachable', liveRails = [] } = await checksOf(dependencies);
     if (undeliveredSeconds === undefined) throw new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
     const flowsStartInTime = undeliveredSeconds <= FLOWS_DELAYED_SECONDS;
-    return {
-      status: 200,
-      data: {
-        status: temporal === 'ok' && flowsStartInTime ? 'ok' : 'degraded',
-        version,
-        environment,
-        checks: {
-          database: 'ok',
-          temporal,
-          flows: flowsStartInTime ? 'ok' : 'delayed',
-          rail: dependencies.rails.shared(environment)?.name ?? (liveRails.join(',') || 'none'),
-        },
+    const data: z.output<typeof healthSchema> = {
+      status: temporal === 'ok' && flowsStartInTime ? 'ok' : 'degraded',
+      version,
+      environment,
+      checks: {
+        database: 'ok',
+        temporal,
+        flows: flowsStartInTime ? 'ok' : 'delayed',
+        rail: dependencies.rails.shared(environment)?.name ?? (liveRails.join(',') || 'none'),
       },
     };
+    return data;
   },
 });
 

@@ -7,8 +7,8 @@ import { findTransactionId } from '../../ledger/transactions.ts';
 import { endPaidPayment } from '../../resources/flows.ts';
 import { walletPaymentMovement } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
+import { payment } from '../../resources/publicSchemas.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
-import { payment } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { POSTING_ERRORS, throwIfRefused } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
@@ -41,8 +41,8 @@ const pay = route({
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const payment = await requireRow(call, 'payment', findPayment, call.body.paymentId);
       const settled = settledBy(payment, payerWalletId, call.now);
-      const result = { status: 200 as const, data: paymentView(settled, call) };
-      if (await post(call, settled, call.outcome(result))) return result;
+      const data = paymentView(settled, call);
+      if (await post(call, settled, call.outcome(data))) return data;
     }
     throw new Error(`a payment changed during each of ${ATTEMPTS_MAX} attempts to pay it`);
   },
@@ -55,7 +55,7 @@ function settledBy(
   now: Date,
 ): PaymentWithAccount & { payerWalletId: Uuid } {
   const decision = decidePay(payment, payerWalletId, now);
-  if (decision.kind === 'refuse') throw new ApiError(decision.code, detailsOf(decision.code, payment));
+  if (decision.kind === 'refuse') throw payRefusal(decision.code, payment);
   return {
     ...payment,
     version: payment.version + 1,
@@ -67,28 +67,26 @@ function settledBy(
   };
 }
 
-function detailsOf(code: PayRefusal, payment: Payment): Record<string, unknown> {
-  const paymentId = publicId('payment', payment.id);
-  switch (code) {
-    case 'PAYMENT_METHOD_MISMATCH':
-      return { paymentId, method: payment.method, requiredMethod: 'virtual_wallet' };
-    case 'PAYMENT_NOT_PAYABLE':
-      return { paymentId, status: payment.status, expiresAt: payment.expiresAt.toISOString() };
-    case 'SAME_WALLET':
-      return { paymentId, walletId: publicId('wallet', payment.targetWalletId) };
-  }
+/** The error with which a payment refuses to be paid. */
+export function payRefusal(code: PayRefusal, { id, method, status, expiresAt, targetWalletId }: Payment): ApiError {
+  const details = {
+    PAYMENT_METHOD_MISMATCH: { method, requiredMethod: 'virtual_wallet' },
+    PAYMENT_NOT_PAYABLE: { status, expiresAt: expiresAt.toISOString() },
+    SAME_WALLET: { walletId: publicId('wallet', targetWalletId) },
+  };
+  return new ApiError(code, { paymentId: publicId('payment', id), ...details[code] });
 }
 
 /** Posts the payment. Returns false when another writer changed the payment first: read it and decide again. */
 async function post(
-  { dependencies, caller }: Call<unknown, unknown>,
+  { dependencies, sql, book }: Call,
   settled: PaymentWithAccount & { payerWalletId: Uuid },
-  outcome: ReturnType<Call<unknown, unknown>['outcome']>,
+  outcome: ReturnType<Call['outcome']>,
 ): Promise<boolean> {
-  const movement = walletPaymentMovement(caller.book, settled);
+  const movement = walletPaymentMovement(book, settled);
   const result: PostResult = await dependencies.journal.post({
     ...movement,
-    outbox: [endPaidPayment(caller.book, settled)],
+    outbox: [endPaidPayment(book, settled)],
     outcome,
   });
   if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is per payment
@@ -96,7 +94,7 @@ async function post(
   // For the same reason, a duplicate is a success only if the posted transaction is this one.
   if (result.outcome !== 'duplicate') return result.outcome === 'posted';
   const { id: transactionId, key } = movement.transaction;
-  return (await findTransactionId(dependencies.sql, caller.book, key)) === transactionId;
+  return (await findTransactionId(sql, book, key)) === transactionId;
 }
 
 export const payRoutes: Route[] = [pay];

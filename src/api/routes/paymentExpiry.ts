@@ -1,12 +1,11 @@
 // Sandbox time: a payment expires now, so that a test need not wait for the end of its window. On the test host only.
-import { publicId } from '../../ids.ts';
 import { expiryMovement } from '../../resources/payments/movements.ts';
 import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
+import { payment as paymentSchema } from '../../resources/publicSchemas.ts';
 import { decideExpiry } from '../../workflows/payment/decide.ts';
-import { payment as paymentSchema } from '../contract/resources.ts';
-import { ApiError } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 import { paymentView } from '../views.ts';
+import { payRefusal } from './pay.ts';
 import { requirePayment } from './payments.ts';
 
 /** Credits change the payment too; so often only by a bug. */
@@ -29,22 +28,15 @@ const expire = route({
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const payment = await requirePayment(call);
       const decision = decideExpiry(payment);
-      if (decision.kind === 'no_change') throw notOpen(payment);
+      if (decision.kind === 'no_change') throw payRefusal('PAYMENT_NOT_PAYABLE', payment);
       const next: PaymentWithAccount = { ...payment, version: payment.version + 1, status: 'expired' };
-      const movement = expiryMovement(call.caller.book, next, decision.toSuspense);
+      const movement = expiryMovement(call.book, next, decision.toSuspense);
       const { outcome } = await call.dependencies.journal.post(movement);
-      if (outcome === 'posted') return { status: 200, data: paymentView(next, call) };
+      if (outcome === 'posted') return paymentView(next, call);
       if (outcome !== 'conflict') throw new Error(`the expiry of a payment was ${outcome}`);
     }
     throw new Error(`a payment changed during each of ${ATTEMPTS_MAX} attempts to expire it`);
   },
 });
-
-const notOpen = ({ id, status, expiresAt }: PaymentWithAccount): ApiError =>
-  new ApiError('PAYMENT_NOT_PAYABLE', {
-    paymentId: publicId('payment', id),
-    status,
-    expiresAt: expiresAt.toISOString(),
-  });
 
 export const paymentExpiryRoutes: Route[] = [expire];

@@ -6,7 +6,7 @@ import { feesOf, paymentFee } from '../../ledger/fees.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import type { OneOffAccounts } from '../../rail/capabilities.ts';
 import { RailCallError } from '../../rail/errors.ts';
-import type { BankRail, VirtualAccount } from '../../rail/port.ts';
+import type { BankRail } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import { acceptPayment, newPayment } from '../../resources/payments/movements.ts';
 import {
@@ -17,12 +17,12 @@ import {
   type PaymentWithAccount,
   payableAmount,
 } from '../../resources/payments/queries.ts';
+import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../../resources/publicSchemas.ts';
 import { findByReference } from '../../resources/references.ts';
 import { findWallet, type Wallet } from '../../resources/wallets/queries.ts';
 import { accountRow, holderOf, type VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
-import { isNotTaken, requireRail, toRailError } from '../bankLookup.ts';
+import { isNotTaken, RAIL_ERRORS, requireRail, toRailError } from '../bankLookup.ts';
 import { requireReturnUrl } from '../checkout/returnLink.ts';
-import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../contract/resources.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError, invalidField } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
@@ -44,7 +44,7 @@ import {
   webUrl,
 } from '../schemas.ts';
 import { creditView, paymentView } from '../views.ts';
-import { requireUsable } from '../walletRefusal.ts';
+import { requireUsable, WALLET_REFUSALS } from '../walletRefusal.ts';
 
 const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
 /** A test need not wait for a minute. */
@@ -74,24 +74,15 @@ const create = route({
   operationId: 'createPayment',
   summary: 'Create a payment',
   success: { status: 201, data: paymentSchema },
-  errors: [
-    'WALLET_NOT_FOUND',
-    'REFERENCE_TAKEN',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_TIER1_LIMIT_EXCEEDED',
-    'BANK_RAIL_ERROR',
-    'BANK_RAIL_TIMEOUT',
-  ],
+  errors: ['WALLET_NOT_FOUND', 'REFERENCE_TAKEN', 'WALLET_TIER1_LIMIT_EXCEEDED', ...WALLET_REFUSALS, ...RAIL_ERRORS],
   method: 'post',
   path: '/payments',
   access: 'payment',
   idempotent: true,
   body: createBody,
   handle: async (call) => {
-    const { dependencies, caller, body, now: createdAt, outcome } = call;
-    const { book } = caller;
+    const { dependencies, book, body, now: createdAt, outcome } = call;
+
     assertLongEnough(book.environment, body.expiresIn);
     if (body.returnUrl !== undefined) requireReturnUrl(book.environment, body.returnUrl);
     const [wallet] = await Promise.all([
@@ -117,10 +108,10 @@ const create = route({
     });
     const account = rail === null ? null : await openPaymentAccount(dependencies, rail, book, wallet, asked);
     const payment = { ...asked, expiresAt: earlier(asked.expiresAt, account?.expiresAt ?? null) };
-    const result = { status: 201 as const, data: paymentView({ ...payment, account }, call) };
-    const movement = { ...acceptPayment(book, payment, account), outcome: outcome(result) };
+    const data = paymentView({ ...payment, account }, call);
+    const movement = { ...acceptPayment(book, payment, account), outcome: outcome(data) };
     await postNew(call, movement, { resource: 'payment', reference: payment.reference });
-    return result;
+    return data;
   },
 });
 
@@ -136,7 +127,7 @@ function assertLongEnough(environment: Environment, expiresIn: number): void {
   });
 }
 
-/** Nobody can pay after the rail has closed the account number. */
+/** No payment is possible after the rail has closed the account number. */
 const earlier = (asked: Date, ofRail: Date | null): Date => (ofRail === null || asked < ofRail ? asked : ofRail);
 
 /** What the rail opens for one payment. Throws 400 below its minimum. */
@@ -149,14 +140,14 @@ function requireOneOff({ capabilities }: BankRail, baseAmount: Kobo, fee: Kobo):
 }
 
 /** Throws REFERENCE_TAKEN before the rail opens an account number. The posting decides again. */
-async function requireFreeReference({ dependencies, caller }: Call<unknown, unknown>, wanted?: string): Promise<void> {
+async function requireFreeReference({ sql, book }: Call, wanted?: string): Promise<void> {
   if (wanted === undefined) return;
-  const id = await findByReference(dependencies.sql, caller.book, 'payment', wanted);
+  const id = await findByReference(sql, book, 'payment', wanted);
   if (id !== null) throw referenceTaken('payment', wanted, id);
 }
 
 /** The wallet to be credited. Throws the refusals that the credit would meet, before a payer gets payment details. */
-async function requireTarget(call: Call<unknown, unknown>, walletId: string, baseAmount: number): Promise<Wallet> {
+async function requireTarget(call: Call, walletId: string, baseAmount: number): Promise<Wallet> {
   const wallet = await requireRow(call, 'wallet', findWallet, walletId);
   requireUsable(wallet);
   if (wallet.postingMax !== null && baseAmount > wallet.postingMax) {
@@ -182,7 +173,14 @@ async function openPaymentAccount(
   payment: Payment,
 ): Promise<VirtualAccountRow> {
   try {
-    const account = await openAccount(rail, book, wallet, payment);
+    const account = await rail.openVirtualAccount({
+      organisationId: book.organisationId,
+      reference: publicId('payment', payment.id),
+      holder: holderOf(wallet),
+      kind: 'one_off',
+      amount: payableAmount(payment),
+      expiresAt: payment.expiresAt,
+    });
     const owner = { ownerKind: 'payment', ownerId: payment.id, createdAt: payment.createdAt } as const;
     return accountRow(rail, owner, account);
   } catch (error) {
@@ -192,17 +190,6 @@ async function openPaymentAccount(
     }
     throw toRailError(error);
   }
-}
-
-function openAccount(rail: BankRail, book: Book, wallet: Wallet, payment: Payment): Promise<VirtualAccount> {
-  return rail.openVirtualAccount({
-    organisationId: book.organisationId,
-    reference: publicId('payment', payment.id),
-    holder: holderOf(wallet),
-    kind: 'one_off',
-    amount: payableAmount(payment),
-    expiresAt: payment.expiresAt,
-  });
 }
 
 const list = listRoute({
@@ -219,7 +206,7 @@ const list = listRoute({
     reference: reference.optional(),
     accountNumber: bankAccountNumber.optional(),
   },
-  find: ({ dependencies, caller }, filters, page) => listPayments(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listPayments(sql, book, filters, page),
   view: paymentView,
   csv: {},
 });
@@ -232,7 +219,7 @@ const read = route({
   method: 'get',
   path: '/payments/:id',
   access: 'payment',
-  handle: async (call) => ({ status: 200, data: paymentView(await requirePayment(call), call) }),
+  handle: async (call) => paymentView(await requirePayment(call), call),
 });
 
 const readCredits = listRoute({
@@ -245,13 +232,12 @@ const readCredits = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const { id: ownerId } = await requirePayment(call);
-    return await listCredits(call.dependencies.sql, call.caller.book, { kind: 'payment', id: ownerId }, filters, page);
+    return await listCredits(call.sql, call.book, { kind: 'payment', id: ownerId }, filters, page);
   },
   view: creditView,
 });
 
 /** Reads the payment of the path. Throws PAYMENT_NOT_FOUND. */
-export const requirePayment = (call: Call<unknown, unknown>): Promise<PaymentWithAccount> =>
-  requireRow(call, 'payment', findPayment);
+export const requirePayment = (call: Call): Promise<PaymentWithAccount> => requireRow(call, 'payment', findPayment);
 
 export const paymentRoutes: Route[] = [create, list, read, readCredits];

@@ -7,12 +7,12 @@ import { CURRENCY } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import { RailCallError } from '../../rail/errors.ts';
 import type { BankRail } from '../../rail/port.ts';
-import { requireRail } from '../bankLookup.ts';
-import { payoutValidation } from '../contract/resources.ts';
+import { payoutValidation } from '../../resources/publicSchemas.ts';
+import { fromRail, RAIL_ERRORS, requireRail } from '../bankLookup.ts';
 import { payoutFile } from '../payoutFile.ts';
-import { fromRail, itemErrors, loadWallets, PAYOUT_BYTES_MAX, type PayoutBody, payoutBody } from '../payoutRequest.ts';
+import { itemErrors, loadWallets, PAYOUT_BYTES_MAX, type PayoutBody, payoutBody } from '../payoutRequest.ts';
 import { type Route, route } from '../route.ts';
-import { requireUsable } from '../walletRefusal.ts';
+import { requireUsable, WALLET_REFUSALS } from '../walletRefusal.ts';
 
 /** How many names are asked for at the same time. */
 const ENQUIRIES_AT_ONCE = 10;
@@ -27,21 +27,14 @@ const validate = route({
   operationId: 'validatePayout',
   summary: 'Check a payout without making it',
   success: { status: 200, data: payoutValidation },
-  errors: [
-    'WALLET_NOT_FOUND',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
-    'BANK_RAIL_ERROR',
-    'BANK_RAIL_TIMEOUT',
-  ],
+  errors: ['WALLET_NOT_FOUND', ...WALLET_REFUSALS, ...RAIL_ERRORS],
   method: 'post',
   path: '/payouts/validate',
   access: 'payout',
   body: payoutBody,
   fromCsv: payoutFile,
   bodyBytesMax: PAYOUT_BYTES_MAX,
-  handle: async ({ dependencies, caller: { book }, body }) => {
+  handle: async ({ dependencies, book, body }) => {
     const rail = await requireRail(dependencies, book);
     const fees = feesOf(dependencies.fees, rail.name);
     const wallets = await loadWallets(dependencies, book, body);
@@ -74,17 +67,14 @@ const validate = route({
     const totalFee = items.reduce((sum, { fee }) => sum + fee, 0);
     const missingAmount = Math.max(0, totalAmount + totalFee - wallets.source.balance);
     return {
-      status: 200,
-      data: {
-        sourceWalletId: publicId('wallet', wallets.source.id),
-        isValid: missingAmount === 0 && items.every(({ problems }) => problems.length === 0),
-        totalAmount,
-        totalFee,
-        missingAmount,
-        itemCount: items.length,
-        items,
-        currency: CURRENCY,
-      },
+      sourceWalletId: publicId('wallet', wallets.source.id),
+      isValid: missingAmount === 0 && items.every(({ problems }) => problems.length === 0),
+      totalAmount,
+      totalFee,
+      missingAmount,
+      itemCount: items.length,
+      items,
+      currency: CURRENCY,
     };
   },
 });

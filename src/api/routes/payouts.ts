@@ -12,32 +12,26 @@ import {
   type Payout,
   type PayoutItem,
 } from '../../resources/payouts/queries.ts';
-import { requireRail } from '../bankLookup.ts';
-import { payoutItem, payoutItemStatus, payout as payoutSchema, payoutStatus } from '../contract/resources.ts';
+import { payoutItem, payoutItemStatus, payout as payoutSchema, payoutStatus } from '../../resources/publicSchemas.ts';
+import { payoutItemView } from '../../resources/views.ts';
+import { fromRail, RAIL_ERRORS, requireRail } from '../bankLookup.ts';
 import { ApiError } from '../errors.ts';
 import { columnsOf } from '../lists/csv.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { payoutFile } from '../payoutFile.ts';
-import { depositAccounts, fromRail, itemErrors, loadWallets, PAYOUT_BYTES_MAX, payoutBody } from '../payoutRequest.ts';
+import { depositAccounts, itemErrors, loadWallets, PAYOUT_BYTES_MAX, payoutBody } from '../payoutRequest.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import { attachedOf, createdFilters, reference, walletIdFilter } from '../schemas.ts';
-import { payoutItemView, payoutView } from '../views.ts';
+import { payoutView } from '../views.ts';
 import { requireUsable } from '../walletRefusal.ts';
 
 const create = route({
   operationId: 'createPayout',
   summary: 'Create a payout',
   success: { status: 202, data: payoutSchema },
-  errors: [
-    'WALLET_NOT_FOUND',
-    'REFERENCE_TAKEN',
-    ...POSTING_ERRORS,
-    'DEPOSIT_ACCOUNT_UNAVAILABLE',
-    'BANK_RAIL_ERROR',
-    'BANK_RAIL_TIMEOUT',
-  ],
+  errors: ['WALLET_NOT_FOUND', 'REFERENCE_TAKEN', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...POSTING_ERRORS, ...RAIL_ERRORS],
   method: 'post',
   path: '/payouts',
   access: 'payout',
@@ -46,8 +40,8 @@ const create = route({
   fromCsv: payoutFile,
   bodyBytesMax: PAYOUT_BYTES_MAX,
   handle: async (call) => {
-    const { dependencies, caller, body, now, outcome } = call;
-    const { book } = caller;
+    const { dependencies, book, body, now, outcome } = call;
+
     const rail = await requireRail(dependencies, book);
     const fees = feesOf(dependencies.fees, rail.name);
     const wallets = await loadWallets(dependencies, book, body);
@@ -96,16 +90,16 @@ const create = route({
       ...attachedOf(body),
       createdAt: now,
     };
-    const result = { status: 202 as const, data: payoutView({ ...payout, items }) };
+    const data = payoutView({ ...payout, items });
     const movement = {
       book,
       transaction: reservePayout(payout, items),
       rows: { payouts: [payout], payout_items: items },
       outbox: [startPayout(book, payout)],
-      outcome: outcome(result),
+      outcome: outcome(data),
     };
     await postNew(call, movement, { resource: 'payout', reference: payout.reference });
-    return result;
+    return data;
   },
 });
 
@@ -124,7 +118,7 @@ const list = listRoute({
     sourceWalletId: walletIdFilter.optional(),
     reference: reference.optional(),
   },
-  find: ({ dependencies, caller }, filters, page) => listPayouts(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listPayouts(sql, book, filters, page),
   view: payoutView,
   // Without the items, of which a payout may have a thousand: they are a list of their own.
   csv: { columns: columnsOf(payoutSchema.omit({ items: true })), pageSize: PAYOUTS_AT_ONCE },
@@ -138,10 +132,7 @@ const read = route({
   method: 'get',
   path: '/payouts/:id',
   access: 'payout',
-  handle: async (call) => ({
-    status: 200,
-    data: payoutView(await requireRow(call, 'payout', findPayout)),
-  }),
+  handle: async (call) => payoutView(await requireRow(call, 'payout', findPayout)),
 });
 
 /** Every item of a payout exists since its creation, so a page continues after a position in the batch. */
@@ -156,9 +147,8 @@ const readItems = listRoute({
   access: 'payout',
   filters: { status: payoutItemStatus.optional(), reference: reference.optional() },
   find: async (call, filters, page) => {
-    const { dependencies, caller } = call;
     const { id } = await requireRow(call, 'payout', findPayoutRow);
-    return await listPayoutItems(dependencies.sql, caller.book, id, filters, page);
+    return await listPayoutItems(call.sql, call.book, id, filters, page);
   },
   view: payoutItemView,
   positionOf: ({ position }) => ({ createdAt: EPOCH, id: position }),

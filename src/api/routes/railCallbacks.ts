@@ -2,7 +2,8 @@
 // is stored under the rail's session id, so repeats have no effect. The flow queries the rail before any money moves.
 import { z } from 'zod';
 import { readDatabaseTime } from '../../database/clock.ts';
-import { parseId } from '../../ids.ts';
+import type { Sql } from '../../database/pool.ts';
+import { parseId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/errors.ts';
 import type { BankRail, CallbackRequest, RailCallback, RailNotice } from '../../rail/port.ts';
@@ -50,7 +51,7 @@ const receive = route({
     if (callbacks.some((callback) => callback.kind === 'notice' && OF_BALANCE.includes(callback.notice))) {
       await enqueue(dependencies.sql, book, wakeTransfers(book, await readDatabaseTime(dependencies.sql)));
     }
-    return { status: 200, data: { received: true } };
+    return { received: true as const };
   },
 });
 
@@ -138,27 +139,20 @@ async function flowOfTransfer(
   book: Book,
   reference: string,
 ): Promise<FlowOutboxMessage | null> {
-  const withdrawalId = parseId('withdrawal', reference);
-  if (withdrawalId !== null) {
-    const withdrawal = await findWithdrawal(sql, book, withdrawalId);
-    return withdrawal && wakeWithdrawal(book, withdrawal);
-  }
-  const refundId = parseId('refund', reference);
-  if (refundId !== null) {
-    const refund = await findRefund(sql, book, refundId);
-    return refund && wakeRefund(book, refund);
-  }
-  const itemId = parseId('payoutItem', reference);
-  if (itemId !== null) {
-    const itemWithWallet = await findPayoutItem(sql, book, itemId);
-    return itemWithWallet && wakePayoutItem(book, itemWithWallet);
-  }
-  const caseId = caseOfReference(reference);
-  if (caseId !== null) {
-    const reviewCase = await findReviewCase(sql, book, caseId);
-    return reviewCase && wakeReviewCase(book, reviewCase);
-  }
-  return null;
+  const wake = async <Row>(
+    id: Uuid | null,
+    find: (sql: Sql, book: Book, id: Uuid) => Promise<Row | null>,
+    message: (book: Book, row: Row) => FlowOutboxMessage,
+  ): Promise<FlowOutboxMessage | null> => {
+    const row = id === null ? null : await find(sql, book, id);
+    return row && message(book, row);
+  };
+  return (
+    (await wake(parseId('withdrawal', reference), findWithdrawal, wakeWithdrawal)) ??
+    (await wake(parseId('refund', reference), findRefund, wakeRefund)) ??
+    (await wake(parseId('payoutItem', reference), findPayoutItem, wakePayoutItem)) ??
+    (await wake(caseOfReference(reference), findReviewCase, wakeReviewCase))
+  );
 }
 
 export const railCallbackRoutes: Route[] = [receive];

@@ -8,16 +8,17 @@ import type { Book, Kobo } from '../../money.ts';
 import { startRefund } from '../../resources/flows.ts';
 import { findPayers, type Payer } from '../../resources/inboundCredits/queries.ts';
 import type { Payment } from '../../resources/payments/queries.ts';
+import { refundDestination, refund as refundSchema, refundStatus } from '../../resources/publicSchemas.ts';
 import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
 import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
+import { refundView } from '../../resources/views.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
-import { refundDestination, refund as refundSchema, refundStatus } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
-import { type Call, type ItemResponse, type Route, route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import {
   amount,
   attachedFields,
@@ -28,7 +29,6 @@ import {
   reference,
   text,
 } from '../schemas.ts';
-import { refundView } from '../views.ts';
 import { requirePayment } from './payments.ts';
 
 const createBody = z
@@ -82,21 +82,17 @@ const create = route({
 });
 
 /** Posts a refund against the current payment. `current`: the payment as read before; null if it must be read again. */
-async function refund(
-  call: Call<CreateBody, unknown>,
-  current: Payment | null,
-  destination: Destination,
-): Promise<ItemResponse> {
+async function refund(call: Call<CreateBody>, current: Payment | null, destination: Destination) {
   const id = newUuid();
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const payment = attempt === 0 && current !== null ? current : await requirePayment(call);
     const row = newRefund(id, payment, call, destination);
-    const result: ItemResponse = { status: 201, data: refundView(row) };
-    const movement = movementOf(call.caller.book, payment, row, destination);
-    const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(result) });
+    const data = refundView(row);
+    const movement = movementOf(call.book, payment, row, destination);
+    const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
     throwIfRefused(movement, postResult);
     await throwIfReferenceTaken(call, { resource: 'refund', reference: row.reference }, postResult);
-    if (postResult.outcome !== 'conflict') return result;
+    if (postResult.outcome !== 'conflict') return data;
   }
   throw new Error(`the payment of a refund changed during each of ${ATTEMPTS_MAX} attempts`);
 }
@@ -106,20 +102,20 @@ type Destination = { kind: 'wallet'; walletId: Uuid } | { kind: 'bank'; rail: st
 /**
  * The destination of the money. Throws REFUND_DESTINATION_REQUIRED when it is unclear, and the errors of name enquiry.
  */
-async function readDestination(call: Call<CreateBody, unknown>, payment: Payment): Promise<Destination> {
-  const { dependencies, caller, body } = call;
+async function readDestination(call: Call<CreateBody>, payment: Payment): Promise<Destination> {
+  const { dependencies, sql, book, body } = call;
   const refundAmount = requireRefundable(payment, body);
   const kind = body.destination ?? (payment.method === 'bank_transfer' ? 'bank' : 'wallet');
   if (kind === 'wallet') {
     if (payment.payerWalletId === null) throw destinationRequired(payment, kind, 'not_paid_by_wallet', []);
     return { kind, walletId: payment.payerWalletId };
   }
-  const rail = await requireRail(dependencies, caller.book);
+  const rail = await requireRail(dependencies, book);
   if (body.bankAccount === undefined) {
-    const payers = await findPayers(dependencies.sql, caller.book, payment.id, PAYERS_NAMED_MAX);
+    const payers = await findPayers(sql, book, payment.id, PAYERS_NAMED_MAX);
     return { kind, rail: rail.name, account: requirePayer(payment, payers, refundAmount) };
   }
-  const { accountName } = await resolveBankAccount(rail, caller.book.organisationId, body.bankAccount);
+  const { accountName } = await resolveBankAccount(rail, book.organisationId, body.bankAccount);
   return { kind, rail: rail.name, account: { ...body.bankAccount, accountName } };
 }
 
@@ -172,12 +168,7 @@ function requireRefundable(payment: Payment, body: CreateBody): number {
   return decision.amount;
 }
 
-function newRefund(
-  id: Uuid,
-  payment: Payment,
-  { body, now }: Call<CreateBody, unknown>,
-  destination: Destination,
-): Refund {
+function newRefund(id: Uuid, payment: Payment, { body, now }: Call<CreateBody>, destination: Destination): Refund {
   const toBank = destination.kind === 'bank';
   return {
     id,
@@ -215,10 +206,7 @@ const read = route({
   method: 'get',
   path: '/refunds/:id',
   access: 'payment',
-  handle: async (call) => ({
-    status: 200,
-    data: refundView(await requireRow(call, 'refund', findRefund)),
-  }),
+  handle: async (call) => refundView(await requireRow(call, 'refund', findRefund)),
 });
 
 const list = listRoute({
@@ -231,7 +219,7 @@ const list = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const payment = await requirePayment(call);
-    return await listRefunds(call.dependencies.sql, call.caller.book, { ...filters, paymentId: payment.id }, page);
+    return await listRefunds(call.sql, call.book, { ...filters, paymentId: payment.id }, page);
   },
   view: refundView,
 });
@@ -248,7 +236,7 @@ const listAll = listRoute({
     destination: refundDestination.optional(),
     reference: reference.optional(),
   },
-  find: ({ dependencies, caller }, filters, page) => listRefunds(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listRefunds(sql, book, filters, page),
   view: refundView,
   csv: {},
 });

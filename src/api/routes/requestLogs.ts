@@ -26,10 +26,10 @@ const list = listRoute({
     status: z.enum(['2xx', '4xx', '5xx']).optional(),
     errorCode: z.enum(Object.keys(CATALOG) as ErrorCode[]).optional(),
   },
-  find: ({ dependencies, caller }, { createdAtFrom, createdAtTo, ...filters }, page) =>
+  find: ({ sql, book }, { createdAtFrom, createdAtTo, ...filters }, page) =>
     listRequestLogs(
-      dependencies.sql,
-      caller.book,
+      sql,
+      book,
       {
         ...filters,
         from: createdAtFrom && digitsFrom(createdAtFrom),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { publicId } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import { wakeReviewCase } from '../../resources/flows.ts';
+import { reviewCase } from '../../resources/publicSchemas.ts';
 import { KEY_ACTIONS, keyActions } from '../../resources/reviewCases/actions.ts';
 import { decisionMovement, needsOperators } from '../../resources/reviewCases/decisions.ts';
 import {
@@ -14,14 +15,14 @@ import {
   REVIEW_STATUSES,
   type ReviewCase,
 } from '../../resources/reviewCases/queries.ts';
-import { reviewCase } from '../contract/resources.ts';
+import { reviewCaseView } from '../../resources/views.ts';
 import { ApiError } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { throwIfRefused } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, id, idFilter, optional, text, walletIdFilter } from '../schemas.ts';
-import { reviewCaseView } from '../views.ts';
+import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
 /** Operators, a recall and other callers change a case too; so often only by a bug. */
 const ATTEMPTS_MAX = 5;
@@ -39,7 +40,7 @@ const list = listRoute({
     paymentId: idFilter('payment').optional(),
     walletId: walletIdFilter.optional(),
   },
-  find: ({ dependencies, caller }, filters, page) => listVisibleCases(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listVisibleCases(sql, book, filters, page),
   view: reviewCaseView,
 });
 
@@ -51,7 +52,7 @@ const read = route({
   method: 'get',
   path: '/review-cases/:id',
   access: 'review',
-  handle: async (call) => ({ status: 200, data: reviewCaseView(await requireCase(call)) }),
+  handle: async (call) => reviewCaseView(await requireCase(call)),
 });
 
 const resolveBody = z
@@ -71,9 +72,7 @@ const resolve = route({
     'REVIEW_ACTION_UNAVAILABLE',
     'REVIEW_NEEDS_OPERATORS',
     'WALLET_TIER1_LIMIT_EXCEEDED',
-    'WALLET_KYC_REQUIRED',
-    'WALLET_FROZEN',
-    'WALLET_CLOSED',
+    ...WALLET_REFUSALS,
   ],
   method: 'post',
   path: '/review-cases/:id/resolve',
@@ -87,10 +86,10 @@ const resolve = route({
       const movement = await decide(call, row);
       const [next] = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
       if (next === undefined) throw new Error('a decision changes its case');
-      const result = { status: 200 as const, data: reviewCaseView(next) };
-      const posted = await dependencies.journal.post({ ...movement, outcome: outcome(result) });
-      if (posted.outcome === 'posted') return result;
-      // Any other outcome: somebody else has decided the same version of the case. Read again what it is now.
+      const data = reviewCaseView(next);
+      const posted = await dependencies.journal.post({ ...movement, outcome: outcome(data) });
+      if (posted.outcome === 'posted') return data;
+      // Any other outcome: another decision of the same version of the case came first. Read again what it is now.
       if (posted.outcome === 'refused') throwIfRefused(movement, posted);
     }
     throw new Error(`a review case changed during each of ${ATTEMPTS_MAX} attempts to decide it`);
@@ -100,8 +99,7 @@ const resolve = route({
 type Decision = z.output<typeof resolveBody>;
 
 /** The movement of the decision, with its audit entry and the signal to its flow. Throws the refusals. */
-async function decide({ dependencies, caller, body }: Call<Decision, unknown>, row: ReviewCase): Promise<Movement> {
-  const { sql, config } = dependencies;
+async function decide({ dependencies, sql, caller, book, body }: Call<Decision>, row: ReviewCase): Promise<Movement> {
   const reviewCaseId = publicId('reviewCase', row.id);
   const { action } = body;
   const actions = keyActions(row);
@@ -109,11 +107,11 @@ async function decide({ dependencies, caller, body }: Call<Decision, unknown>, r
     throw new ApiError('REVIEW_ACTION_UNAVAILABLE', { reviewCaseId, status: row.status, action, actions });
   }
   const walletId = body.walletId === undefined ? undefined : requireId('wallet', body.walletId);
-  if (needsOperators(row, { action, walletId }, config.review.creditByTwoFrom)) {
+  if (needsOperators(row, { action, walletId }, dependencies.config.review.creditByTwoFrom)) {
     throw new ApiError('REVIEW_NEEDS_OPERATORS', { reviewCaseId, action });
   }
-  const senders = action === 'return_to_sender' ? await findSenders(sql, caller.book, row) : [];
-  const movement = decisionMovement(caller.book, row, {
+  const senders = action === 'return_to_sender' ? await findSenders(sql, book, row) : [];
+  const movement = decisionMovement(book, row, {
     action,
     walletId: walletId ?? row.walletId,
     senders,
@@ -127,12 +125,11 @@ async function decide({ dependencies, caller, body }: Call<Decision, unknown>, r
   return {
     ...movement,
     rows: { ...movement.rows, audit_log: [entry] },
-    outbox: [...(movement.outbox ?? []), wakeReviewCase(caller.book, row)],
+    outbox: [...(movement.outbox ?? []), wakeReviewCase(book, row)],
   };
 }
 
 /** Reads the case of the path. Throws REVIEW_CASE_NOT_FOUND. */
-const requireCase = (call: Call<unknown, unknown>): Promise<ReviewCase> =>
-  requireRow(call, 'review_case', findVisibleCase);
+const requireCase = (call: Call): Promise<ReviewCase> => requireRow(call, 'review_case', findVisibleCase);
 
 export const reviewCaseRoutes: Route[] = [list, read, resolve];

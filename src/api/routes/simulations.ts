@@ -1,10 +1,10 @@
 // Simulations: requests by which an integrator controls the sandbox bank (docs/sandbox.md). On the test host only.
 import { z } from 'zod';
-import { CURRENCY } from '../../money.ts';
 import { OWN_LINE_KINDS } from '../../rail/sandbox/bank.ts';
 import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
 import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
+import { viewOf } from '../../resources/publicFields.ts';
 import {
   simulatedBankAccount,
   simulatedCredit,
@@ -14,7 +14,12 @@ import {
 } from '../contract/answers.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, optional, parse, text } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, optional, optionalOr, parse, text } from '../schemas.ts';
+
+const creditView = viewOf(simulatedCredit);
+const recallView = viewOf(simulatedRecall);
+const lineView = viewOf(simulatedStatementLine);
+const transferView = viewOf(simulatedTransfer);
 
 const inboundCredit = route({
   operationId: 'simulateInboundCredit',
@@ -27,40 +32,18 @@ const inboundCredit = route({
   body: z.strictObject({
     accountNumber: bankAccountNumber,
     amount,
-    senderName: optional(text(200)),
-    senderAccountNumber: optional(bankAccountNumber),
-    senderBankCode: optional(bankCode),
+    senderName: optionalOr(text(200), 'Sandbox Payer'),
+    senderAccountNumber: optionalOr(bankAccountNumber, '0123456789'),
+    senderBankCode: optionalOr(bankCode, '058'),
     sessionId: optional(
       z.string().regex(/^[A-Za-z0-9_-]{1,100}$/, 'must be 1 to 100 letters, digits, hyphens or underscores'),
     ),
-    callback: optional(z.boolean()),
+    callback: optionalOr(z.boolean(), true),
   }),
-  handle: async ({ dependencies, caller, body }) => {
-    const credit = await dependencies.sandboxBank.receiveCredit(
-      {
-        organisationId: caller.book.organisationId,
-        sessionId: body.sessionId ?? newSessionId(new Date()),
-        accountNumber: body.accountNumber,
-        amount: body.amount,
-        senderName: body.senderName ?? 'Sandbox Payer',
-        senderAccountNumber: body.senderAccountNumber ?? '0123456789',
-        senderBankCode: body.senderBankCode ?? '058',
-      },
-      { callback: body.callback ?? true },
-    );
-    return {
-      status: 201,
-      data: {
-        sessionId: credit.sessionId,
-        accountNumber: credit.accountNumber,
-        amount: credit.amount,
-        currency: CURRENCY,
-        senderName: credit.senderName,
-        senderAccountNumber: credit.senderAccountNumber,
-        senderBankCode: credit.senderBankCode,
-        receivedAt: credit.receivedAt.toISOString(),
-      },
-    };
+  handle: async ({ dependencies, book, body }) => {
+    const { callback, sessionId = newSessionId(new Date()), ...fields } = body;
+    const credit = { organisationId: book.organisationId, sessionId, ...fields };
+    return creditView(await dependencies.sandboxBank.receiveCredit(credit, { callback }));
   },
 });
 
@@ -73,14 +56,14 @@ const statementLine = route({
   access: 'any',
   environments: ['test'],
   body: z.strictObject({ kind: z.enum(OWN_LINE_KINDS), amount }),
-  handle: async ({ dependencies, caller, body }) => {
-    const { kind, reference, at, ...line } = await dependencies.sandboxBank.addStatementLine({
-      organisationId: caller.book.organisationId,
+  handle: async ({ dependencies, book, body }) => {
+    const line = await dependencies.sandboxBank.addStatementLine({
+      organisationId: book.organisationId,
       kind: body.kind,
       reference: newSessionId(new Date()),
       amount: body.amount,
     });
-    return { status: 201, data: { kind, reference, amount: line.amount, currency: CURRENCY, at: at.toISOString() } };
+    return lineView({ ...line, kind: body.kind });
   },
 });
 
@@ -93,15 +76,11 @@ const recallCredit = route({
   path: '/simulations/inbound-credits/:sessionId/recall',
   access: 'any',
   environments: ['test'],
-  handle: async ({ dependencies, caller, params }) => {
+  handle: async ({ dependencies, book, params }) => {
     const sessionId = params.sessionId ?? '';
-    const credit = await dependencies.sandboxBank.recallCredit(caller.book.organisationId, sessionId);
+    const credit = await dependencies.sandboxBank.recallCredit(book.organisationId, sessionId);
     if (credit === null) throw notFound('inbound_credit', sessionId);
-    const { accountNumber, amount, recalledAt } = credit;
-    return {
-      status: 200,
-      data: { sessionId, accountNumber, amount, currency: CURRENCY, recalledAt: recalledAt?.toISOString() ?? null },
-    };
+    return recallView(credit);
   },
 });
 
@@ -116,13 +95,13 @@ const chooseBankAccount = route({
   environments: ['test'],
   body: z.strictObject({ bankCode: optional(bankCode), name: optional(text(200)), behaviour: z.enum(BEHAVIOURS) }),
   handle: async (call) => {
-    const { dependencies, caller, body } = call;
+    const { dependencies, book, body } = call;
     const accountNumber = requireAccountNumber(call);
     if (body.bankCode !== undefined && !isBankCode(body.bankCode)) {
       throw new ApiError('BANK_CODE_UNKNOWN', { bankCode: body.bankCode });
     }
     const account = {
-      organisationId: caller.book.organisationId,
+      organisationId: book.organisationId,
       accountNumber,
       bankCode: body.bankCode ?? null,
     };
@@ -130,7 +109,7 @@ const chooseBankAccount = route({
       name: body.name ?? null,
       behaviour: body.behaviour,
     });
-    return { status: 200, data: { accountNumber, bankCode: account.bankCode, name, behaviour } };
+    return { accountNumber, bankCode: account.bankCode, name, behaviour };
   },
 });
 
@@ -143,7 +122,7 @@ const readTransfer = route({
   path: '/simulations/bank-transfers/:reference',
   access: 'any',
   environments: ['test'],
-  handle: async (call) => ({ status: 200, data: transferView(await requireTransfer(call)) }),
+  handle: async (call) => transferView(await requireTransfer(call)),
 });
 
 const resolveTransfer = route({
@@ -155,26 +134,26 @@ const resolveTransfer = route({
   path: '/simulations/bank-transfers/:reference/resolve',
   access: 'any',
   environments: ['test'],
-  body: z.strictObject({ outcome: z.enum(OUTCOMES), contradict: optional(z.boolean()) }),
+  body: z.strictObject({ outcome: z.enum(OUTCOMES), contradict: optionalOr(z.boolean(), false) }),
   handle: async (call) => {
-    const { dependencies, caller, body } = call;
+    const { dependencies, book, body } = call;
     const { reference } = await requireTransfer(call, SUBMISSION_WAIT_MS);
     const resolved = await dependencies.sandboxBank.transfers.resolve(
-      caller.book.organisationId,
+      book.organisationId,
       reference,
       body.outcome,
-      body.contradict ?? false,
+      body.contradict,
     );
     const transfer = await requireTransfer(call);
     if (!resolved) {
       throw new ApiError('BANK_TRANSFER_ENDED', { reference, status: transfer.status, outcome: body.outcome });
     }
-    return { status: 200, data: transferView(transfer) };
+    return transferView(transfer);
   },
 });
 
 /** The account number of the path. Throws VALIDATION_FAILED unless it has ten digits. */
-function requireAccountNumber({ params }: Call<unknown, unknown>): string {
+function requireAccountNumber({ params }: Call): string {
   return parse(z.object({ accountNumber: bankAccountNumber }), params).accountNumber;
 }
 
@@ -189,34 +168,16 @@ const SUBMISSION_WAIT_MS = 3_000;
 const POLL_MS = 50;
 
 /** Reads the transfer of the path, of this organisation only. Throws BANK_TRANSFER_NOT_FOUND. */
-async function requireTransfer(
-  { dependencies, caller, params }: Call<unknown, unknown>,
-  withinMs = 0,
-): Promise<SandboxTransferRecord> {
+async function requireTransfer({ dependencies, book, params }: Call, withinMs = 0): Promise<SandboxTransferRecord> {
   const reference = params.reference ?? '';
   if (!REFERENCE.test(reference)) throw notFound('bank_transfer', reference);
   for (const deadline = Date.now() + withinMs; ; ) {
-    const transfer = await dependencies.sandboxBank.transfers.find(caller.book.organisationId, reference);
+    const transfer = await dependencies.sandboxBank.transfers.find(book.organisationId, reference);
     if (transfer !== null) return transfer;
     if (Date.now() >= deadline) throw notFound('bank_transfer', reference);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
-
-/** The view of a transfer in the sandbox bank. */
-const transferView = (transfer: SandboxTransferRecord) => ({
-  reference: transfer.reference,
-  status: transfer.status,
-  amount: transfer.amount,
-  currency: CURRENCY,
-  accountNumber: transfer.accountNumber,
-  bankCode: transfer.bankCode,
-  sessionId: transfer.sessionId,
-  reason: transfer.reason,
-  timesSent: transfer.timesSent,
-  timesPaid: transfer.timesPaid,
-  timesReturned: transfer.timesReturned,
-});
 
 export const simulationRoutes: Route[] = [
   inboundCredit,

@@ -22,11 +22,7 @@ const readStatement = listRoute({
   find: async (call, filters, page) => {
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const {
-      dependencies: { sql },
-      caller: { book },
-    } = call;
-    return await listStatement(sql, book, wallet, filters, page);
+    return await listStatement(call.sql, call.book, wallet, filters, page);
   },
   view: statementLineView,
   positionOf: ({ createdAt, number }) => ({ createdAt, id: number }),
@@ -41,10 +37,7 @@ const read = route({
   method: 'get',
   path: '/transactions/:id',
   access: 'wallet',
-  handle: async (call) => ({
-    status: 200,
-    data: transactionView(await requireRow(call, 'transaction', findTransaction)),
-  }),
+  handle: async (call) => transactionView(await requireRow(call, 'transaction', findTransaction)),
 });
 
 export const transactionRoutes: Route[] = [readStatement, read];

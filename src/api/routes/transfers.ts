@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { newUuid, publicId } from '../../ids.ts';
 import { transferFee } from '../../ledger/fees.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
+import { transfer as transferSchema } from '../../resources/publicSchemas.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
 import {
   findTransfer,
@@ -14,8 +15,8 @@ import {
   type TransferFilters,
   type WalletTransfer,
 } from '../../resources/transfers/queries.ts';
+import { transferView } from '../../resources/views.ts';
 import { findWallet } from '../../resources/wallets/queries.ts';
-import { transfer as transferSchema } from '../contract/resources.ts';
 import { ApiError } from '../errors.ts';
 import { byCreation, listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
@@ -32,7 +33,6 @@ import {
   text,
   walletIdFilter,
 } from '../schemas.ts';
-import { transferView } from '../views.ts';
 
 const create = route({
   operationId: 'createTransfer',
@@ -45,7 +45,7 @@ const create = route({
   idempotent: true,
   body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)), ...attachedFields }),
   handle: async (call) => {
-    const { caller, params, body, now, outcome } = call;
+    const { book, params, body, now, outcome } = call;
     const transfer: Transfer = {
       id: newUuid(),
       sourceWalletId: requireId('wallet', params.id ?? ''),
@@ -60,16 +60,16 @@ const create = route({
     if (transfer.sourceWalletId === transfer.destinationWalletId) {
       throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', transfer.sourceWalletId) });
     }
-    const result = { status: 201 as const, data: transferView(transfer) };
-    const movement = { ...transferMovement(caller.book, transfer), outcome: outcome(result) };
+    const data = transferView(transfer);
+    const movement = { ...transferMovement(book, transfer), outcome: outcome(data) };
     await postNew(call, movement, { resource: 'transfer', reference: transfer.reference });
-    return result;
+    return data;
   },
 });
 
 /** All transfers in the order of their creation, or those of a wallet in the order of its statement. */
 async function find(
-  { dependencies: { sql }, caller: { book } }: Call<undefined, unknown>,
+  { sql, book }: Call<undefined>,
   filters: TransferFilters,
   page: PageRequest,
 ): Promise<readonly (Transfer | WalletTransfer)[]> {
@@ -110,10 +110,7 @@ const read = route({
   method: 'get',
   path: '/transfers/:id',
   access: 'transfer',
-  handle: async (call) => ({
-    status: 200,
-    data: transferView(await requireRow(call, 'transfer', findTransfer)),
-  }),
+  handle: async (call) => transferView(await requireRow(call, 'transfer', findTransfer)),
 });
 
 export const transferRoutes: Route[] = [create, list, read];

@@ -4,6 +4,8 @@ import { violatedUnique } from '../../database/errors.ts';
 import { newUuid, publicId } from '../../ids.ts';
 import { RailCallError } from '../../rail/errors.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
+import { credit, virtualAccount, walletBalance, wallet as walletSchema } from '../../resources/publicSchemas.ts';
+import { virtualAccountView } from '../../resources/views.ts';
 import {
   findWallet,
   findWalletByReference,
@@ -15,22 +17,21 @@ import {
 } from '../../resources/wallets/queries.ts';
 import { balanceAt } from '../../resources/wallets/statement.ts';
 import { findAccountByOwner, openDepositAccount } from '../../resources/wallets/virtualAccounts.ts';
-import { isUnavailable, requireRail, toRailError } from '../bankLookup.ts';
-import { credit, virtualAccount, walletBalance, wallet as walletSchema } from '../contract/resources.ts';
+import { RAIL_ERRORS, requireDepositAccount, requireRail } from '../bankLookup.ts';
 import { COUNTRY_CODES } from '../countries.ts';
 import { ApiError } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
-import { orNotFound, requireId, requireRow } from '../requireRow.ts';
+import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { calendarDate, createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
-import { balanceView, creditView, virtualAccountView, walletView } from '../views.ts';
+import { calendarDate, createdFilters, optional, optionalOr, optionalOrNull, text, timestamp } from '../schemas.ts';
+import { balanceView, creditView, walletView } from '../views.ts';
 import { requireTier1 } from '../walletRefusal.ts';
 
 const createBody = z.strictObject({
   email: z.email().max(254),
-  fullName: optional(text(200)),
-  phone: optional(text(32)),
-  externalReference: optional(text(255)),
+  fullName: optionalOrNull(text(200)),
+  phone: optionalOrNull(text(32)),
+  externalReference: optionalOrNull(text(255)),
 });
 
 const createWallet = route({
@@ -42,28 +43,20 @@ const createWallet = route({
   path: '/wallets',
   access: 'wallet',
   body: createBody,
-  handle: async ({ dependencies, caller, body, now }) => {
-    const wallet = {
-      id: newUuid(),
-      kind: 'end_user' as const,
-      email: body.email,
-      fullName: body.fullName ?? null,
-      phone: body.phone ?? null,
-      externalReference: body.externalReference ?? null,
-      createdAt: now,
-    };
+  handle: async ({ sql, book, body, now }) => {
+    const wallet = { ...body, id: newUuid(), kind: 'end_user' as const, createdAt: now };
     try {
-      await insertWallet(dependencies.sql, caller.book, wallet);
+      await insertWallet(sql, book, wallet);
     } catch (error) {
       if (violatedUnique(error) !== 'wallet_external_reference_unique' || wallet.externalReference === null)
         throw error;
-      const existing = await findWalletByReference(dependencies.sql, caller.book, wallet.externalReference);
+      const existing = await findWalletByReference(sql, book, wallet.externalReference);
       throw new ApiError('EXTERNAL_REFERENCE_TAKEN', {
         externalReference: wallet.externalReference,
         ...(existing && { walletId: publicId('wallet', existing.id) }),
       });
     }
-    return { status: 201, data: walletView({ ...wallet, kycStatus: 'none', status: 'active' }) };
+    return walletView({ ...wallet, kycStatus: 'none', status: 'active' });
   },
 });
 
@@ -81,11 +74,8 @@ const update = route({
     fullName: text(200).nullish(),
     phone: text(32).nullish(),
   }),
-  handle: async ({ dependencies, caller, body, params }) => {
-    const id = params.id ?? '';
-    const wallet = await updateWallet(dependencies.sql, caller.book, requireId('wallet', id), body);
-    return { status: 200, data: walletView(orNotFound('wallet', id, wallet)) };
-  },
+  handle: async (call) =>
+    walletView(await requireRow(call, 'wallet', (sql, book, id) => updateWallet(sql, book, id, call.body))),
 });
 
 const list = listRoute({
@@ -102,7 +92,7 @@ const list = listRoute({
     status: z.enum(['active', 'frozen', 'closed']).optional(),
     kycStatus: z.enum(['none', 'tier1']).optional(),
   },
-  find: ({ dependencies, caller }, filters, page) => listWallets(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listWallets(sql, book, filters, page),
   view: walletView,
 });
 
@@ -114,7 +104,7 @@ const read = route({
   method: 'get',
   path: '/wallets/:id',
   access: 'wallet',
-  handle: async (call) => ({ status: 200, data: walletView(await requireWallet(call)) }),
+  handle: async (call) => walletView(await requireWallet(call)),
 });
 
 /** Parameters of a rule that is checked after the format of a string, and reported as `invalid_string` too. */
@@ -182,25 +172,20 @@ const submitKyc = route({
   access: 'wallet',
   body: kycBody,
   handle: async (call) => {
-    const { dependencies, caller, body } = call;
+    const { dependencies, sql, book, body } = call;
     const wallet = await requireWallet(call);
     if (wallet.kind === 'settlement') throw new ApiError('WALLET_KYC_NOT_APPLICABLE', { walletId: call.params.id });
-    await recordKyc(
-      dependencies.sql,
-      caller.book,
-      wallet,
-      dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body)),
-    );
-    const rail = await dependencies.rails.accepting(caller.book);
+    await recordKyc(sql, book, wallet, dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body)));
+    const rail = await dependencies.rails.accepting(book);
     if (rail !== null) {
       try {
-        await openDepositAccount(dependencies, rail, caller.book, wallet);
+        await openDepositAccount(dependencies, rail, book, wallet);
       } catch (error) {
         // The wallet is tier1 anyway; its account number is opened when it is first read.
         if (!(error instanceof RailCallError)) throw error;
       }
     }
-    return { status: 200, data: walletView({ ...wallet, kycStatus: 'tier1' }) };
+    return walletView({ ...wallet, kycStatus: 'tier1' });
   },
 });
 
@@ -219,9 +204,8 @@ const readBalance = route({
     const wallet = await requireWallet(call);
     requireTier1(wallet);
     const { at } = call.query;
-    const balance =
-      at === undefined ? wallet.balance : await balanceAt(call.dependencies.sql, call.caller.book, wallet, at);
-    return { status: 200, data: balanceView(wallet.id, balance) };
+    const balance = at === undefined ? wallet.balance : await balanceAt(call.sql, call.book, wallet, at);
+    return balanceView({ walletId: wallet.id, balance });
   },
 });
 
@@ -229,34 +213,21 @@ const readDepositAccount = route({
   operationId: 'getDepositAccount',
   summary: "Get a wallet's permanent account number",
   success: { status: 200, data: virtualAccount },
-  errors: [
-    'WALLET_NOT_FOUND',
-    'WALLET_KYC_REQUIRED',
-    'DEPOSIT_ACCOUNT_UNAVAILABLE',
-    'BANK_RAIL_ERROR',
-    'BANK_RAIL_TIMEOUT',
-  ],
+  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...RAIL_ERRORS],
   method: 'get',
   path: '/wallets/:id/deposit-account',
   access: 'wallet',
   handle: async (call) => {
-    const { dependencies, caller } = call;
+    const { dependencies, sql, book } = call;
     const wallet = await requireWallet(call);
     requireTier1(wallet);
-    const existing = await findAccountByOwner(dependencies.sql, caller.book, wallet.id);
-    if (existing !== null) return { status: 200, data: virtualAccountView(existing) };
-    const rail = await requireRail(dependencies, caller.book);
-    try {
-      await openDepositAccount(dependencies, rail, caller.book, wallet);
-    } catch (error) {
-      if (isUnavailable(error)) {
-        throw new ApiError('DEPOSIT_ACCOUNT_UNAVAILABLE', { walletId: call.params.id }, { cause: error });
-      }
-      throw toRailError(error);
-    }
-    const opened = await findAccountByOwner(dependencies.sql, caller.book, wallet.id);
+    const existing = await findAccountByOwner(sql, book, wallet.id);
+    if (existing !== null) return virtualAccountView(existing);
+    const rail = await requireRail(dependencies, book);
+    await requireDepositAccount(dependencies, rail, book, wallet);
+    const opened = await findAccountByOwner(sql, book, wallet.id);
     if (opened === null) throw new Error('a deposit account was opened but has no row');
-    return { status: 200, data: virtualAccountView(opened) };
+    return virtualAccountView(opened);
   },
 });
 
@@ -270,13 +241,13 @@ const readDeposits = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const { id } = await requireWallet(call);
-    return await listCredits(call.dependencies.sql, call.caller.book, { kind: 'wallet', id }, filters, page);
+    return await listCredits(call.sql, call.book, { kind: 'wallet', id }, filters, page);
   },
   view: creditView,
 });
 
 /** Reads the wallet of the path. Throws WALLET_NOT_FOUND. */
-export const requireWallet = (call: Call<unknown, unknown>): Promise<Wallet> => requireRow(call, 'wallet', findWallet);
+export const requireWallet = (call: Call): Promise<Wallet> => requireRow(call, 'wallet', findWallet);
 
 export const walletRoutes: Route[] = [
   createWallet,

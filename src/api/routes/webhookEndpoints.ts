@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../resources/events.ts';
+import { webhookEndpoint } from '../../resources/publicSchemas.ts';
 import { redeliverSince } from '../../webhooks/bulkRedelivery.ts';
 import { listDeliveries } from '../../webhooks/deliveries.ts';
 import { destinationProblem, destinationRules } from '../../webhooks/destination.ts';
@@ -16,6 +17,7 @@ import {
   updateWebhookEndpoint,
   WEBHOOK_ENDPOINTS_MAX,
   type WebhookEndpoint,
+  webhookEndpointView,
 } from '../../webhooks/endpoints.ts';
 import { newWebhookSecret, ROTATION_OVERLAP_MS } from '../../webhooks/signature.ts';
 import {
@@ -23,7 +25,6 @@ import {
   delivery,
   endpointRedelivery,
   event as eventSchema,
-  webhookEndpoint,
   webhookEndpointWithSecret,
 } from '../contract/events.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -31,8 +32,8 @@ import { ApiError } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, optional, optionalOr, text, timestamp, webUrl } from '../schemas.ts';
-import { deliveryView, eventView, webhookEndpointView } from '../views.ts';
+import { createdFilters, optional, optionalOr, optionalOrNull, text, timestamp, webUrl } from '../schemas.ts';
+import { deliveryView, eventView } from '../views.ts';
 
 /** Null: all types, including those added later. */
 const eventTypes = z
@@ -52,28 +53,19 @@ const create = route({
   access: 'webhook',
   body: z.strictObject({
     url: webUrl,
-    description: optional(text(500)),
-    eventTypes: optional(eventTypes),
+    description: optionalOrNull(text(500)),
+    eventTypes: optionalOrNull(eventTypes),
     status: optionalOr(status, 'enabled'),
   }),
-  handle: async ({ dependencies, caller, body, now }) => {
-    requireDestination(dependencies, caller.book, body.url);
-    const endpoint: WebhookEndpoint = {
-      id: newUuid(),
-      url: body.url,
-      description: body.description ?? null,
-      eventTypes: body.eventTypes ?? null,
-      status: body.status,
-      failingSince: null,
-      previousSecretUntil: null,
-      createdAt: now,
-    };
+  handle: async ({ dependencies, sql, book, body, now }) => {
+    requireDestination(dependencies, book, body.url);
+    const endpoint = { ...body, id: newUuid(), failingSince: null, previousSecretUntil: null, createdAt: now };
     const secret = newWebhookSecret();
     const stored = sealed(dependencies, endpoint.id, secret);
-    if (!(await insertWebhookEndpoint(dependencies.sql, caller.book, endpoint, stored))) {
+    if (!(await insertWebhookEndpoint(sql, book, endpoint, stored))) {
       throw new ApiError('WEBHOOK_ENDPOINT_LIMIT_REACHED', { limit: WEBHOOK_ENDPOINTS_MAX });
     }
-    return { status: 201, data: { ...webhookEndpointView(endpoint), secret } };
+    return { ...webhookEndpointView(endpoint), secret };
   },
 });
 
@@ -84,7 +76,7 @@ const list = listRoute({
   path: '/webhook-endpoints',
   access: 'webhook',
   filters: createdFilters,
-  find: ({ dependencies, caller }, filters, page) => listWebhookEndpoints(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listWebhookEndpoints(sql, book, filters, page),
   view: webhookEndpointView,
 });
 
@@ -96,7 +88,7 @@ const read = route({
   method: 'get',
   path: '/webhook-endpoints/:id',
   access: 'webhook',
-  handle: async (call) => ({ status: 200, data: webhookEndpointView(await requireEndpoint(call)) }),
+  handle: async (call) => webhookEndpointView(await requireEndpoint(call)),
 });
 
 const update = route({
@@ -115,12 +107,12 @@ const update = route({
     status: optional(status),
   }),
   handle: async (call) => {
-    const { dependencies, caller, body } = call;
-    if (body.url !== undefined) requireDestination(dependencies, caller.book, body.url);
+    const { dependencies, book, body } = call;
+    if (body.url !== undefined) requireDestination(dependencies, book, body.url);
     const endpoint = await requireRow(call, 'webhook_endpoint', (sql, book, id) =>
       updateWebhookEndpoint(sql, book, id, body),
     );
-    return { status: 200, data: webhookEndpointView(endpoint) };
+    return webhookEndpointView(endpoint);
   },
 });
 
@@ -136,7 +128,7 @@ const remove = route({
     const id = await requireRow(call, 'webhook_endpoint', async (sql, book, uuid) =>
       (await deleteWebhookEndpoint(sql, book, uuid)) ? uuid : null,
     );
-    return { status: 200, data: { id: publicId('webhookEndpoint', id), deleted: true } };
+    return { id: publicId('webhookEndpoint', id), deleted: true as const };
   },
 });
 
@@ -155,7 +147,7 @@ const rotate = route({
     const endpoint = await requireRow(call, 'webhook_endpoint', (sql, book, id) =>
       rotateWebhookSecret(sql, book, id, sealed(call.dependencies, id, secret), previousUntil),
     );
-    return { status: 200, data: { ...webhookEndpointView(endpoint), secret } };
+    return { ...webhookEndpointView(endpoint), secret };
   },
 });
 
@@ -169,12 +161,11 @@ const sendTest = route({
   access: 'webhook',
   body: z.strictObject({}).optional(),
   handle: async (call) => {
-    const { dependencies, caller } = call;
     const endpoint = await requireEnabledEndpoint(call);
     const endpointId = publicId('webhookEndpoint', endpoint.id);
     const event = { id: newUuid(), type: TEST_EVENT_TYPE, data: { id: endpointId }, createdAt: call.now };
-    await insertTestEvent(dependencies.sql, caller.book, endpoint.id, event);
-    return { status: 202, data: eventView(event) };
+    await insertTestEvent(call.sql, call.book, endpoint.id, event);
+    return eventView(event);
   },
 });
 
@@ -188,7 +179,7 @@ const readFailed = listRoute({
   filters: createdFilters,
   find: async (call, filters, page) => {
     const { id } = await requireEndpoint(call);
-    return await listDeliveries(call.dependencies.sql, call.caller.book, { failedAt: id }, filters, page);
+    return await listDeliveries(call.sql, call.book, { failedAt: id }, filters, page);
   },
   view: deliveryView,
   positionOf: ({ createdAt, eventId }) => ({ createdAt, id: eventId }),
@@ -204,14 +195,11 @@ const redeliver = route({
   access: 'webhook',
   body: z.strictObject({ since: timestamp }),
   handle: async (call) => {
-    const { dependencies, caller, body } = call;
+    const { sql, book, body } = call;
     const endpoint = await requireEnabledEndpoint(call);
     const endpointId = publicId('webhookEndpoint', endpoint.id);
-    const { redelivered, continueFrom } = await redeliverSince(dependencies.sql, caller.book, endpoint, body.since);
-    return {
-      status: 202,
-      data: { endpointId, deliveries: redelivered, continueFrom: continueFrom?.toISOString() ?? null },
-    };
+    const { redelivered, continueFrom } = await redeliverSince(sql, book, endpoint, body.since);
+    return { endpointId, deliveries: redelivered, continueFrom: continueFrom?.toISOString() ?? null };
   },
 });
 
@@ -226,14 +214,14 @@ const sealed = ({ keyring }: ApiDependencies, endpointId: Uuid, secret: string):
   keyring.seal('webhook-secret', endpointId, secret);
 
 /** Reads the endpoint of the path. Throws WEBHOOK_ENDPOINT_NOT_FOUND. */
-const requireEndpoint = (call: Call<unknown, unknown>): Promise<WebhookEndpoint> =>
+const requireEndpoint = (call: Call): Promise<WebhookEndpoint> =>
   requireRow(call, 'webhook_endpoint', findWebhookEndpoint);
 
 /**
  * Reads an enabled endpoint, by default that of the path. Throws WEBHOOK_ENDPOINT_NOT_FOUND or
  * WEBHOOK_ENDPOINT_DISABLED.
  */
-export async function requireEnabledEndpoint(call: Call<unknown, unknown>, id?: string): Promise<WebhookEndpoint> {
+export async function requireEnabledEndpoint(call: Call, id?: string): Promise<WebhookEndpoint> {
   const endpoint = await requireRow(call, 'webhook_endpoint', findWebhookEndpoint, id);
   if (endpoint.status === 'enabled') return endpoint;
   throw new ApiError('WEBHOOK_ENDPOINT_DISABLED', { endpointId: publicId('webhookEndpoint', endpoint.id) });

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { newUuid } from '../../ids.ts';
 import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
 import { startWithdrawal } from '../../resources/flows.ts';
+import { withdrawal, withdrawalStatus } from '../../resources/publicSchemas.ts';
+import { withdrawalView } from '../../resources/views.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
-import { withdrawal, withdrawalStatus } from '../contract/resources.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
@@ -23,7 +24,6 @@ import {
   text,
   walletIdFilter,
 } from '../schemas.ts';
-import { withdrawalView } from '../views.ts';
 import { requireWallet } from './wallets.ts';
 
 const createBody = z.strictObject({
@@ -55,8 +55,8 @@ const create = route({
   idempotent: true,
   body: createBody,
   handle: async (call) => {
-    const { dependencies, caller, body, now, outcome } = call;
-    const { book } = caller;
+    const { dependencies, book, body, now, outcome } = call;
+
     const wallet = await requireWallet(call);
     const rail = await requireRail(dependencies, book);
     const { bank, accountName } = await resolveBankAccount(rail, book.organisationId, body);
@@ -81,16 +81,16 @@ const create = route({
       completedAt: null,
       clawedBack: null,
     };
-    const result = { status: 201 as const, data: withdrawalView(row) };
+    const data = withdrawalView(row);
     const movement = {
       book,
       transaction: holdWithdrawal(row),
       rows: { withdrawals: [row] },
       outbox: [startWithdrawal(book, row)],
-      outcome: outcome(result),
+      outcome: outcome(data),
     };
     await postNew(call, movement, { resource: 'withdrawal', reference: row.reference });
-    return result;
+    return data;
   },
 });
 
@@ -106,7 +106,7 @@ const list = listRoute({
     sourceWalletId: walletIdFilter.optional(),
     reference: reference.optional(),
   },
-  find: ({ dependencies, caller }, filters, page) => listWithdrawals(dependencies.sql, caller.book, filters, page),
+  find: ({ sql, book }, filters, page) => listWithdrawals(sql, book, filters, page),
   view: withdrawalView,
   csv: {},
 });
@@ -119,10 +119,7 @@ const read = route({
   method: 'get',
   path: '/withdrawals/:id',
   access: 'wallet',
-  handle: async (call) => ({
-    status: 200,
-    data: withdrawalView(await requireRow(call, 'withdrawal', findWithdrawal)),
-  }),
+  handle: async (call) => withdrawalView(await requireRow(call, 'withdrawal', findWithdrawal)),
 });
 
 export const withdrawalRoutes: Route[] = [create, list, read];
