@@ -109,7 +109,13 @@ export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessag
   });
 }
 
-function withdrawalFlow(book: Book, withdrawal: Withdrawal): FlowMessage {
+/** The messages of a flow with a transfer to a bank. */
+const ofTransfer = <Row>(flowOf: (book: Book, row: Row) => FlowMessage) => ({
+  start: (book: Book, row: Row): FlowOutboxMessage => toOutbox(flowOf(book, row)),
+  wake: (book: Book, row: Row): FlowOutboxMessage => toOutbox(withTransferUpdate(flowOf(book, row))),
+});
+
+export const { start: startWithdrawal, wake: wakeWithdrawal } = ofTransfer((book, withdrawal: Withdrawal) => {
   const input = {
     ...book,
     transferId: publicId('withdrawal', withdrawal.id),
@@ -123,16 +129,10 @@ function withdrawalFlow(book: Book, withdrawal: Withdrawal): FlowMessage {
     state: 'processing',
     input,
   };
-}
-
-export const startWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
-  toOutbox(withdrawalFlow(book, withdrawal));
-
-export const wakeWithdrawal = (book: Book, withdrawal: Withdrawal): FlowOutboxMessage =>
-  toOutbox(withTransferUpdate(withdrawalFlow(book, withdrawal)));
+});
 
 /** Of a refund to a bank. A refund to a wallet completes at once, without a flow. */
-function refundFlow(book: Book, refund: Refund): FlowMessage {
+export const { start: startRefund, wake: wakeRefund } = ofTransfer((book, refund: Refund) => {
   const { id, paymentId, amount } = refund;
   const input: BankTransferInput = { ...book, transferId: publicId('refund', id), amount };
   return {
@@ -142,12 +142,7 @@ function refundFlow(book: Book, refund: Refund): FlowMessage {
     state: 'processing',
     input,
   };
-}
-
-export const startRefund = (book: Book, refund: Refund): FlowOutboxMessage => toOutbox(refundFlow(book, refund));
-
-export const wakeRefund = (book: Book, refund: Refund): FlowOutboxMessage =>
-  toOutbox(withTransferUpdate(refundFlow(book, refund)));
+});
 
 export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
   const input: PayoutInput = {
@@ -168,29 +163,29 @@ export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
 }
 
 /** The first flow of an item is a child workflow of its payout's flow. */
-export function wakePayoutItem(book: Book, { item, sourceWalletId }: ItemWithWallet): FlowOutboxMessage {
+export const { wake: wakePayoutItem } = ofTransfer((book, { item, sourceWalletId }: ItemWithWallet) => {
   const input = {
     ...book,
     walletId: publicId('wallet', sourceWalletId),
     transferId: publicId('payoutItem', item.id),
     amount: item.amount,
   } satisfies BankTransferInput;
-  return toOutbox(
-    withTransferUpdate({
-      workflow: 'payoutItem',
-      id: input.transferId,
-      summary: itemSummary(item.amount, input.walletId),
-      state: 'processing',
-      queue: 'payouts',
-      input,
-    }),
-  );
-}
+  return {
+    workflow: 'payoutItem',
+    id: input.transferId,
+    summary: itemSummary(item.amount, input.walletId),
+    state: 'processing',
+    queue: 'payouts',
+    input,
+  };
+});
 
 /** The fields of a review case that the input of its flow is built from. */
 type CaseOfFlow = Pick<ReviewCase, 'id' | 'reason' | 'amount' | 'walletId'>;
 
-function reviewCaseFlow(book: Book, { id, reason, amount, walletId }: CaseOfFlow): FlowMessage {
+/** `wake`: after a change of the case's return transfer or of its reconciliation break. */
+export const { start: startReviewCase, wake: wakeReviewCase } = ofTransfer((book, row: CaseOfFlow) => {
+  const { id, reason, amount, walletId } = row;
   const input: ReviewCaseInput = {
     ...book,
     transferId: publicId('reviewCase', id),
@@ -205,14 +200,7 @@ function reviewCaseFlow(book: Book, { id, reason, amount, walletId }: CaseOfFlow
     state: 'open',
     input,
   };
-}
-
-export const startReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
-  toOutbox(reviewCaseFlow(book, reviewCase));
-
-/** After a change of the case's return transfer or of its reconciliation break. */
-export const wakeReviewCase = (book: Book, reviewCase: CaseOfFlow): FlowOutboxMessage =>
-  toOutbox(withTransferUpdate(reviewCaseFlow(book, reviewCase)));
+});
 
 export function startAdjustment(book: Book, { id, postings, reverses }: Adjustment): FlowOutboxMessage {
   const [walletId] = accountsOf(postings).flatMap((account) => walletOf(account) ?? []);
