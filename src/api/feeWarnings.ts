@@ -1,5 +1,5 @@
 // Fees that do not pay for the rail: what the provider charges by its list prices is more than the fee of the service.
-import { bankTransferFee, type FeeSchedule, paymentFee } from '../ledger/fees.ts';
+import { type FeeSchedule, feeOf } from '../ledger/fees.ts';
 import { type Kobo, nairaText } from '../money.ts';
 import { collectionCharge, type RailCapabilities, transferCharge } from '../rail/capabilities.ts';
 
@@ -15,8 +15,8 @@ export function feesBelowCharges(
   capabilities: Pick<RailCapabilities, 'charges'>,
 ): string[] {
   const amounts = AMOUNTS.toSorted((a, b) => a - b);
-  const payments = { name: 'payment', fee: (amount: Kobo) => paymentFee(schedule, 'bank_transfer', amount) };
-  const transfers = { name: 'bank transfer', fee: (amount: Kobo) => bankTransferFee(schedule, amount) };
+  const payments = { name: 'payment', fee: (amount: Kobo) => feeOf(schedule, 'bank_transfer_payment', amount) };
+  const transfers = { name: 'bank transfer', fee: (amount: Kobo) => feeOf(schedule, 'withdrawal', amount) };
   return [
     { ...payments, charge: (amount: Kobo) => collectionCharge(capabilities, amount + payments.fee(amount)) },
     { ...transfers, charge: (amount: Kobo) => transferCharge(capabilities, amount) },

@@ -36,23 +36,6 @@ export function feeBy({ basisPoints, min, max, flat }: FeeRule, amount: Kobo): K
   return Math.min(max, Math.max(min, rounded)) + flat;
 }
 
-/** The fee of a payment, paid on top of the base amount. A payment from a wallet is free. */
-export function paymentFee(
-  { collection }: FeeSchedule,
-  method: 'bank_transfer' | 'virtual_wallet',
-  baseAmount: Kobo,
-): Kobo {
-  return method === 'bank_transfer' ? feeBy(collection, baseAmount) : 0;
-}
-
-/** The fee of a transfer between two wallets: always zero. */
-export function transferFee(_amount: Kobo): Kobo {
-  return 0;
-}
-
-/** The fee of a withdrawal or of a payout item. */
-export const bankTransferFee = ({ bankTransfer }: FeeSchedule, amount: Kobo): Kobo => feeBy(bankTransfer, amount);
-
 /** The kinds of movement that have a fee, which may be zero. */
 export const CHARGED_MOVEMENTS = [
   'withdrawal',
@@ -62,17 +45,23 @@ export const CHARGED_MOVEMENTS = [
   'transfer',
 ] as const;
 
+/** What moves between two wallets is free. */
+export const WALLET_FEE: Kobo = 0;
+
 /** The fee of a movement of this amount, in addition to the amount. */
-export function feeOf(schedule: FeeSchedule, movement: (typeof CHARGED_MOVEMENTS)[number], amount: Kobo): Kobo {
+export function feeOf(
+  { collection, bankTransfer }: FeeSchedule,
+  movement: (typeof CHARGED_MOVEMENTS)[number],
+  amount: Kobo,
+): Kobo {
   switch (movement) {
     case 'withdrawal':
     case 'payout_item':
-      return bankTransferFee(schedule, amount);
+      return feeBy(bankTransfer, amount);
     case 'bank_transfer_payment':
-      return paymentFee(schedule, 'bank_transfer', amount);
+      return feeBy(collection, amount);
     case 'virtual_wallet_payment':
-      return paymentFee(schedule, 'virtual_wallet', amount);
     case 'transfer':
-      return 0;
+      return WALLET_FEE;
   }
 }

@@ -1,7 +1,7 @@
 // The fee schedule, as a table and as properties over all safe integers.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { DEFAULT_FEES, feeBy, feesOf, paymentFee } from '../../src/ledger/fees.ts';
+import { DEFAULT_FEES, feeBy, feeOf, feesOf } from '../../src/ledger/fees.ts';
 import './seed.ts';
 
 const serviceFee = (amount: number): number => feeBy(DEFAULT_FEES.collection, amount);
@@ -57,8 +57,8 @@ describe('the service fee: 1%, rounded half up, between 500 and 18,000 kobo', ()
 });
 
 test('a bank-transfer payment has the service fee, and a virtual-wallet payment is free', () => {
-  expect(paymentFee(DEFAULT_FEES, 'bank_transfer', 200_000)).toBe(2_000);
-  expect(paymentFee(DEFAULT_FEES, 'virtual_wallet', 200_000)).toBe(0);
+  expect(feeOf(DEFAULT_FEES, 'bank_transfer_payment', 200_000)).toBe(2_000);
+  expect(feeOf(DEFAULT_FEES, 'virtual_wallet_payment', 200_000)).toBe(0);
 });
 
 test('a rail has its own schedule, and every other rail the default', () => {

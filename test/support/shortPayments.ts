@@ -1,7 +1,7 @@
 // Payments whose window is shorter than the minimum of the API, so that a test can see them expire. They are made by
 // the movement of `POST /payments`.
 import { publicId, requireUuid } from '../../src/ids.ts';
-import { DEFAULT_FEES, paymentFee } from '../../src/ledger/fees.ts';
+import { DEFAULT_FEES, feeOf } from '../../src/ledger/fees.ts';
 import { acceptPayment, newPayment } from '../../src/resources/payments/movements.ts';
 import { type Payment, payableAmount } from '../../src/resources/payments/queries.ts';
 import { accountRow } from '../../src/resources/wallets/virtualAccounts.ts';
@@ -34,7 +34,7 @@ export async function createShortPayment(
   const payment = newPayment({
     method,
     baseAmount,
-    fee: paymentFee(DEFAULT_FEES, method, baseAmount),
+    fee: feeOf(DEFAULT_FEES, `${method}_payment`, baseAmount),
     targetWalletId: targetUuid,
     description: null,
     onMismatch,

@@ -2,7 +2,7 @@
 // flow posts the money when the rail reports it.
 import { z } from 'zod';
 import { publicId } from '../../ids.ts';
-import { feesOf, paymentFee } from '../../ledger/fees.ts';
+import { feeOf, feesOf } from '../../ledger/fees.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import type { OneOffAccounts } from '../../rail/capabilities.ts';
 import { RailCallError } from '../../rail/errors.ts';
@@ -91,7 +91,7 @@ const create = route({
     ]);
     const rail = body.method === 'bank_transfer' ? await requireRail(dependencies, book) : null;
     const fees = feesOf(dependencies.fees, rail?.name ?? null);
-    const fee = paymentFee(fees, body.method, body.baseAmount);
+    const fee = feeOf(fees, `${body.method}_payment`, body.baseAmount);
     const opens = rail === null ? null : requireOneOff(rail, body.baseAmount, fee);
     const expiresIn = Math.min(body.expiresIn, opens?.maxSeconds ?? body.expiresIn);
     const asked = newPayment({

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { publicId } from '../../ids.ts';
-import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
+import { feeOf, feesOf } from '../../ledger/fees.ts';
 import { CURRENCY } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import { RailCallError } from '../../rail/errors.ts';
@@ -44,7 +44,7 @@ const validate = route({
     const names = await enquire(rail, book.organisationId, body.items);
     const items = body.items.map((item, position) => {
       const prefix = `items.${position}.`;
-      const fee = bankTransferFee(fees, item.amount);
+      const fee = feeOf(fees, 'payout_item', item.amount);
       const known = errors.filter(({ field }) => field.startsWith(prefix));
       const problems: Problem[] = known.map(({ field, code, message }) => ({
         field: field.slice(prefix.length),

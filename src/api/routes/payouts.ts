@@ -1,7 +1,7 @@
 // Payouts (contract, section 4.9): validates a batch as a whole and reserves its money; the payout's flow sends the
 // items.
 import { newUuid } from '../../ids.ts';
-import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
+import { feeOf, feesOf } from '../../ledger/fees.ts';
 import { startPayout } from '../../resources/flows.ts';
 import { reservePayout } from '../../resources/payouts/movements.ts';
 import {
@@ -62,7 +62,7 @@ const create = route({
         payoutId,
         position,
         amount: item.amount,
-        fee: bankTransferFee(fees, item.amount),
+        fee: feeOf(fees, 'payout_item', item.amount),
         status: 'pending',
         destinationWalletId: destination?.id ?? null,
         accountNumber: account.accountNumber,

@@ -3,7 +3,7 @@
 // wallet.
 import { z } from 'zod';
 import { newUuid, publicId } from '../../ids.ts';
-import { transferFee } from '../../ledger/fees.ts';
+import { WALLET_FEE } from '../../ledger/fees.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
 import { transfer as transferSchema } from '../../resources/publicSchemas.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
@@ -51,7 +51,7 @@ const create = route({
       sourceWalletId: requireId('wallet', params.id ?? ''),
       destinationWalletId: requireId('wallet', body.destinationWalletId),
       amount: body.amount,
-      fee: transferFee(body.amount),
+      fee: WALLET_FEE,
       status: 'completed',
       description: body.description ?? null,
       ...attachedOf(body),

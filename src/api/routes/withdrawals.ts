@@ -1,7 +1,7 @@
 // Withdrawals (contract, section 4.6): accepts a withdrawal and holds its money in transit; its flow sends the money.
 import { z } from 'zod';
 import { newUuid } from '../../ids.ts';
-import { bankTransferFee, feesOf } from '../../ledger/fees.ts';
+import { feeOf, feesOf } from '../../ledger/fees.ts';
 import { startWithdrawal } from '../../resources/flows.ts';
 import { withdrawal, withdrawalStatus } from '../../resources/publicSchemas.ts';
 import { withdrawalView } from '../../resources/views.ts';
@@ -65,7 +65,7 @@ const create = route({
       version: 1,
       sourceWalletId: wallet.id,
       amount: body.amount,
-      fee: bankTransferFee(feesOf(dependencies.fees, rail.name), body.amount),
+      fee: feeOf(feesOf(dependencies.fees, rail.name), 'withdrawal', body.amount),
       status: 'processing',
       accountNumber: body.accountNumber,
       accountName,

@@ -1,5 +1,5 @@
 // Movements of a payout with two items: ₦1,000.00 with a fee of ₦30.00, and ₦500.00 with a fee of ₦25.00.
-import { bankTransferFee, DEFAULT_FEES } from '../../../src/ledger/fees.ts';
+import { DEFAULT_FEES, feeOf } from '../../../src/ledger/fees.ts';
 import type { Kobo } from '../../../src/money.ts';
 import {
   clawBackItem,
@@ -34,7 +34,7 @@ const payoutId = newId('payout', 'payout');
 export const itemToBank = (row: Pick<PayoutItem, 'id' | 'payoutId' | 'position' | 'amount'>): PayoutItem => ({
   ...row,
   version: 1,
-  fee: bankTransferFee(DEFAULT_FEES, row.amount),
+  fee: feeOf(DEFAULT_FEES, 'payout_item', row.amount),
   status: 'pending',
   destinationWalletId: null,
   accountNumber: '0123456789',

@@ -1,5 +1,5 @@
 // Movements of a transfer of ₦500.00 between two wallets.
-import { transferFee } from '../../../src/ledger/fees.ts';
+import { WALLET_FEE } from '../../../src/ledger/fees.ts';
 import { transferMovement } from '../../../src/resources/transfers/movements.ts';
 import { BOOK, call, newId, OTHER, OWNER, step } from '../movementTable.ts';
 
@@ -11,7 +11,7 @@ export const TRANSFERS = [
       sourceWalletId: OWNER,
       destinationWalletId: OTHER,
       amount: 50_000,
-      fee: transferFee(50_000),
+      fee: WALLET_FEE,
       status: 'completed',
       description: null,
       reference: null,

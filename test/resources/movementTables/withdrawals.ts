@@ -1,5 +1,5 @@
 // Movements of a withdrawal of ₦1,000.00 with a fee of ₦30.00.
-import { bankTransferFee, DEFAULT_FEES } from '../../../src/ledger/fees.ts';
+import { DEFAULT_FEES, feeOf } from '../../../src/ledger/fees.ts';
 import {
   clawBackWithdrawal,
   completeWithdrawal,
@@ -30,7 +30,7 @@ const accepted: Withdrawal = {
   version: 1,
   sourceWalletId: OWNER,
   amount: 100_000,
-  fee: bankTransferFee(DEFAULT_FEES, 100_000),
+  fee: feeOf(DEFAULT_FEES, 'withdrawal', 100_000),
   status: 'processing',
   accountNumber: '0123456789',
   accountName: 'ADA OBI',
