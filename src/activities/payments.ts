@@ -4,6 +4,7 @@
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
+import { nextVersion } from '../resources/bookTable.ts';
 import { creditToSuspense, reviewReasonOf, setAsideMovement } from '../resources/inboundCredits/movements.ts';
 import { type InboundCredit, listReceivedCredits } from '../resources/inboundCredits/queries.ts';
 import { creditMovement, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
@@ -125,7 +126,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         const payment = await readPayment(input);
         const decision = decideExpiry(payment);
         if (decision.kind === 'no_change') return await finish(book, payment, payment);
-        const next: PaymentWithAccount = { ...payment, version: payment.version + 1, status: 'expired' };
+        const next = nextVersion(payment, { status: 'expired' });
         const posted = await postOrPark(expiryMovement(book, next, decision.toSuspense));
         return posted ? await finish(book, payment, next) : null;
       });

@@ -2,6 +2,7 @@
 // case; a break that clears or reopens is recorded and signalled to the case, which an operator closes.
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
+import { nextVersion } from '../resources/bookTable.ts';
 import { wakeReviewCase } from '../resources/flows.ts';
 import { openReviewCase, withCaseFlows } from '../resources/reviewCases/movements.ts';
 import type { NumberedBreak } from './compare.ts';
@@ -32,7 +33,7 @@ export function updateBreak(book: Book, { status, ...stored }: BreakWithCase, cl
   const reviewCase = { id: stored.id, reason: REASON, amount: amountOf(stored), walletId: null } as const;
   return {
     book,
-    rows: { reconciliation_breaks: [{ ...stored, version: stored.version + 1, clearedAt }] },
+    rows: { reconciliation_breaks: [nextVersion(stored, { clearedAt })] },
     outbox: status === 'open' ? [wakeReviewCase(book, reviewCase)] : [],
   };
 }

@@ -1,4 +1,5 @@
-// A table whose rows belong to a book: how one of them is found by its id, and how a page of them is read.
+// A table whose rows belong to a book: how one of them is found by its id, how a page of them is read, and how a row
+// that has a version changes.
 import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
@@ -10,6 +11,16 @@ export interface Versioned {
   /** Incremented by each change, for optimistic locking: a stale version is a conflict. */
   version: number;
 }
+
+/** The row after a change. */
+export const nextVersion = <Row extends { version: number }>(
+  row: Row,
+  changes: Partial<Omit<Row, 'version'>>,
+): Row => ({
+  ...row,
+  ...changes,
+  version: row.version + 1,
+});
 
 /** The queries of a table by its columns. `Filters`: of its list. `condition`: which rows there are, if not all. */
 export function bookTable<Row extends object, Filters extends ListFilters = ListFilters>(

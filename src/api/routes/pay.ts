@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { publicId, type Uuid } from '../../ids.ts';
 import type { PostResult } from '../../ledger/movement.ts';
 import { findTransactionId } from '../../ledger/transactions.ts';
+import { nextVersion } from '../../resources/bookTable.ts';
 import { endPaidPayment } from '../../resources/flows.ts';
 import { walletPaymentMovement } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
@@ -56,14 +57,10 @@ function settledBy(
 ): PaymentWithAccount & { payerWalletId: Uuid } {
   const decision = decidePay(payment, payerWalletId, now);
   if (decision.kind === 'refuse') throw payRefusal(decision.code, payment);
+  const { amountReceived, toWallet: amountCredited } = decision;
   return {
-    ...payment,
-    version: payment.version + 1,
-    status: 'settled',
-    amountReceived: decision.amountReceived,
-    amountCredited: decision.toWallet,
+    ...nextVersion(payment, { status: 'settled', amountReceived, amountCredited, settledAt: now }),
     payerWalletId,
-    settledAt: now,
   };
 }
 

@@ -5,6 +5,7 @@ import { type AccountCode, walletOf } from '../../ledger/chart.ts';
 import type { AuditRow, EventRow, Movement } from '../../ledger/movement.ts';
 import { netChanges } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
+import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { startAdjustment } from '../flows.ts';
 import type { Adjustment } from './queries.ts';
@@ -58,13 +59,8 @@ const keyOf = (id: Uuid): string => `${publicId('adjustment', id)}/adjustment`;
 
 const idOf = ({ id }: Adjustment): string => publicId('adjustment', id);
 
-const decided = (row: Adjustment, status: 'posted' | 'rejected', { operatorId }: Decided): Adjustment => ({
-  ...row,
-  version: row.version + 1,
-  status,
-  decidedBy: operatorId,
-  decidedAt: new Date(),
-});
+const decided = (row: Adjustment, status: 'posted' | 'rejected', { operatorId }: Decided): Adjustment =>
+  nextVersion(row, { status, decidedBy: operatorId, decidedAt: new Date() });
 
 const auditEntry = (action: string, row: Adjustment, { operatorId, reason }: Decided): AuditRow => ({
   operatorId,

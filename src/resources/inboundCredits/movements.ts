@@ -6,6 +6,7 @@ import { isoTime } from '../../ledger/isoTime.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
+import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
@@ -53,7 +54,7 @@ export function creditToSuspense(
     book,
     transaction: creditTo(UNMATCHED, credit, 'credit_to_suspense'),
     rows: {
-      inbound_credits: [{ ...credit, version: credit.version + 1, status: 'suspense' }],
+      inbound_credits: [nextVersion(credit, { status: 'suspense' })],
       review_cases: [caseOf(credit, reason, UNMATCHED, walletId)],
     },
   });
@@ -67,7 +68,7 @@ export function setAsideMovement(book: Book, credit: InboundCredit, walletId: Uu
   return withCaseFlows({
     book,
     rows: {
-      inbound_credits: [{ ...credit, version: credit.version + 1, status: 'set_aside' }],
+      inbound_credits: [nextVersion(credit, { status: 'set_aside' })],
       review_cases: [caseOf(credit, 'credit_unconfirmed', null, walletId)],
     },
   });
@@ -111,7 +112,7 @@ export function depositMovement(book: Book, credit: InboundCredit, walletId: str
   return {
     book,
     transaction: creditTo(walletAccount(walletId), credit, 'deposit'),
-    rows: { inbound_credits: [{ ...credit, version: credit.version + 1, status: 'posted' }] },
+    rows: { inbound_credits: [nextVersion(credit, { status: 'posted' })] },
     events: [
       newEvent('wallet.credited', publicId('wallet', walletId), {
         walletId: publicId('wallet', walletId),

@@ -5,6 +5,7 @@ import type { Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { CreditDecision } from '../../workflows/payment/decide.ts';
+import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { startPayment } from '../flows.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
@@ -45,17 +46,9 @@ export function acceptPayment(book: Book, payment: Payment, account: VirtualAcco
 export function paymentAfter(payment: PaymentWithAccount, decision: CreditDecision): PaymentWithAccount {
   if (decision.kind === 'to_suspense') return payment;
   const { amountReceived } = decision;
-  const version = payment.version + 1;
-  return decision.kind === 'hold'
-    ? { ...payment, version, status: 'partial', amountReceived }
-    : {
-        ...payment,
-        version,
-        status: 'settled',
-        amountReceived,
-        amountCredited: decision.toWallet,
-        settledAt: new Date(),
-      };
+  if (decision.kind === 'hold') return nextVersion(payment, { status: 'partial', amountReceived });
+  const settled = { amountReceived, amountCredited: decision.toWallet, settledAt: new Date() };
+  return nextVersion(payment, { status: 'settled', ...settled });
 }
 
 /**
@@ -109,7 +102,7 @@ export function creditMovement(
     ),
     rows: {
       payments: [paymentRow(next)],
-      inbound_credits: [{ ...credit, version: credit.version + 1, status: 'posted' }],
+      inbound_credits: [nextVersion(credit, { status: 'posted' })],
       review_cases: surplusCase,
     },
     events: [paymentEvent('payment.settled', next, credit)],

@@ -18,6 +18,7 @@ import {
   type TransferMoney,
 } from '../bankTransfers/movements.ts';
 import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
+import { nextVersion } from '../bookTable.ts';
 import { type EventType, newEvent } from '../events.ts';
 import { payoutSummaryView } from '../views.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
@@ -55,7 +56,7 @@ const transferOf = ({ item, sourceWalletId }: ItemWithWallet): BankTransfer => (
 /** Before an item is sent: moves amount and fee from the reserve into transit, and stores the bank's account name. */
 export function holdItem(book: Book, item: PayoutItem, accountName: string | null): Movement {
   const money = moneyOf(item);
-  const next: PayoutItem = { ...item, version: item.version + 1, status: 'processing', accountName };
+  const next = nextVersion(item, { status: 'processing', accountName });
   const transit = { account: IN_TRANSIT_PAYOUTS, amount: item.amount + item.fee };
   return {
     book,
@@ -73,7 +74,7 @@ export function completeItem(book: Book, item: PayoutItem, report: TransferRepor
 /** Credits the destination wallet within the book. Its limits apply, as to any credit. */
 export function completeInside(book: Book, item: PayoutItem, destinationWalletId: Uuid): Movement {
   const money = moneyOf(item);
-  const next: PayoutItem = { ...item, version: item.version + 1, status: 'completed' };
+  const next = nextVersion(item, { status: 'completed' });
   const walletId = publicId('wallet', destinationWalletId);
   const data = {
     walletId,
@@ -126,7 +127,7 @@ export function returnItemFunds(
 /** Updates the payout's status from its items, and emits an event with their counts. */
 export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts): Movement {
   const status = rollUp(counts);
-  const next: Payout = { ...payout, version: payout.version + 1, status, failuresReported: counts.failed };
+  const next = nextVersion(payout, { status, failuresReported: counts.failed });
   return { book, rows: { payouts: [next] }, events: [payoutEvent(next, counts)] };
 }
 

@@ -13,6 +13,7 @@ import type { Movement } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { walletDebited } from '../bankTransfers/movements.ts';
+import { nextVersion } from '../bookTable.ts';
 import { startRecall } from '../flows.ts';
 import { recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
@@ -23,19 +24,18 @@ import type { ReviewCase } from '../reviewCases/queries.ts';
 
 /** The bank reports that it has taken the credit back: starts the flow, and posts nothing yet. */
 export function receiveRecall(book: Book, credit: InboundCredit): Movement {
-  const next: InboundCredit = { ...credit, version: credit.version + 1, recall: 'received' };
+  const next = nextVersion(credit, { recall: 'received' });
   return { book, rows: { inbound_credits: [next] }, outbox: [startRecall(book, next)] };
 }
 
 /** Nothing of the credit was posted, so nothing is taken back. */
 export function recallUnposted(book: Book, credit: InboundCredit): Movement {
-  const next: InboundCredit = { ...credit, version: credit.version + 1, status: 'recalled', recall: 'posted' };
-  return { book, rows: { inbound_credits: [next] } };
+  return { book, rows: { inbound_credits: [nextVersion(credit, { status: 'recalled', recall: 'posted' })] } };
 }
 
 /** The rail does not confirm the recall, and an operator sets it aside: a review case is opened. */
 export function setAsideRecallMovement(book: Book, credit: InboundCredit): Movement {
-  const next: InboundCredit = { ...credit, version: credit.version + 1, recall: 'set_aside' };
+  const next = nextVersion(credit, { recall: 'set_aside' });
   return withCaseFlows({
     book,
     rows: { inbound_credits: [next], review_cases: [missingCase(credit, credit.amount, null)] },
@@ -121,9 +121,7 @@ function recallMovement(
       ),
     },
     rows: {
-      inbound_credits: [
-        { ...credit, version: credit.version + 1, recall: 'posted', recalledFrom: source, recalledTaken: taken },
-      ],
+      inbound_credits: [nextVersion(credit, { recall: 'posted', recalledFrom: source, recalledTaken: taken })],
     },
   };
 }
@@ -131,7 +129,7 @@ function recallMovement(
 function withoutCredit(payment: Payment, { amount }: InboundCredit): Payment {
   const amountReceived = payment.amountReceived - amount;
   const status = payment.status === 'partial' && amountReceived === 0 ? 'pending' : payment.status;
-  return paymentRow({ ...payment, version: payment.version + 1, amountReceived, status });
+  return paymentRow(nextVersion(payment, { amountReceived, status }));
 }
 
 const missingCase = (credit: InboundCredit, missing: Kobo, walletId: Uuid | null): ReviewCase =>

@@ -15,6 +15,7 @@ import {
   stepTransaction,
 } from '../bankTransfers/movements.ts';
 import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
+import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import { paymentRow } from '../payments/movements.ts';
@@ -132,13 +133,9 @@ function transferOf(payment: Payment, refund: Refund): BankTransfer {
 
 function paymentWith(payment: Payment, change: { refunding?: Kobo; refunded?: Kobo }): Payment {
   const amountRefunded = payment.amountRefunded + (change.refunded ?? 0);
-  return paymentRow({
-    ...payment,
-    version: payment.version + 1,
-    amountRefunding: payment.amountRefunding + (change.refunding ?? 0),
-    amountRefunded,
-    status: statusAfterRefunds(amountRefunded, payment.amountCredited),
-  });
+  const amountRefunding = payment.amountRefunding + (change.refunding ?? 0);
+  const status = statusAfterRefunds(amountRefunded, payment.amountCredited);
+  return paymentRow(nextVersion(payment, { amountRefunding, amountRefunded, status }));
 }
 
 const refundEvent = (type: 'refund.completed' | 'refund.failed', refund: Refund) =>

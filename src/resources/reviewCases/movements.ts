@@ -7,6 +7,7 @@ import type { Movement, Transaction } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
+import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { startReviewCase, wakeReviewCase } from '../flows.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
@@ -82,14 +83,7 @@ export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
  * (`attempts` incremented). For a new one, the caller must have checked that the rail has finished with the latest.
  */
 export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
-  const next: ReviewCase = {
-    ...open,
-    version: open.version + 1,
-    status: 'returning',
-    rail,
-    attempts,
-    resolvedAt: null,
-  };
+  const next = nextVersion(open, { status: 'returning', rail, attempts, resolvedAt: null });
   return {
     book,
     transaction: move(open, holdKey(open, open.version), holderOf(open), IN_TRANSIT_RETURNS),
@@ -120,14 +114,7 @@ export function returnToSuspense(
 ): Movement {
   const wasCompleted = row.status === 'returned_to_sender';
   const source = wasCompleted ? payoutAccount(railOf(row)) : IN_TRANSIT_RETURNS;
-  const next: ReviewCase = {
-    ...row,
-    version: row.version + 1,
-    status: 'open',
-    failure,
-    failureReason: report.reason,
-    resolvedAt: null,
-  };
+  const next = nextVersion(row, { status: 'open', failure, failureReason: report.reason, resolvedAt: null });
   return {
     book,
     transaction: {
@@ -169,7 +156,7 @@ export function receiveAfterAll(
   const closed = closeCase(book, open);
   return {
     ...closed,
-    rows: { ...closed.rows, inbound_credits: [{ ...credit, version: credit.version + 1, status: 'received' }] },
+    rows: { ...closed.rows, inbound_credits: [nextVersion(credit, { status: 'received' })] },
     outbox: [restarted(flow)],
   };
 }
@@ -194,12 +181,8 @@ function railOf(row: ReviewCase): string {
   return row.rail;
 }
 
-function resolved(
-  row: ReviewCase,
-  status: 'credited' | 'unclaimed' | 'returned_to_sender' | 'closed' | 'recalled',
-): ReviewCase {
-  return { ...row, version: row.version + 1, status, resolvedAt: new Date() };
-}
+const resolved = (row: ReviewCase, status: ReviewCase['status']): ReviewCase =>
+  nextVersion(row, { status, resolvedAt: new Date() });
 
 /**
  * `key`: the public id of the case or the reference of a return, then the step, which also gives the transaction's
