@@ -140,7 +140,7 @@ describe('one payment and its callback', () => {
 
   test('the trace header is in the workflow history, and the input and signal are the same as without tracing', async () => {
     const history = await flows.temporal.workflow.getHandle(paymentId).fetchHistory();
-    expect(findWords(history, [spanNamed('StartWorkflow:payment').spanId])).toHaveLength(1);
+    expect(findWords(history, [spanNamed('SignalWithStartWorkflow:payment').spanId])).toHaveLength(1);
     const [started] = history.events ?? [];
     const input = started?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data ?? '';
     expect(Object.keys(JSON.parse(Buffer.from(input).toString()))).not.toContain('traceparent');
