@@ -5,9 +5,8 @@ import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/int
 import { inBatches } from '../concurrency/batches.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
-import { ALL_ORGANISATIONS, parseId } from '../ids.ts';
+import { ALL_ORGANISATIONS } from '../ids.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
-import { ORGANISATION_ID } from '../workflows/searchAttributes.ts';
 import { type FailingLimits, type FailingTask, type Failure, failingTask, isSuspect, textOf } from './failingTask.ts';
 
 export interface FailingFlow extends Omit<FailingTask, 'failure' | 'isTaken'> {
@@ -44,14 +43,13 @@ export async function scanFailingFlows(
   onProgress(described);
   for await (const batch of inBatches(client.workflow.list({ query }), DESCRIBED_A_SECOND)) {
     const nextAt = Date.now() + 1_000;
-    const candidates = await withoutWaiting(sql, batch);
-    const examined = await Promise.all(candidates.map((candidate) => examine(client, candidate, limits, now())));
+    const examined = await Promise.all(batch.map((flow) => examine(client, flow, limits, now())));
     const found = examined.filter((flow) => flow !== null);
     await Promise.all(found.map((flow) => store(sql, flow)));
-    described += candidates.length;
+    described += batch.length;
     failing += found.length;
     onProgress(described);
-    if (candidates.length > 0) await new Promise((resolve) => setTimeout(resolve, Math.max(0, nextAt - Date.now())));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, nextAt - Date.now())));
   }
   // Fixed, or ended.
   await sql`DELETE FROM failing_flows WHERE organisation_id = ${ALL_ORGANISATIONS} AND seen_at < ${startedAt}`;
@@ -63,26 +61,6 @@ export async function listFailingFlows(sql: Sql): Promise<FailingFlow[]> {
   return await sql<FailingFlow[]>`
     SELECT workflow_id, workflow, task, activity, problem, attempt, since, error FROM failing_flows
     ORDER BY since, workflow_id`;
-}
-
-/** Leaves out payments that wait for money by design: not expired, and with no credit to be posted. */
-async function withoutWaiting(sql: Sql, flows: WorkflowExecutionInfo[]): Promise<WorkflowExecutionInfo[]> {
-  const payments = flows.flatMap(({ type, workflowId, typedSearchAttributes }) => {
-    const id = type === 'payment' ? parseId('payment', workflowId) : null;
-    const organisationId = parseId('organisation', typedSearchAttributes.get(ORGANISATION_ID) ?? '');
-    return id === null || organisationId === null ? [] : [{ id, organisationId, workflowId }];
-  });
-  if (payments.length === 0) return flows;
-  const waiting = await sql<{ workflowId: string }[]>`
-    SELECT c.workflow_id
-    FROM unnest(${payments.map((one) => one.organisationId)}::uuid[], ${payments.map((one) => one.id)}::uuid[],
-                ${payments.map((one) => one.workflowId)}::text[]) AS c (organisation_id, id, workflow_id)
-    JOIN payments p ON p.organisation_id = c.organisation_id AND p.id = c.id
-    WHERE p.status IN ('pending', 'partial') AND p.expires_at > now()
-      AND NOT EXISTS (SELECT FROM inbound_credits i
-                      WHERE i.organisation_id = p.organisation_id AND i.status = 'received' AND i.owner_id = p.id)`;
-  const ids = new Set(waiting.map(({ workflowId }) => workflowId));
-  return flows.filter(({ workflowId }) => !ids.has(workflowId));
 }
 
 async function examine(

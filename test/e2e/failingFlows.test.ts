@@ -234,12 +234,3 @@ test('a flow whose activity no worker takes is listed until one does', async () 
   await flows.untilStatus(`/withdrawals/${id}`, 'completed');
   await untilFailing(0);
 });
-
-test('a payment that waits for money is not described', async () => {
-  const payment = await flows.createPayment(await flows.createWallet(), 200_000);
-  await waitFor('the flow to be old enough', async () => {
-    const query = `WorkflowId = '${payment.id}' AND StartTime < '${new Date(Date.now() - 1_000).toISOString()}'`;
-    return (await flows.temporal.workflow.count(query)).count === 1;
-  });
-  expect(await scan()).toEqual({ described: 0, failing: 0 });
-});

@@ -5,7 +5,7 @@ import { newUuid, requireUuid } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { scheduleId, syncSchedules } from '../../src/worker/schedules.ts';
 import { operate } from '../cli/run.ts';
-import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { type PaymentResource, startTestFlows, type TestFlows } from '../support/flows.ts';
 import { WITHOUT_SCENARIO } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -66,6 +66,16 @@ type Ending = keyof typeof ENDINGS;
 /** Each test runs for each of them, all concurrently. */
 const EACH = Object.keys(ENDINGS) as Ending[];
 
+const PART = 50_000;
+
+/** A payment whose flow waits for the rest. */
+async function payPartly(walletId: string): Promise<PaymentResource> {
+  const payment = await flows.createPayment(walletId, 200_000);
+  await flows.credit(payment.virtualAccount.accountNumber, PART);
+  await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+  return payment;
+}
+
 /** Ends the flow and waits for a new run. */
 async function endAndAwait(id: string, ending: Ending): Promise<void> {
   const before = await untilRuns(id);
@@ -77,16 +87,16 @@ async function endAndAwait(id: string, ending: Ending): Promise<void> {
 }
 
 test.concurrent.each(EACH)(
-  'the flow of a pending payment that was %s is restarted within seconds, and the payment settles once',
+  'the flow of a partly paid payment that was %s is restarted within seconds, and the payment settles once',
   async (ending) => {
     const walletId = await flows.createWallet();
-    const payment = await flows.createPayment(walletId, 200_000);
-    await endAndAwait(payment.id, ending);
-    await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
-    await flows.untilStatus(`/payments/${payment.id}`, 'settled');
-    await flowOf(payment.id).result();
+    const { id, virtualAccount, payableAmount } = await payPartly(walletId);
+    await endAndAwait(id, ending);
+    await flows.credit(virtualAccount.accountNumber, payableAmount - PART);
+    await flows.untilStatus(`/payments/${id}`, 'settled');
+    await flowOf(id).result();
     expect(await flows.balanceOf(walletId)).toBe(200_000);
-    expect(await eventTypes(payment.id)).toEqual(['payment.settled']);
+    expect(await eventTypes(id)).toEqual(['payment.settled', 'payment.settled']);
   },
 );
 
@@ -120,7 +130,7 @@ describe('missing flows while the sweep is paused', () => {
   };
 
   test('`flows missing` lists missing flows, and `--start` starts them', async () => {
-    const payment = await flows.createPayment(await flows.createWallet(), 200_000);
+    const payment = await payPartly(await flows.createWallet());
     await untilRuns(payment.id);
     await flowOf(payment.id).terminate('by mistake');
     await waitFor('the flow to be listed', async () => (await missing()).some(({ id }) => id === payment.id));
@@ -134,17 +144,13 @@ describe('missing flows while the sweep is paused', () => {
   });
 
   test.each([
-    ['has not begun', 0],
-    ['waits for the rest', 50_000],
-  ])('the flow of a payment that %s is signalled about a credit whose signal was lost', async (_, received) => {
+    ['has no credit', 0],
+    ['waits for the rest', PART],
+  ])('the flow of a payment that %s gets the signal of a credit that was lost', async (_, received) => {
     const walletId = await flows.createWallet();
-    const { id, virtualAccount, ...payment } = await flows.createPayment(walletId, 200_000);
+    const payment = received > 0 ? await payPartly(walletId) : await flows.createPayment(walletId, 200_000);
+    const { id, virtualAccount } = payment;
     const payableAmount = payment.payableAmount - received;
-    await untilRuns(id);
-    if (received > 0) {
-      await flows.credit(virtualAccount.accountNumber, received);
-      await flows.untilStatus(`/payments/${id}`, 'partial');
-    }
     const { organisationId } = flows.organisation;
     // The bank and the database have the credit; only the signal is missing.
     await flows.sql`
