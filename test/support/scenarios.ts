@@ -626,7 +626,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'closed',
         money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
-        events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
+        events: ['withdrawal.failed', 'transfer.completed', 'withdrawal.completed', 'wallet.debited'],
         reviews: ['paid_after_failure: 37000 of nothing, closed'],
         bank: [PAID],
       },
@@ -676,7 +676,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'completed',
         money: { bank: -3_000, 'receivable:bank': -37_000, 'wallet:other': 40_000 },
-        events: ['withdrawal.failed', 'transfer.completed', 'wallet.debited', 'withdrawal.completed'],
+        events: ['withdrawal.failed', 'transfer.completed', 'withdrawal.completed', 'wallet.debited'],
         reviews: ['paid_after_failure: 37000 of nothing, open'],
         bank: [PAID],
       },

@@ -147,7 +147,7 @@ export function clawBack(book: Book, transfer: BankTransfer, taken: Kobo, { rows
     book,
     transaction: stepTransaction(transfer, 'clawback', postings, { rules: 'exempt' }),
     rows: { ...rows, review_cases: [opened] },
-    events: [walletDebited({ walletId, transferId: id, amount: taken, missing: amount + fee - taken }), ...events],
+    events: [...events, walletDebited({ walletId, transferId: id, amount: taken, missing: amount + fee - taken })],
   });
 }
 

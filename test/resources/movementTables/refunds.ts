@@ -218,7 +218,7 @@ const clawedBack = step({
     'refunds: completed, version 3',
     'review_cases: open, version 1, paid_after_failure of 20000 in no account',
   ],
-  events: ['wallet.debited', 'refund.completed'],
+  events: ['refund.completed', 'wallet.debited'],
   outbox: ['reviewCase: start'],
 });
 
@@ -284,7 +284,7 @@ export const REFUNDS = [
       'refunds: completed, version 3',
       'review_cases: open, version 1, paid_after_failure of 0 in no account',
     ],
-    events: ['wallet.debited', 'refund.completed'],
+    events: ['refund.completed', 'wallet.debited'],
     outbox: ['reviewCase: start'],
   }),
 ];

@@ -113,7 +113,7 @@ function clawbacks(balance: number, from: Record<string, number>, missing: numbe
       'withdrawals: completed, version 3',
       `review_cases: open, version 1, paid_after_failure of ${missing} in no account`,
     ],
-    events: ['wallet.debited', 'withdrawal.completed'],
+    events: ['withdrawal.completed', 'wallet.debited'],
     outbox: ['reviewCase: start'],
   });
   const { 'wallet:owner': taken = 0, ...others } = net;
