@@ -190,6 +190,8 @@ test('Temporal calls that fail during a command, with many in flight, are report
     const wallet = await api.createWallet();
     const order = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: wallet };
     await Promise.all(Array.from({ length: 12 }, () => api.test.money('/payments', order)));
+    // Until then a payment has no flow.
+    await api.sql`UPDATE payments SET expires_at = now() - interval '1 minute'`;
     const environment = { databaseUrl: api.databaseUrl, home, temporalAddress: degraded.address };
     expect(await runCliProcess(['flows', 'missing', '--age', '0'], environment)).toEqual({
       exitCode: 1,
