@@ -99,13 +99,15 @@ test('the workers recreate a deleted Schedule and leave a paused one paused', as
 test('an empty Temporal server gets its Schedules and flows again without a restart of the workers', async () => {
   const walletId = await flows.createWallet();
   const payment = await flows.createPayment(walletId, 200_000);
+  await flows.credit(payment.virtualAccount.accountNumber, 50_000);
+  await flows.untilStatus(`/payments/${payment.id}`, 'partial');
   await waitFor('the flow to run', () => runs(payment.id));
 
   await parts.stop();
   parts = await startInMemoryTemporal();
 
   await waitFor('the flow to run again', () => runs(payment.id));
-  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount - 50_000);
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   expect(await flows.balanceOf(walletId)).toBe(200_000);
   await waitFor('every Schedule', async () => (await scheduleNames()).length === SCHEDULES.length);
