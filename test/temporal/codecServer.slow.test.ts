@@ -173,10 +173,8 @@ test('the process serves until SIGTERM, and does not start without keys', async 
 
 test("Temporal's command line shows an encrypted flow with the codec server, and only with it", async () => {
   const payment = await flows.createPayment(await flows.createWallet(), 200_000);
-  await waitFor('the flow to be started', async () => {
-    const query = `WorkflowId = '${payment.id}'`;
-    return (await flows.temporal.workflow.count(query)).count === 1;
-  });
+  await flows.credit(payment.virtualAccount.accountNumber, payment.payableAmount);
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   const program = await findTemporal({ say: () => {} });
   const { address } = flows.dependencies.config.temporal;
   const show = async (...options: string[]): Promise<string> => {
