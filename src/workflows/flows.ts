@@ -74,7 +74,7 @@ export const onTaskQueues = (common: string): string => `TaskQueue IN ('${taskQu
 
 /** Topic of the outbox rows that the relay turns into workflow starts and signals. */
 export const FLOW_TOPIC = 'flow';
-/** Topic of those that wait for hours, mostly in vain: the expiries of payments. */
+/** Topic of those that are due later, such as the expiry of a payment. Most find that the flow has already run. */
 export const SCHEDULED_TOPIC = 'scheduled';
 
 /** The outbox row that makes the relay start or signal a flow. */

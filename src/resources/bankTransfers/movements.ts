@@ -1,6 +1,6 @@
-// What the ledger does for every transfer to a bank, be it a withdrawal, a refund or a payout item: its money is held
-// until the rail has paid it, returned to the wallet if the rail has not, and clawed back if the bank has paid it after
-// all. What the wallet cannot give back stands in receivable:bank, and a review case that holds no money names it
+// The ledger movements that withdrawals, refunds and payout items share. The money of a transfer is held until the rail
+// has paid it, returned to the wallet if the rail has not, and clawed back if the bank has paid it after all. What the
+// wallet cannot give back is in receivable:bank, and a review case that holds no money names it
 // (docs/decisions/0012-returned-and-recovered-money.md).
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, BANK_RECEIVABLE, FEE_INCOME, UNMATCHED, walletAccount } from '../../ledger/chart.ts';

@@ -138,7 +138,7 @@ export async function listPayments(
   return rows.map(withAccount);
 }
 
-/** A payment, and the version of it that somebody has seen. */
+/** A payment, and the version of it that a payment page has shown. */
 export interface SeenPayment {
   book: Book;
   paymentId: Uuid;
