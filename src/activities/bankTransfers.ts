@@ -7,6 +7,7 @@ import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
+import { isAbout } from '../rail/transferCalls.ts';
 import type { DecidedBy } from '../resources/failureCodes.ts';
 import { withAudit } from '../resources/operators.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
@@ -118,12 +119,6 @@ export const notReadyOf = ({ why, retryAfterMs }: RailNotReadyError): NotReady =
 /** Keeps the rail's message, if there is one, for operators. */
 export async function keepProviderMessage(sql: Sql, book: Book, transferId: string, message: string | null) {
   if (message) await saveProviderMessage(sql, book, transferId, message);
-}
-
-/** Whether a report is about this transfer: what the rail reports of it is what was instructed. */
-function isAbout(report: TransferReport, instruction: TransferInstruction): boolean {
-  const reported = (['amount', 'accountNumber', 'bankCode'] as const).filter((name) => report[name] !== null);
-  return reported.every((name) => report[name] === instruction[name]);
 }
 
 async function sendToRail(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
