@@ -3,16 +3,18 @@
 // verify, so a key is rotated by putting a new one first.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** The purpose of a derived key. A value sealed for one purpose cannot be opened for another. */
-export type KeyPurpose =
-  | 'cursor'
-  | 'kyc'
-  | 'webhook-secret'
-  | 'sandbox-rail-callback'
-  | 'temporal-payload'
-  | 'operator-session'
-  | 'rail-credentials'
-  | 'checkout';
+/** The uses of a keyring. What is signed or sealed for one of them is worth nothing for another. */
+export const KEY_PURPOSES = [
+  'cursor',
+  'kyc',
+  'webhook-secret',
+  'sandbox-rail-callback',
+  'temporal-payload',
+  'operator-session',
+  'rail-credentials',
+  'checkout',
+] as const;
+export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -20,6 +22,8 @@ const TAG_BYTES = 16;
 const SIGNATURE_BYTES = 32;
 
 export interface Keyring {
+  /** The ids of its keys, the newest first. */
+  readonly keyIds: readonly [string, ...string[]];
   /**
    * Encrypts with AES-256-GCM. `context` (an id) is authenticated with the text and must be passed again to `open`, so
    * a ciphertext cannot be moved to another row.
@@ -39,6 +43,9 @@ export interface Keyring {
    */
   verify(purpose: KeyPurpose, text: string, signature: Buffer, bytes?: number): boolean;
 }
+
+/** The id of the key that made the result of `seal`. */
+export const keyIdOf = (sealed: string): string => sealed.slice(0, sealed.indexOf('.'));
 
 /** Parses `id:base64url,id:base64url`; each key has 32 random bytes. Throws on a malformed key or a repeated id. */
 export function parseKeyring(text: string, setting = 'MANILLA_KEYS'): Keyring {
@@ -91,6 +98,7 @@ export function parseKeyring(text: string, setting = 'MANILLA_KEYS'): Keyring {
   };
 
   return {
+    keyIds: [newest.id, ...masters.slice(1).map(({ id }) => id)],
     encrypt,
     decrypt,
     seal(purpose, context, plaintext) {

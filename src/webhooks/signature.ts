@@ -1,6 +1,6 @@
 // The secrets of webhook endpoints, and signatures by the Standard Webhooks specification, with its reference library:
 // receivers verify with any port of it.
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Uuid } from '../ids.ts';
 import type { Keyring } from '../keyring.ts';
@@ -12,6 +12,13 @@ const SECRET_BYTES = 32;
 export const ROTATION_OVERLAP_MS = 24 * 3600 * 1000;
 
 export const newWebhookSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+
+/**
+ * The secret that signs return links, derived from that of an endpoint: with the same one, a payer could send a return
+ * link to the endpoint as a webhook.
+ */
+export const returnLinkSecret = (secret: string): string =>
+  `whsec_${createHmac('sha256', secret).update('return-link').digest('base64')}`;
 
 /** The secrets of an endpoint, as they are stored. */
 export interface SealedSecrets {

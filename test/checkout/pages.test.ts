@@ -1,5 +1,6 @@
 // The payment pages over HTTP: who sees them, what they may load, what they never show, their limits, and how an open
 // page receives a change.
+import { createHmac } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { startTcpProxy } from '../../dev/chaos/tcpProxy.ts';
@@ -212,7 +213,7 @@ describe('the way back', () => {
     return Object.fromEntries(link.searchParams);
   }
 
-  test('says what became of the payment, verified as a webhook with the secret of any enabled endpoint', async () => {
+  test('says what became of the payment, signed for the secret of any enabled endpoint, and is no webhook of it', async () => {
     const organisation = await api.createOrganisation();
     const target = await api.createWallet(organisation.test);
     const endpoint = (url: string) =>
@@ -225,9 +226,13 @@ describe('the way back', () => {
     const { id, checkoutUrl } = await pay({ returnUrl, reference: 'order-7' }, organisation.test, target);
 
     const query = await follow(checkoutUrl);
+    const webhookOf = (secret: unknown) => new Webhook(String(secret)).verify(String(query.result), query);
+    // As docs/checkout.md says.
+    const derived = (secret: unknown) => createHmac('sha256', String(secret)).update('return-link').digest('base64');
     const verify = (secret: unknown, changed = {}) =>
-      new Webhook(String(secret)).verify(String(query.result), { ...query, ...changed });
+      new Webhook(derived(secret)).verify(String(query.result), { ...query, ...changed });
     for (const secret of [first?.secret, second?.secret, rotated.data.secret]) {
+      expect(() => webhookOf(secret)).toThrow('No matching signature');
       expect(verify(secret)).toEqual({ paymentId: id, status: 'pending', reference: 'order-7' });
     }
     expect(() => verify(disabled?.secret)).toThrow('No matching signature');

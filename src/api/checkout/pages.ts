@@ -7,7 +7,7 @@ import { publicId, type Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
 import { findPaymentWithPayee, type PaymentWithPayee } from '../../resources/payments/queries.ts';
 import { listSigningSecrets } from '../../webhooks/endpoints.ts';
-import { openSecrets, signatureHeaders } from '../../webhooks/signature.ts';
+import { openSecrets, returnLinkSecret, signatureHeaders } from '../../webhooks/signature.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { assets } from './assets.ts';
@@ -99,7 +99,7 @@ export function addCheckout(
     if (payment.returnUrl === null) throw new ApiError('PAYMENT_NOT_FOUND');
     const id = publicId('payment', page.paymentId);
     const result = JSON.stringify({ paymentId: id, status: payment.status, reference: payment.reference });
-    const secrets = sealed.flatMap((each) => openSecrets(dependencies.keyring, each));
+    const secrets = sealed.flatMap((each) => openSecrets(dependencies.keyring, each)).map(returnLinkSecret);
     const signature = secrets.length === 0 ? null : signatureHeaders(secrets, id, now, result);
     ctx.status = 303;
     ctx.redirect(returnLink(payment.returnUrl, result, signature));

@@ -1,5 +1,5 @@
 // The address to which a payment page leads back (docs/decisions/0025-payment-page.md): the caller's own, with
-// what became of the payment, signed as a webhook is.
+// what became of the payment, signed in the form of a webhook.
 import type { Environment } from '../../money.ts';
 import type { signatureHeaders } from '../../webhooks/signature.ts';
 import { invalidField } from '../errors.ts';
