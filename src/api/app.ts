@@ -223,9 +223,10 @@ async function count(rateLimiter: RateLimiter, route: Route, caller: Caller, ctx
 
 /** Throws API_KEY_SCOPE_FORBIDDEN. A read needs the scope, or its reads alone. */
 function requireScope({ scopes }: Caller, { access, method }: Route): void {
-  if (access === 'any' || access === 'none' || scopes.includes(access)) return;
-  if (method === 'get' && scopes.includes(`${access}:read`)) return;
-  throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: [access], providedScopes: [...scopes] });
+  if (access === 'any' || access === 'none') return;
+  const accepted = [access].flat();
+  if (accepted.some((one) => scopes.includes(one) || (method === 'get' && scopes.includes(`${one}:read`)))) return;
+  throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: accepted, providedScopes: [...scopes] });
 }
 
 const ANONYMOUS: Caller = { keyId: '', scopes: [], rateLimit: null, book: { organisationId: '', environment: 'test' } };

@@ -90,8 +90,8 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   /** Below `/v1`, with `:name` for parameters. */
   path: string;
-  /** The scope that the API key needs; `any`: any valid key; `none`: a route without authentication. */
-  access: Scope | 'any' | 'none';
+  /** The scope that the API key needs, or one of several; `any`: any valid key; `none`: without authentication. */
+  access: Scope | readonly Scope[] | 'any' | 'none';
   /** The environments that have this route; default: both. On the other host it is ROUTE_NOT_FOUND. */
   environments?: readonly Environment[];
   /**

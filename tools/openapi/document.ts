@@ -96,7 +96,9 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
 function securityOf({ access, method }: Route): JsonSchema[] {
   if (access === 'none') return [];
   if (access === 'any') return [{ apiKey: [] }];
-  return [{ apiKey: [access] }, ...(method === 'get' ? [{ apiKey: [`${access}:read`] }] : [])];
+  return [access]
+    .flat()
+    .flatMap((one) => [{ apiKey: [one] }, ...(method === 'get' ? [{ apiKey: [`${one}:read`] }] : [])]);
 }
 
 /** An event as its receiver sees it: a request to the endpoint. */

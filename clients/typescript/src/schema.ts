@@ -8641,7 +8641,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden2"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["Unprocessable16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];

@@ -31,7 +31,8 @@ const resolve = route({
   errors: BANK_ACCOUNT_ERRORS,
   method: 'get',
   path: '/bank-accounts/resolve',
-  access: 'any',
+  // It tells whose an account is, so only a key that sends money to bank accounts may ask.
+  access: ['wallet', 'payout'],
   query: z.strictObject({ accountNumber: bankAccountNumber, bankCode }),
   handle: async ({ dependencies, book, query }) => {
     const rail = await requireRail(dependencies, book);

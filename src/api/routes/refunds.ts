@@ -125,8 +125,7 @@ function requirePayer(payment: Payment, payers: readonly Payer[], refundAmount: 
   const decision = decideRefundAccount(payers, refundedBefore, refundAmount);
   if (decision.kind === 'unclear') throw destinationRequired(payment, 'bank', decision.reason, payers);
   const { accountNumber, bankCode } = decision;
-  // The name on a credit is the payer's own: the rail enquires what the account is called.
-  return { accountNumber, bankCode, accountName: null };
+  return { accountNumber, bankCode, accountName: payers[0]?.accountName ?? null };
 }
 
 /**
