@@ -75,8 +75,7 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
     amount: row.amount,
     accountNumber: sender.accountNumber,
     bankCode: sender.bankCode,
-    // The name on a credit is the sender's own: the rail enquires what the account is called.
-    accountName: null,
+    accountName: sender.accountName,
     narration: 'Returned payment',
   }),
   movement(book, { row }, change, report, source) {

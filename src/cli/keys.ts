@@ -16,9 +16,10 @@ import {
 import { KEY_SCOPES, type KeyScope, makeApiKey } from '../resources/keys.ts';
 import { type BookOptions, inOrganisation, type OrganisationOptions, ofOrganisation } from './books.ts';
 import { addCommand, example } from './command.ts';
-import { CommandError } from './failure.ts';
+import { CommandError, EXIT } from './failure.ts';
 import { environmentOption, listOf, organisationOption, scopeList, wholeNumber } from './options.ts';
 import { printResult, printRows, timeText } from './print.ts';
+import { reEncryptAll } from './reEncrypt.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -93,12 +94,23 @@ export function addKeyCommands(program: Command): void {
       );
     });
 
-  addCommand(group, 'rotate <id>', 'create a new key with the same scopes; the old key stays valid for the overlap')
-    .addHelpText('after', example('keys rotate svc_01k5…_key --overlap-hours 24'))
+  addCommand(group, 'rotate [id]', 'create a new key with the same scopes; the old key stays valid for the overlap')
+    .addHelpText(
+      'after',
+      `${example('keys rotate svc_01k5…_key --overlap-hours 24')}\n  $ npm run cli -- keys rotate --re-encrypt`,
+    )
+    .option('--re-encrypt', 'instead: encrypt all stored secrets with the first of MANILLA_KEYS; can be run again')
     .option('--overlap-hours <hours>', 'how long the old key stays valid', parseHours, OVERLAP_HOURS_DEFAULT)
     .option('--expires-in-days <days>', 'days until the new key expires (required if the old key expires)', DAYS)
     .addOption(organisationOption('the key'))
-    .action(async (id: string, options: RotateOptions) => {
+    .action(async (id: string | undefined, options: RotateOptions) => {
+      if ((id === undefined) !== (options.reEncrypt === true)) {
+        throw new CommandError('Give the id of an API key, or --re-encrypt.', EXIT.usage);
+      }
+      if (id === undefined) {
+        await reEncryptAll(options);
+        return;
+      }
       const rotated = await inOrganisation('keys rotate', options, async (sql, organisationId, operator) => {
         const old = await requireKey(sql, organisationId, id);
         const status = keyStatus(old);
@@ -149,6 +161,7 @@ interface CreateOptions extends BookOptions {
 interface RotateOptions extends OrganisationOptions {
   overlapHours: number;
   expiresInDays?: number;
+  reEncrypt?: true;
 }
 
 function parseHours(text: string): number {

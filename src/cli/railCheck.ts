@@ -19,7 +19,8 @@ import { matching, organisationOption, wholeNumber } from './options.ts';
 import { printLine, printResult } from './print.ts';
 import { ask } from './prompt.ts';
 import { requireContract } from './railContracts.ts';
-import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
+import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireProvider } from './railCredentials.ts';
+import { keyringOf, readSettings } from './settings.ts';
 
 /** The environment variable with the BVN for an account number of a wallet. */
 const BVN = 'RAIL_CHECK_BVN';
@@ -94,7 +95,7 @@ async function credentialsOf(
     throw new CommandError(`The connected contract is with ${stored.rail}.`, EXIT.usage);
   const found = await findSealedCredentials(sql, stored);
   if (found === null) throw new CommandError('It was disconnected meanwhile.');
-  const opened: unknown = JSON.parse(requireKeyring().open('rail-credentials', stored.id, found.sealed));
+  const opened: unknown = JSON.parse(keyringOf(readSettings()).open('rail-credentials', stored.id, found.sealed));
   return { credentials: provider.credentials.parse(opened), version: found.version };
 }
 

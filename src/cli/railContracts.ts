@@ -17,7 +17,8 @@ import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { environmentOption, organisationOption, reasonOption } from './options.ts';
 import { printResult } from './print.ts';
-import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireKeyring, requireProvider } from './railCredentials.ts';
+import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireProvider } from './railCredentials.ts';
+import { keyringOf, readSettings } from './settings.ts';
 import type { SignedCommand, SignedIn } from './signIn.ts';
 
 interface Options extends OrganisationOptions {
@@ -126,6 +127,6 @@ export async function requireContract(sql: Sql, book: Book): Promise<StoredContr
 }
 
 function sealedContract(provider: RailProvider, id: Uuid, credentials: unknown) {
-  const sealed = requireKeyring().seal('rail-credentials', id, JSON.stringify(credentials));
+  const sealed = keyringOf(readSettings()).seal('rail-credentials', id, JSON.stringify(credentials));
   return { id, rail: provider.name, sealed, capabilities: provider.capabilities };
 }

@@ -1,12 +1,10 @@
 // The credentials of a contract with a provider, from a file, the environment or a prompt: never from the command line,
 // which other users of the machine can read.
 import { readFileSync } from 'node:fs';
-import { type Keyring, parseKeyring } from '../keyring.ts';
 import type { Credentials, RailProvider } from '../rail/provider.ts';
 import { PROVIDERS, providerNamed } from '../rail/providers.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { ask } from './prompt.ts';
-import { readSettings } from './settings.ts';
 
 /** The environment variable with the credentials, as JSON. */
 export const CREDENTIALS = 'RAIL_CREDENTIALS';
@@ -18,14 +16,6 @@ export function requireProvider(name: string): RailProvider {
   const provider = providerNamed(name);
   if (provider === null) throw new CommandError(`This version has no adapter for ${name}.`);
   return provider;
-}
-
-/** The keys of the service, with which credentials are sealed. */
-export function requireKeyring(): Keyring {
-  const { keys } = readSettings();
-  if (keys === undefined)
-    throw new CommandError('Set MANILLA_KEYS to the keys of the service: credentials are sealed with them.');
-  return parseKeyring(keys);
 }
 
 /** Reads and validates the credentials. No message of an error contains a value. */

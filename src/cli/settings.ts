@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { type Keyring, parseKeyring } from '../keyring.ts';
 import { CommandError } from './failure.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -84,4 +85,10 @@ function readStateFile(file: string): z.infer<typeof stateFileSchema> {
 export function ownerUrlOf({ ownerDatabaseUrl }: Settings): string {
   if (ownerDatabaseUrl !== undefined) return ownerDatabaseUrl;
   throw new CommandError('Set OWNER_DATABASE_URL: this command needs the login of the owner of the database.');
+}
+
+/** The keyring of the service. Throws a CommandError that says how to supply it. */
+export function keyringOf({ keys }: Settings): Keyring {
+  if (keys === undefined) throw new CommandError('Set MANILLA_KEYS to the keys of the service.');
+  return parseKeyring(keys);
 }

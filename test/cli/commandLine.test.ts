@@ -79,7 +79,7 @@ describe('usage errors', () => {
 
   test('a command group without a command lists its commands and exits with 2', async () => {
     const { exitCode, errors } = await runProcess('keys');
-    expect([exitCode, errors]).toEqual([2, expect.stringContaining('rotate [options] <id>')]);
+    expect([exitCode, errors]).toEqual([2, expect.stringContaining('rotate [options] [id]')]);
   });
 });
 

@@ -1,7 +1,7 @@
 // Runs a command as an operator or a script does, and returns how it exited: within the test's process, which takes a
 // tenth of the processor time, or in a process of its own, for tests of how the process ends.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { reportFailure } from '../../src/cli/failure.ts';
@@ -129,12 +129,20 @@ export async function runCli(words: readonly string[], surroundings: Surrounding
 }
 
 /** Runs a command in a process of its own. */
-export function runCliProcess(words: readonly string[], surroundings: Surroundings): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...words], { env: environmentOf(surroundings) }, (error, output, errors) =>
-      resolve({ exitCode: Number(error?.code ?? 0), output, errors }),
-    );
-  });
+export const runCliProcess = (words: readonly string[], surroundings: Surroundings): Promise<Ended> =>
+  startCliProcess(words, surroundings).ended;
+
+/** Starts a command in a process of its own, which the caller may kill. */
+export function startCliProcess(
+  words: readonly string[],
+  surroundings: Surroundings,
+): { child: ChildProcess; ended: Promise<Ended> } {
+  const { promise: ended, resolve } = Promise.withResolvers<Ended>();
+  const env = environmentOf(surroundings);
+  const child = execFile(process.execPath, [MAIN, ...words], { env }, (error, output, errors) =>
+    resolve({ exitCode: Number(error?.code ?? 0), output, errors }),
+  );
+  return { child, ended };
 }
 
 /** Runs a command as this operator, with the servers of these flows. */

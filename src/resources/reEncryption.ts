@@ -1,0 +1,80 @@
+// Re-encryption of what is sealed with the keyring, so that its older keys can be retired. Each step is one statement
+// for some rows of one organisation, so it can be stopped at any time and run again: what is done is done.
+import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
+import { type KeyPurpose, type Keyring, keyIdOf } from '../keyring.ts';
+
+/** Every column with sealed values; the id of the row is the context of its seal. */
+export const SEALED_COLUMNS: readonly { table: string; id: string; column: string; purpose: KeyPurpose }[] = [
+  { table: 'wallet_kyc', id: 'wallet_id', column: 'sealed', purpose: 'kyc' },
+  { table: 'webhook_endpoints', id: 'id', column: 'sealed_secret', purpose: 'webhook-secret' },
+  { table: 'webhook_endpoints', id: 'id', column: 'sealed_previous_secret', purpose: 'webhook-secret' },
+  { table: 'rail_contracts', id: 'id', column: 'sealed', purpose: 'rail-credentials' },
+];
+
+/** Rows that a step reads. */
+const STEP_ROWS = 500;
+
+const NIL: Uuid = '00000000-0000-0000-0000-000000000000';
+
+/** How many values each key has sealed, by its id. */
+export async function countSealed(sql: Sql): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { table, column } of SEALED_COLUMNS) {
+    const rows = await sql<{ keyId: string; count: number }[]>`
+      SELECT split_part(${sql(column)}, '.', 1) AS key_id, count(*)::integer AS count FROM ${sql(table)}
+      WHERE ${sql(column)} IS NOT NULL GROUP BY 1`;
+    for (const { keyId, count } of rows) counts.set(keyId, (counts.get(keyId) ?? 0) + count);
+  }
+  return counts;
+}
+
+/** A value that no key of the keyring opens. */
+export interface UnreadableValue {
+  table: string;
+  id: Uuid;
+  error: string;
+}
+
+/**
+ * Seals with the newest key what another key of the keyring has sealed. Calls `onStep` with the number of values that
+ * each step has sealed. Returns the values that cannot be opened, which stay as they are.
+ */
+export async function reEncrypt(
+  sql: Sql,
+  keyring: Keyring,
+  organisationIds: readonly Uuid[],
+  onStep: (count: number) => void,
+): Promise<UnreadableValue[]> {
+  const unreadable: UnreadableValue[] = [];
+  for (const organisationId of organisationIds) {
+    for (const { table, id: idColumn, column, purpose } of SEALED_COLUMNS) {
+      for (let after: Uuid | undefined = NIL; after !== undefined; ) {
+        const rows: { id: Uuid; sealed: string | null }[] = await sql`
+          SELECT ${sql(idColumn)} AS id, ${sql(column)} AS sealed FROM ${sql(table)}
+          WHERE organisation_id = ${organisationId} AND ${sql(idColumn)} > ${after}
+          ORDER BY ${sql(idColumn)} LIMIT ${STEP_ROWS}`;
+        const changes: { id: Uuid; old: string; sealed: string }[] = [];
+        for (const { id, sealed: old } of rows) {
+          if (old === null || keyIdOf(old) === keyring.keyIds[0]) continue;
+          try {
+            changes.push({ id, old, sealed: keyring.seal(purpose, id, keyring.open(purpose, id, old)) });
+          } catch (error) {
+            unreadable.push({ table, id, error: (error as Error).message });
+          }
+        }
+        // What the service has written meanwhile stays.
+        if (changes.length > 0) {
+          await sql`
+            UPDATE ${sql(table)} t SET ${sql(column)} = c.sealed
+            FROM unnest(${changes.map(({ id }) => id)}::uuid[], ${changes.map(({ old }) => old)}::text[],
+                        ${changes.map(({ sealed }) => sealed)}::text[]) AS c (id, old, sealed)
+            WHERE t.organisation_id = ${organisationId} AND t.${sql(idColumn)} = c.id AND t.${sql(column)} = c.old`;
+          onStep(changes.length);
+        }
+        after = rows.length === STEP_ROWS ? rows.at(-1)?.id : undefined;
+      }
+    }
+  }
+  return unreadable;
+}
