@@ -5,6 +5,8 @@ export const DEFECTS = [
   'any_secret',
   /** A wrong secret is a fault of the server. */
   'secret_500',
+  /** A wrong secret is forbidden. */
+  'secret_403',
   /** A login ends the tokens before it. */
   'one_token',
   /** Its clock is five minutes fast. */
@@ -14,6 +16,8 @@ export const DEFECTS = [
   'nip_code_twice',
   /** Name enquiry finds a holder of every number. */
   'everybody_exists',
+  /** An enquiry at an unknown bank is refused in words of its own. */
+  'refuses_banks',
   /** Times are in UTC, where the documentation has the time of Lagos. */
   'utc_expiry',
   /** The same reference is given another number. */

@@ -131,9 +131,7 @@ const reserveAccount: Handler = (fake, { body }) => {
 
 const readReserved: Handler = (fake, { params }) => {
   const account = fake.book.reserved.get(params.reference ?? '');
-  return account === undefined
-    ? no('99', 'Could not find transaction with the specified reference')
-    : ok(reservedView(account));
+  return account === undefined ? no('99', 'Cannot find reserved account', 404) : ok(reservedView(account));
 };
 
 const removeReserved: Handler = (fake, { params }) => {
@@ -152,6 +150,7 @@ const validate: Handler = (fake, { query }) => {
   const everybody = fake.defects.has('everybody_exists');
   const accountName = everybody ? 'ADA OBI' : holderOf(accountNumber);
   const isKnown = everybody || BANKS.some(({ code }) => code === bankCode);
+  if (!isKnown && fake.defects.has('refuses_banks')) return no(99, 'Bank code is invalid');
   if (accountName === null || !isKnown) return no(99, 'Invalid account details supplied');
   return ok({ accountNumber, accountName, bankCode, currencyCode: 'NGN' });
 };
@@ -305,7 +304,8 @@ export function respond(
   if (route === 'POST /api/v1/auth/login') {
     const basic = `Basic ${Buffer.from(`${apiKey}:${secretKey}`).toString('base64')}`;
     const isRight = authorization === basic || fake.defects.has('any_secret');
-    if (!isRight) return fake.defects.has('secret_500') ? no('99', 'error', 500) : no('99', 'bad credentials', 401);
+    const status = fake.defects.has('secret_500') ? 500 : fake.defects.has('secret_403') ? 403 : 401;
+    if (!isRight) return no('99', 'bad credentials', status);
   } else if (!fake.isTokenGood(authorization.replace(/^Bearer /, ''))) {
     return { status: 401, body: '{"error":"invalid_token","error_description":"Access token expired"}' };
   }

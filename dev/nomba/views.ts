@@ -64,6 +64,8 @@ export const rowView = (row: Row): object => ({
   merchantTxRef: row.merchantTxRef,
   paymentVendorReference: row.sessionId,
   recipientAccountNumber: row.recipient,
+  // Of every row that the provider has ended, whatever the end.
+  gatewayMessage: row.status === 'PENDING_BILLING' ? 'Transaction in progress' : 'SUCCESS',
   senderName: 'CHIDI EZE',
   accountNumber: '0065432190',
   bankCode: '090645',

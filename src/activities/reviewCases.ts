@@ -75,7 +75,8 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
     amount: row.amount,
     accountNumber: sender.accountNumber,
     bankCode: sender.bankCode,
-    accountName: sender.accountName,
+    // The name on a credit is the sender's own: the rail enquires what the account is called.
+    accountName: null,
     narration: 'Returned payment',
   }),
   movement(book, { row }, change, report, source) {

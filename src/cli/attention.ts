@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
-import { parseId } from '../ids.ts';
+import { parseId, publicId } from '../ids.ts';
+import { findWaitingFlow } from '../outbox/waitingFlow.ts';
 import { type FailingFlow, listFailingFlows } from '../recovery/failingFlows.ts';
 import { createBatchCode } from '../resources/operators.ts';
 import { findProviderMessage } from '../resources/rails/providerMessages.ts';
@@ -43,7 +44,11 @@ export function addAttentionCommands(program: Command): void {
     .action(async (id: string, options: { json?: true }) => {
       const report = await withTemporal(async (client) => {
         const handle = client.workflow.getHandle(id);
-        const described = await orNotFound(id, handle.describe());
+        const described = await handle.describe().catch((error: unknown) => {
+          if (isNoFlow(error)) return null;
+          throw error;
+        });
+        if (described === null) return null;
         const { ATTENTION, ORGANISATION_ID } = await import('../workflows/searchAttributes.ts');
         const metadata = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
         return {
@@ -55,7 +60,7 @@ export function addAttentionCommands(program: Command): void {
           organisation: described.typedSearchAttributes.get(ORGANISATION_ID),
         };
       });
-      const { organisation, ...shown } = report;
+      const { organisation, ...shown } = report ?? (await unstartedView(id));
       const organisationId = parseId('organisation', organisation ?? '');
       const last =
         organisationId === null
@@ -118,6 +123,22 @@ export function addAttentionCommands(program: Command): void {
       });
       printDecision({ json }, id, answer);
     });
+}
+
+/** A payment has no flow until its first credit or its end. */
+async function unstartedView(id: string) {
+  const waiting = await withDatabase('application', (sql) => findWaitingFlow(sql, id));
+  if (waiting === null) throw new CommandError(noSuchFlow(id));
+  const { organisationId, workflow, summary, state, startsAt, lastError } = waiting;
+  const problem = lastError === null ? '' : ` The last attempt failed: ${lastError}.`;
+  return {
+    id,
+    flow: workflow,
+    status: 'NOT STARTED',
+    attention: null,
+    details: `**${state}**: ${summary}. The flow starts at ${timeText(startsAt)} UTC, or with the next news.${problem}`,
+    organisation: publicId('organisation', organisationId),
+  };
 }
 
 const parkedQuery = (filter?: string): string =>

@@ -3,7 +3,7 @@
 import type { z } from 'zod';
 import { type NotReadyCause, RailNotReadyError, RailRefusedError, RailUnavailableError, unclear } from './errors.ts';
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts';
-import { safeMessage } from './texts.ts';
+import { reasonOf, safeMessage } from './texts.ts';
 import { createTokenSource, type Token } from './token.ts';
 
 /** A response in the provider's envelope. */
@@ -102,8 +102,10 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
     const response = responseTo(request, await http.call(request));
     const { outcome } = response;
     if (outcome.kind !== 'ok') {
-      // A login that the provider itself rejects, in whatever words, is a matter of the credentials.
-      const isRejected = outcome.kind !== 'not_ready' && replyOf(response.http) !== null && response.http.status < 500;
+      // A login that the provider itself rejects, in whatever words or as forbidden, is a matter of the credentials.
+      const { status } = response.http;
+      const isRejected =
+        status === 403 || (outcome.kind !== 'not_ready' && replyOf(response.http) !== null && status < 500);
       throw isRejected
         ? response.failure({ kind: 'not_ready', why: 'unauthorised', retryAfterMs: null })
         : response.failure();
@@ -137,7 +139,7 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
       outcome,
       message,
       failure,
-      refusal: () => new RailRefusedError(redacted(words ?? REFUSED)),
+      refusal: () => new RailRefusedError(redacted(reasonOf(words) ?? REFUSED)),
       read(schema) {
         if (outcome.kind !== 'ok') throw failure();
         return readAsDocumented(where, schema, reply?.body);

@@ -36,6 +36,25 @@ export function safeMessage(text: string | null): string | null {
   return words === '' ? null : words;
 }
 
+/** What providers say of what has succeeded, or is on its way; and what they call that. */
+const NO_REASONS = new Set([
+  ...['success', 'successful', 'successfully', 'ok', '00', 'null', 'none'],
+  ...['approved', 'approved successfully', 'approved or completed successfully'],
+  ...['completed', 'completed successfully', 'processed', 'processed successfully'],
+  ...['processing', 'processing in progress', 'in progress', 'pending'],
+]);
+const SUBJECT = /^(?:transaction|transfer|request|payment)s? (?:is |was |has been )?/;
+
+/** The words of a provider as the reason of a failure; null: they are none. */
+export function reasonOf(text: string | null): string | null {
+  const words = safeMessage(text);
+  const said = (words ?? '')
+    .toLowerCase()
+    .replace(SUBJECT, '')
+    .replace(/[.!]+$/, '');
+  return NO_REASONS.has(said) ? null : words;
+}
+
 /** Nigeria has been at UTC+1 all year since 1919. */
 export const LAGOS_OFFSET_MS = 3_600_000;
 

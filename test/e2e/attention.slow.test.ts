@@ -2,6 +2,8 @@
 // the operators' decision, which is audited.
 
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { newUuid, publicId } from '../../src/ids.ts';
+import { saveProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { operate } from '../cli/run.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows } from '../support/flows.ts';
@@ -129,6 +131,22 @@ describe('attention commands', () => {
     expect(await cliAs('tunde', ...resolution, '--action', 'fail')).toMatchObject({ outcome: 'accepted' });
     await flows.untilStatus(path, 'failed');
   });
+});
+
+test.concurrent('attention show reads a flow that has not begun from the database', async () => {
+  const { organisationId } = flows.organisation;
+  const payment = await flows.createPayment(await flows.createWallet(), 200_000);
+  const message = 'a payment of ₦1.00 was sent back';
+  await saveProviderMessage(flows.sql, { organisationId, environment: 'test' }, payment.id, message);
+  expect(await operate(flows, 'ada', 'attention', 'show', payment.id)).toMatchObject({
+    flow: 'payment',
+    status: 'NOT STARTED',
+    details: expect.stringMatching(/^\*\*pending\*\*: Payment of ₦2,000\.00 .* The flow starts at /),
+    providerMessage: { message },
+  });
+  await expect(operate(flows, 'ada', 'attention', 'show', publicId('payment', newUuid()))).rejects.toThrow(
+    /There is no running flow/,
+  );
 });
 
 test.concurrent('a flow that is not parked rejects a resolution', async () => {

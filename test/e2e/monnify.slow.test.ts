@@ -54,6 +54,17 @@ test('a payment is opened as an invoice, paid exactly, and settled after its cal
   expect(await flows.balanceOf(walletId)).toBe(200_037);
 });
 
+test('a refund to the payer goes to the account under the name that the bank has for it', async () => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 100_000);
+  // The payer calls himself otherwise: a transfer to that name fails at the bank.
+  await fake.pay(payment.virtualAccount.accountNumber, BigInt(payment.payableAmount));
+  await flows.untilStatus(`/payments/${payment.id}`, 'settled');
+  const { data: refund } = await flows.test.money(`/payments/${payment.id}/refund`, {});
+  await flows.untilStatus(`/refunds/${refund.id}`, 'completed');
+  expect(fake.transfer(refund.id).accountName).toBe('ADA 2190 OBI');
+});
+
 test('a payment whose callback is lost is settled by the polling of credits, once', async () => {
   const walletId = await flows.createWallet();
   const lost = await flows.createPayment(walletId, 100_000);

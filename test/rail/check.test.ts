@@ -273,6 +273,12 @@ describe('finds a provider that', () => {
   });
 });
 
+test('a wrong secret may be forbidden, and an enquiry at an unknown bank refused', async () => {
+  const { report } = await run({ defects: ['secret_403', 'refuses_banks'] });
+  expect(verdictsOf(report)).toMatchObject({ 'auth.wrong_secret': 'PASS', 'resolve.unknown_bank': 'PASS' });
+  expect(report.summary.FAIL).toBe(0);
+});
+
 describe('without', () => {
   test('leave to move money, no transfer is sent, and each check says how to allow it', async () => {
     const { report, fake } = await run({

@@ -10,7 +10,7 @@ export const LATER_BANK = 'laterbank';
 
 const capabilitiesOf = (of: RailCapabilities): RailCapabilities => ({
   ...of,
-  oneOff: { amount: 'exact', maxSeconds: 600, minAmount: 5_000, closes: false, lateMoney: 'bounced' },
+  oneOff: { amount: 'exact', maxSeconds: 600, minAmount: 60_000, closes: false, lateMoney: 'bounced' },
   permanent: { needs: ['bvn', 'name'] },
   credits: { ...of.credits, settles: 'later' },
   charges: { collection: { basisPoints: 150, max: 200_000 }, transfer: [{ below: null, charge: 2_000 }] },

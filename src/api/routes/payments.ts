@@ -91,8 +91,9 @@ const create = route({
     ]);
     const rail = body.method === 'bank_transfer' ? await requireRail(dependencies, book) : null;
     const fees = feesOf(dependencies.fees, rail?.name ?? null);
-    const fee = feeOf(fees, `${body.method}_payment`, body.baseAmount);
-    const opens = rail === null ? null : requireOneOff(rail, body.baseAmount, fee);
+    const feeOfBase = (base: Kobo): Kobo => feeOf(fees, `${body.method}_payment`, base);
+    const fee = feeOfBase(body.baseAmount);
+    const opens = rail === null ? null : requireOneOff(rail, body.baseAmount, feeOfBase);
     const expiresIn = Math.min(body.expiresIn, opens?.maxSeconds ?? body.expiresIn);
     const asked = newPayment({
       method: body.method,
@@ -131,10 +132,17 @@ function assertLongEnough(environment: Environment, expiresIn: number): void {
 const earlier = (asked: Date, ofRail: Date | null): Date => (ofRail === null || asked < ofRail ? asked : ofRail);
 
 /** What the rail opens for one payment. Throws 400 below its minimum. */
-function requireOneOff({ capabilities }: BankRail, baseAmount: Kobo, fee: Kobo): OneOffAccounts {
+function requireOneOff({ capabilities }: BankRail, baseAmount: Kobo, feeOfBase: (base: Kobo) => Kobo): OneOffAccounts {
   const { oneOff } = capabilities;
-  if (baseAmount + fee >= oneOff.minAmount) return oneOff;
-  const minimum = oneOff.minAmount - fee;
+  const isEnough = (base: Kobo): boolean => base + feeOfBase(base) >= oneOff.minAmount;
+  if (isEnough(baseAmount)) return oneOff;
+  // A fee grows with its amount. By halving, because it is rounded and has bounds.
+  let [tooLittle, minimum] = [baseAmount, oneOff.minAmount];
+  while (minimum - tooLittle > 1) {
+    const between = Math.floor((tooLittle + minimum) / 2);
+    if (isEnough(between)) minimum = between;
+    else tooLittle = between;
+  }
   const message = 'must be at least what the bank rail accepts';
   throw invalidField({ field: 'baseAmount', code: 'too_small', message, constraint: { minimum } });
 }

@@ -125,7 +125,8 @@ function requirePayer(payment: Payment, payers: readonly Payer[], refundAmount: 
   const decision = decideRefundAccount(payers, refundedBefore, refundAmount);
   if (decision.kind === 'unclear') throw destinationRequired(payment, 'bank', decision.reason, payers);
   const { accountNumber, bankCode } = decision;
-  return { accountNumber, bankCode, accountName: payers[0]?.accountName ?? null };
+  // The name on a credit is the payer's own: the rail enquires what the account is called.
+  return { accountNumber, bankCode, accountName: null };
 }
 
 /**

@@ -4,11 +4,11 @@ import { type NotReady, notReadyByStatus, type Outcome, type Reply, type Unknown
 import { entryOf } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
 import type { TransferReport } from '../port.ts';
-import { safeMessage } from '../texts.ts';
+import { reasonOf, safeMessage } from '../texts.ts';
 import { replyOf, type Transfer, transferBody } from './wire.ts';
 
 /**
- * The codes of disbursements. `refused`: it will not be made, unless the status says otherwise. `exists`: the reference
+ * The codes of disbursements. `refused`: "treat as failed", unless the status says otherwise. `exists`: the reference
  * is known already, so the status decides. The provider's advice to try D05 with another reference would pay twice, and
  * is never followed. `duplicate_guard`: the same amount went to the same account less than two minutes ago, perhaps
  * under this reference: the status decides, and if there is none the same reference is sent again later.
@@ -88,6 +88,7 @@ const ABSENT_MESSAGES = [
   /^transaction does not exist\b/i,
   /^there'?s no transaction matching supplied reference\b/i,
   /^could not find transaction with\b/i,
+  /^cannot find reserved account\b/i,
 ];
 
 /** What it says where an account number was opened with the same reference before. */
@@ -232,7 +233,9 @@ export function reportOf(
   const message = safeMessage(transfer.message);
   const word = isUnknownWord ? safeMessage(transfer.status) : transfer.status;
   const isOver = status === 'failed' || status === 'returned';
-  const reason = isOver ? (message ?? word) : [word, message].filter((text) => text !== null).join(': ');
+  const reason = isOver
+    ? (reasonOf(transfer.message) ?? word)
+    : [word, message].filter((text) => text !== null).join(': ');
   return {
     reference: transfer.reference,
     status,

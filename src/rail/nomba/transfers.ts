@@ -5,7 +5,7 @@ import { unclear } from '../errors.ts';
 import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
 import type { BankRail, TransferReport } from '../port.ts';
-import { fullAccountNumber, narrationOf, safeMessage } from '../texts.ts';
+import { fullAccountNumber, narrationOf, reasonOf } from '../texts.ts';
 import { holderNameOf, requireAbout } from '../transferCalls.ts';
 import type { NombaCredentials } from './client.ts';
 import { isNoAccount, transferStatusOf } from './outcomes.ts';
@@ -37,8 +37,7 @@ export function createTransfers(
       reference,
       status,
       sessionId: row.sessionId ?? row.paymentVendorReference,
-      reason:
-        status === 'returned' ? (safeMessage(row.gatewayMessage) ?? 'The transfer failed and was refunded') : null,
+      reason: status === 'returned' ? (reasonOf(row.gatewayMessage) ?? 'The transfer failed and was refunded') : null,
       amount: row.amount,
       accountNumber: fullAccountNumber(row.recipientAccountNumber),
       bankCode: null,

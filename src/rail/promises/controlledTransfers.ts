@@ -5,10 +5,15 @@ import { inspect } from 'node:util';
 import { AMOUNT_MAX } from '../../money.ts';
 import { RailNotReadyError } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
+import { reasonOf } from '../texts.ts';
 import { isAbout } from '../transferCalls.ts';
 import { fails, statusOf, until, untilStatus } from './control.ts';
 import { type ControlledHarness, type RailPromise, underControl } from './promise.ts';
 import { instruct } from './requests.ts';
+
+/** A customer reads it. */
+const assertReason = ({ reason }: TransferReport): void =>
+  assert.ok(reasonOf(reason) !== null, `"${reason}" does not say why`);
 
 const assertAbout = (report: TransferReport, instruction: TransferInstruction): void =>
   assert.ok(isAbout(report, instruction), `${inspect(report)} is not about ${inspect(instruction)}`);
@@ -104,7 +109,7 @@ export const controlledTransferPromises: readonly RailPromise[] = [
       });
       // A provider that has one word for both reports `returned`, which is true of the money.
       assert.ok(report.status === 'failed' || report.status === 'returned', `it is ${report.status}`);
-      assert.ok(report.reason !== null && report.reason !== '');
+      assertReason(report);
       assert.equal(await harness.control.timesPaid(instruction.reference), 0);
       assert.equal((await send(harness, instruction)).status, report.status);
     },
@@ -114,7 +119,9 @@ export const controlledTransferPromises: readonly RailPromise[] = [
     await send(harness, instruction);
     await assertPaidOnce(harness, instruction);
     await harness.control.end(instruction.reference, 'return');
-    assertAbout(await untilStatus(harness, instruction.reference, 'returned'), instruction);
+    const report = await untilStatus(harness, instruction.reference, 'returned');
+    assertAbout(report, instruction);
+    assertReason(report);
     assert.equal((await send(harness, instruction)).status, 'returned');
     assert.equal(await harness.control.timesPaid(instruction.reference), 1);
   }),

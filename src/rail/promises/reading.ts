@@ -1,6 +1,6 @@
 // Promises that are only read: clock, banks, name enquiry, balance, and the limit of calls.
 import { nairaText } from '../../money.ts';
-import { RailNotReadyError } from '../errors.ts';
+import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
 import { MONEY_MAX, type RailHarness } from './harness.ts';
 import { type Finding, fail, fault, pass, type RailPromise, warn } from './promise.ts';
 
@@ -73,8 +73,17 @@ const resolveUnknown = async (harness: RailHarness): Promise<Finding> =>
     harness.control?.noDestination.bankCode ?? harness.to?.bankCode ?? LARGE_BANKS[0] ?? '',
   );
 
+/** The service enquires at banks of the list only, so that a provider may refuse the question too. */
 const resolveUnknownBank = async (harness: RailHarness): Promise<Finding> =>
-  resolveNothing(harness, 'an account at an unknown bank', harness.to?.accountNumber ?? NO_ACCOUNT, NO_BANK);
+  await resolveNothing(
+    harness,
+    'an account at an unknown bank',
+    harness.to?.accountNumber ?? NO_ACCOUNT,
+    NO_BANK,
+  ).catch((error: unknown) => {
+    if (error instanceof RailUnavailableError && error.ofOneAccount) return pass('an unknown bank is refused');
+    throw error;
+  });
 
 async function balance({ rail, organisationId, movesMoney, limit }: RailHarness): Promise<Finding> {
   if (!rail.capabilities.transfers.balance)

@@ -109,8 +109,8 @@ export async function listCredits(
   // `own`: the review case of the credit itself; that of an unconfirmed credit counts only while the credit is set
   // aside. `held`: the case of an expired payment, one for all credits that it held.
   return await sql<ListedCredit[]>`
-    SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.amount, c.sender_name, c.sender_account_number,
-           c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at, c.recall, c.recalled_from,
+    SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.account_reference, c.amount, c.sender_name,
+           c.sender_account_number, c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at, c.recall, c.recalled_from,
            c.recalled_taken,
            coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
            coalesce(own.status, held.status) AS review_status

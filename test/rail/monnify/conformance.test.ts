@@ -40,7 +40,7 @@ const SEND = 'POST /api/v2/disbursements/single';
 const ENDINGS = {
   complete: ['SUCCESS'],
   fail: ['FAILED', 'Dormant beneficiary account'],
-  return: ['REVERSED'],
+  return: ['REVERSED', 'Transaction in progress'],
 } as const;
 
 const controlOf = ({ rail, fake, now, pass }: MonnifyHarness): ProviderControl => ({
