@@ -207,14 +207,14 @@ export async function identifyOperator(
 ): Promise<Identified> {
   const [found] = await sql<{ id: Uuid; isValid: boolean; hasScope: boolean; usedFor: string | null }[]>`
     WITH found AS (
-      SELECT c.organisation_id, c.hash, c.used_for, o.id, c.expires_at > now() AND o.revoked_at IS NULL AS is_valid,
+      SELECT c.hash, c.used_for, o.id, c.expires_at > now() AND o.revoked_at IS NULL AS is_valid,
              ${scope} = 'view' OR ${scope} = ANY (o.scopes) AS has_scope
       FROM operator_codes c JOIN operators o ON o.organisation_id = c.organisation_id AND o.id = c.operator_id
       WHERE c.organisation_id = ${ALL_ORGANISATIONS} AND c.hash = decode(${hashCode(code)}, 'hex') AND c.workflow_id = ${batch === undefined ? workflowId : batchSubject(batch)}
       FOR UPDATE OF c
     ), used AS (
       UPDATE operator_codes c SET used_for = ${decision} FROM found f
-      WHERE c.organisation_id = f.organisation_id AND c.hash = f.hash AND f.is_valid AND f.has_scope
+      WHERE c.organisation_id = ${ALL_ORGANISATIONS} AND c.hash = f.hash AND f.is_valid AND f.has_scope
         AND f.used_for IS NULL
     )
     SELECT id, is_valid, has_scope, used_for FROM found`;

@@ -44,8 +44,11 @@ export function recordStatements(pools: readonly Sql[]): () => SentStatement[] {
   };
 }
 
-/** Makes a database send the plan of every statement, with its parameter values, as a notice on new connections. */
-export async function tellPlans(databaseUrl: string): Promise<void> {
+/**
+ * Makes a database send the plan of every statement, with its parameter values, as a notice on new connections.
+ * `planner`: settings for these connections.
+ */
+export async function tellPlans(databaseUrl: string, planner: Record<string, string>): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
   const settings = {
     session_preload_libraries: 'auto_explain',
@@ -55,6 +58,7 @@ export async function tellPlans(databaseUrl: string): Promise<void> {
     'auto_explain.log_format': 'json',
     'auto_explain.log_level': 'notice',
     plan_cache_mode: 'force_custom_plan',
+    ...planner,
   };
   for (const [setting, value] of Object.entries(settings)) {
     await administer(testStack().adminDatabaseUrl, `ALTER DATABASE ${name} SET ${setting} = '${value}'`);
