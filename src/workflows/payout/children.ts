@@ -2,6 +2,7 @@
 // with it, and a limited number at a time.
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
+  CancellationScope,
   ChildWorkflowCancellationType,
   ChildWorkflowFailure,
   condition,
@@ -48,9 +49,10 @@ export async function resultOf<Result>(child: Promise<Result>): Promise<Result |
 }
 
 /**
- * Runs the items in order, in a sliding window, until all have ended. `run` must not throw. While items are left to be
- * started and the history has become long, it calls `handOver` with those that are running: not before each has
- * started, because the server drops the start of a child whose parent has ended.
+ * Runs the items in order, in a sliding window, until all have ended. `run` must not throw, and goes on when the flow
+ * is cancelled. While items are left to be started and the history has become long, it calls `handOver` with those that
+ * are running. It does not return, hand over or throw before each child has started: the server drops the start of a
+ * child whose parent has ended, and may leave a child that never gets its first task.
  */
 export async function runWithWindow(
   items: readonly OpenItem[],
@@ -71,20 +73,27 @@ export async function runWithWindow(
     if (!isCancellation(error)) throw error;
   });
   const all: Promise<void>[] = [];
-  for (const item of items) {
-    const { itemId } = item;
-    await condition(() => window.size < WINDOW);
-    if (running.size > 0 && workflowInfo().continueAsNewSuggested) {
-      await condition(() => starting.size === 0);
-      await handOver([...running]);
+  const runAll = async (): Promise<void> => {
+    for (const item of items) {
+      const { itemId } = item;
+      await condition(() => window.size < WINDOW);
+      if (running.size > 0 && workflowInfo().continueAsNewSuggested) {
+        await condition(() => starting.size === 0);
+        await handOver([...running]);
+      }
+      for (const set of [window, starting, running]) set.add(itemId);
+      all.push(
+        run(item, () => starting.delete(itemId)).finally(() => {
+          for (const set of [window, starting, running]) set.delete(itemId);
+        }),
+      );
     }
-    for (const set of [window, starting, running]) set.add(itemId);
-    all.push(
-      run(item, () => starting.delete(itemId)).finally(() => {
-        for (const set of [window, starting, running]) set.delete(itemId);
-      }),
-    );
+    hasMore = false;
+    await Promise.race([Promise.all(all), CancellationScope.current().cancelRequested]);
+  };
+  try {
+    await runAll();
+  } finally {
+    await CancellationScope.nonCancellable(() => condition(() => starting.size === 0));
   }
-  hasMore = false;
-  await Promise.all(all);
 }

@@ -6,6 +6,7 @@
 //      after a pause. If no item is open, looking sets the status.
 //   A long history is continued as new. The items that run then go on without this parent.
 import {
+  CancellationScope,
   continueAsNew,
   proxyActivities,
   setCurrentDetails,
@@ -70,7 +71,9 @@ async function runItem(
 ) {
   const input = { organisationId, environment, walletId, transferId: itemId, amount };
   const child = { id: itemId, summary: itemSummary(amount, walletId), amount };
-  const started = await startChild(payoutItem, { ...childOptions(child), args: [input] });
+  const started = await CancellationScope.nonCancellable(() =>
+    startChild(payoutItem, { ...childOptions(child), args: [input] }),
+  );
   onStarted();
   return await started.result();
 }
