@@ -123,6 +123,14 @@ export class NombaFake {
     return row.sessionId;
   }
 
+  /** Money leaves by an account number, as of a wallet's own virtual account. */
+  payOut(accountNumber: string, amount: bigint): string {
+    const row = this.#add('vact_transfer', amount, accountNumber, null, 'SUCCESS');
+    row.entry = 'DEBIT';
+    this.balance -= amount;
+    return row.sessionId;
+  }
+
   /** The end of a transfer at the receiving bank. */
   end(reference: string, status: 'SUCCESS' | 'REFUND'): void {
     const row = this.transferOf(reference);

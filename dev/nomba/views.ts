@@ -17,6 +17,8 @@ export interface Row {
   merchantTxRef: string | null;
   sessionId: string;
   recipient: string;
+  /** `DEBIT` of an account number's row: money that left by it. */
+  entry?: 'CREDIT' | 'DEBIT';
   ref: string;
   timesPaid: number;
   body: string;
@@ -60,6 +62,7 @@ export const rowView = (row: Row): object => ({
   fixedCharge: row.charge,
   source: 'api',
   type: row.type,
+  entryType: row.entry ?? (row.type === 'transfer' ? 'DEBIT' : 'CREDIT'),
   timeCreated: row.at.toISOString(),
   merchantTxRef: row.merchantTxRef,
   paymentVendorReference: row.sessionId,

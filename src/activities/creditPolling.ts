@@ -6,7 +6,7 @@ import { RailCallError } from '../rail/errors.ts';
 import type { BankRail } from '../rail/port.ts';
 import { findPolledTo, savePolledTo } from '../reconciliation/progress.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
-import { receiveCredit } from '../resources/inboundCredits/receive.ts';
+import { importCredit } from '../resources/inboundCredits/receive.ts';
 import { saveRailBalance } from '../resources/rails/contracts.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
 import type { CreditsPolled, MaintenanceActivities } from '../workflows/maintenance/messages.ts';
@@ -53,7 +53,7 @@ export function createCreditPollingActivities(
           const sessions = due.map(({ sessionId }) => sessionId);
           const unknown = await findUnknownSessions(sql, book, rail.name, sessions);
           for (const report of due.filter(({ sessionId }) => unknown.has(sessionId))) {
-            if (!(await receiveCredit(dependencies, book, rail.name, report))) continue;
+            if (!(await importCredit(dependencies, book, rail.name, report))) continue;
             creditsRecovered.inc({ rail: rail.name });
             total.recovered += 1;
           }

@@ -1,8 +1,10 @@
-// Reading an inbound credit, and having the rail confirm it: shared by all flows that receive money.
+// Reading an inbound credit, and having the rail confirm it: shared by all flows that receive money. What is posted is
+// what the rail's own record says, whatever was reported before.
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
-import type { InboundCreditRecord, InboundCreditReport } from '../rail/port.ts';
+import type { InboundCreditRecord } from '../rail/port.ts';
+import { type ConfirmedCredit, confirmedBy } from '../resources/inboundCredits/confirm.ts';
 import { findInboundCredit, type InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { bookOf, type FlowScope } from '../workflows/flows.ts';
 import type { IncompleteWork } from '../workflows/railWait/decide.ts';
@@ -52,49 +54,36 @@ export async function findCreditRecord(
   }
 }
 
-/** The rail's response about a credit that its callback reported. */
-export type Confirmation = 'confirmed' | Unconfirmed;
-
 /** Queries the rail for the credit: a callback alone moves no money. */
 export async function queryCredit(
-  dependencies: Pick<ActivityDependencies, 'rails' | 'log'>,
+  dependencies: Pick<ActivityDependencies, 'sql' | 'rails' | 'log'>,
   book: Book,
-  credit: Pick<InboundCredit, 'rail' | 'sessionId' | 'amount' | 'accountNumber' | 'accountReference'>,
-): Promise<Confirmation> {
+  credit: InboundCredit,
+): Promise<{ confirmed: ConfirmedCredit } | Unconfirmed> {
   const record = await findCreditRecord(dependencies, book, credit);
   if (!('recalledAt' in record)) return record;
   if (record.recalledAt !== null) return { rail: 'unconfirmed', why: 'recalled' };
-  return record.amount === credit.amount && isSameAccount(record, credit)
-    ? 'confirmed'
-    : { rail: 'unconfirmed', why: 'differs' };
+  return { confirmed: await confirmedBy(dependencies.sql, book, credit, record) };
 }
 
-type AccountNames = Pick<InboundCreditReport, 'accountReference' | 'accountNumber'>;
-
-/**
- * Whether both name the same account, by our reference, by its number, or by both: a rail may report only one of them.
- */
-function isSameAccount(one: AccountNames, other: AccountNames): boolean {
-  const reported = (['accountReference', 'accountNumber'] as const).filter(
-    (name) => one[name] !== null && other[name] !== null,
-  );
-  return reported.length > 0 && reported.every((name) => one[name] === other[name]);
-}
-
-/** The same, as the work that a step leaves incomplete; null if the rail confirms the credit. */
+/** The same, with the work that a step leaves incomplete if the rail does not confirm the credit. */
 export async function confirmCredit(
-  dependencies: Pick<ActivityDependencies, 'rails' | 'log' | 'config'>,
+  dependencies: Pick<ActivityDependencies, 'sql' | 'rails' | 'log' | 'config'>,
   book: Book,
   credit: InboundCredit,
-): Promise<IncompleteWork | null> {
-  const confirmation = await queryCredit(dependencies, book, credit);
-  if (confirmation === 'confirmed') return null;
+): Promise<{ confirmed: ConfirmedCredit } | { incomplete: IncompleteWork }> {
+  const found = await queryCredit(dependencies, book, credit);
   const id = publicId('inboundCredit', credit.id);
-  dependencies.log.warn(
-    { inboundCreditId: id, railName: credit.rail, ...confirmation },
-    'the rail has not confirmed a credit',
-  );
-  return { id, what: 'credit', amount: credit.amount, ...confirmation, limits: limitsOf(dependencies) };
+  const about = { inboundCreditId: id, railName: credit.rail };
+  if ('confirmed' in found) {
+    const { amount, ownerId } = found.confirmed;
+    if (amount !== credit.amount || ownerId !== credit.ownerId) {
+      dependencies.log.warn({ ...about, reported: credit.amount, amount }, "a credit differs from its rail's record");
+    }
+    return found;
+  }
+  dependencies.log.warn({ ...about, ...found }, 'the rail has not confirmed a credit');
+  return { incomplete: { id, what: 'credit', amount: credit.amount, ...found, limits: limitsOf(dependencies) } };
 }
 
 /** The settings that a flow needs while it waits for the rail. */

@@ -1,12 +1,15 @@
 // Posts credits that belong to no payment: to the wallet whose deposit account they came to, or to suspense.
 import type { Book } from '../money.ts';
+import type { ConfirmedCredit } from '../resources/inboundCredits/confirm.ts';
 import {
   creditToSuspense,
   depositMovement,
+  redirectMovement,
   reviewReasonOf,
   setAsideMovement,
 } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
+import { flowOf } from '../resources/inboundCredits/receive.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { CreditActivities, CreditProgress } from '../workflows/railWait/messages.ts';
@@ -17,25 +20,30 @@ import { type Poster, refuse, retryOnConflict } from './posting.ts';
 export function createInboundCreditActivities(
   dependencies: ActivityDependencies,
 ): Pick<CreditActivities, 'applyDeposit'> {
-  const { journal } = dependencies;
+  const { sql, journal } = dependencies;
 
-  async function divert(poster: Poster, book: Book, credit: InboundCredit, reason: ReviewReason) {
-    const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
-    return (await poster.postOrPark(creditToSuspense(book, credit, reason, walletId))) ? 'suspense' : null;
+  const walletOf = ({ ownerKind, ownerId }: InboundCredit) => (ownerKind === 'wallet' ? ownerId : null);
+
+  async function divert(poster: Poster, book: Book, credit: ConfirmedCredit, reason: ReviewReason) {
+    return (await poster.postOrPark(creditToSuspense(book, credit, reason, walletOf(credit)))) ? 'suspense' : null;
   }
 
   /** Posts one credit. Null: conflict, read again. */
   async function postCredit(
     poster: Poster,
     book: Book,
-    credit: InboundCredit,
+    credit: ConfirmedCredit,
   ): Promise<InboundCredit['status'] | null> {
-    const { ownerKind, ownerId } = credit;
-    if (ownerKind !== 'wallet' || ownerId === null) return await divert(poster, book, credit, 'unknown_account');
-    const movement = depositMovement(book, credit, ownerId);
+    if (credit.ownerKind === 'payment') {
+      const flow = await flowOf(sql, book, credit);
+      return (await poster.postOrPark(redirectMovement(book, credit, flow))) ? 'received' : null;
+    }
+    const walletId = walletOf(credit);
+    if (walletId === null) return await divert(poster, book, credit, 'unknown_account');
+    const movement = depositMovement(book, credit, walletId);
     const result = await poster.post(movement);
     if (result.outcome !== 'refused') return result.outcome === 'posted' ? 'posted' : null;
-    const reason = reviewReasonOf(result, ownerId);
+    const reason = reviewReasonOf(result, walletId);
     return reason === null ? refuse(movement, result) : await divert(poster, book, credit, reason);
   }
 
@@ -44,14 +52,15 @@ export function createInboundCreditActivities(
       const book = bookOf(input);
       return await retryOnConflict(journal, async (poster): Promise<CreditProgress | null> => {
         const credit = await readCredit(dependencies, input, input.inboundCreditId);
-        if (credit.status !== 'received') return { status: credit.status };
-        const incomplete = await confirmCredit(dependencies, book, credit);
-        if (incomplete !== null && !setAside) return { status: credit.status, incomplete };
-        if (incomplete !== null) {
-          const walletId = credit.ownerKind === 'wallet' ? credit.ownerId : null;
-          return (await poster.postOrPark(setAsideMovement(book, credit, walletId))) ? { status: 'set_aside' } : null;
+        const isDone = credit.status !== 'received' || credit.ownerKind === 'payment';
+        if (isDone) return { status: credit.status };
+        const found = await confirmCredit(dependencies, book, credit);
+        if ('incomplete' in found) {
+          if (!setAside) return { status: credit.status, ...found };
+          const movement = setAsideMovement(book, credit, walletOf(credit));
+          return (await poster.postOrPark(movement)) ? { status: 'set_aside' } : null;
         }
-        const status = await postCredit(poster, book, credit);
+        const status = await postCredit(poster, book, found.confirmed);
         return status === null ? null : { status };
       });
     },

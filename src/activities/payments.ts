@@ -5,8 +5,15 @@ import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import { nextVersion } from '../resources/bookTable.ts';
-import { creditToSuspense, reviewReasonOf, setAsideMovement } from '../resources/inboundCredits/movements.ts';
-import { type InboundCredit, listReceivedCredits } from '../resources/inboundCredits/queries.ts';
+import type { ConfirmedCredit } from '../resources/inboundCredits/confirm.ts';
+import {
+  creditToSuspense,
+  redirectMovement,
+  reviewReasonOf,
+  setAsideMovement,
+} from '../resources/inboundCredits/movements.ts';
+import { listReceivedCredits } from '../resources/inboundCredits/queries.ts';
+import { flowOf } from '../resources/inboundCredits/receive.ts';
 import { creditMovement, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
@@ -33,8 +40,12 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     poster: Poster,
     book: Book,
     payment: PaymentWithAccount,
-    credit: InboundCredit,
+    credit: ConfirmedCredit,
   ): Promise<Payment | null> {
+    if (credit.ownerId !== payment.id) {
+      const flow = await flowOf(sql, book, credit);
+      return (await poster.postOrPark(redirectMovement(book, credit, flow))) ? payment : null;
+    }
     let capacity: WalletCapacity = 'all';
     let reason: ReviewReason = 'over_limit';
     for (;;) {
@@ -97,15 +108,16 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         // Read after the credit: if another attempt has posted that, this is the payment afterwards. With an older
         // state the flow would wait for money that is there.
         const payment = await readPayment(input);
-        if (credit.status !== 'received') return await finish(book, payment, payment);
-        const incomplete = await confirmCredit(dependencies, book, credit);
-        if (incomplete !== null) {
+        const isDone = credit.status !== 'received' || credit.ownerId !== payment.id;
+        if (isDone) return await finish(book, payment, payment);
+        const found = await confirmCredit(dependencies, book, credit);
+        if ('incomplete' in found) {
           const { status, amountReceived } = payment;
-          if (!setAside) return { status, amountReceived, incomplete };
+          if (!setAside) return { status, amountReceived, ...found };
           const posted = await poster.postOrPark(setAsideMovement(book, credit, payment.targetWalletId));
           return posted ? { status, amountReceived } : null;
         }
-        const next = await postCredit(poster, book, payment, credit);
+        const next = await postCredit(poster, book, payment, found.confirmed);
         return next === null ? null : await finish(book, payment, next);
       });
     },

@@ -5,7 +5,7 @@ import type { Book } from '../money.ts';
 import type { BankRail, InboundCreditRecord, StatementLine } from '../rail/port.ts';
 import type { BankLine } from '../reconciliation/lines.ts';
 import type { Bank } from '../reconciliation/reconcile.ts';
-import { receiveCredit } from '../resources/inboundCredits/receive.ts';
+import { importCredit } from '../resources/inboundCredits/receive.ts';
 import { chargeReference } from '../resources/rails/accounts.ts';
 import { creditsRecovered } from '../telemetry/metrics.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -68,7 +68,7 @@ export function bankOf(
       const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference: null });
       if (!isReceived(found)) return;
       const { recalledAt: _recalledAt, ...report } = found;
-      if (await receiveCredit(dependencies, book, rail.name, report)) creditsRecovered.inc({ rail: rail.name });
+      if (await importCredit(dependencies, book, rail.name, report)) creditsRecovered.inc({ rail: rail.name });
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { findBreak } from '../reconciliation/queries.ts';
 import type { DecidedBy } from '../resources/failureCodes.ts';
-import { startInboundCredit } from '../resources/flows.ts';
+import { flowOf } from '../resources/inboundCredits/receive.ts';
 import { withAudit } from '../resources/operators.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { type DecisionProblem, decisionMovement } from '../resources/reviewCases/decisions.ts';
@@ -106,11 +106,9 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   async function retryCredit(book: Book, row: ReviewCase): Promise<Movement | string> {
     if (row.inboundCreditId === null) throw invariantViolation(`review case ${row.id} has no inbound credit`);
     const credit = await readCredit(dependencies, book, publicId('inboundCredit', row.inboundCreditId));
-    const confirmation = await queryCredit(dependencies, book, credit);
-    if (confirmation !== 'confirmed') return STILL_UNCONFIRMED[confirmation.rail];
-    const payment =
-      credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;
-    return receiveAfterAll(book, row, credit, startInboundCredit(book, credit, payment));
+    const found = await queryCredit(dependencies, book, credit);
+    if (!('confirmed' in found)) return STILL_UNCONFIRMED[found.rail];
+    return receiveAfterAll(book, row, found.confirmed, await flowOf(sql, book, found.confirmed));
   }
 
   /** The movement of a decision, or the message of its refusal. */

@@ -18,7 +18,7 @@ import { withinLimit } from './callLimit.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from './errors.ts';
 import { FloatGate } from './float.ts';
 import { countPendingCall } from './pendingCalls.ts';
-import type { BankRail } from './port.ts';
+import type { BankRail, RailCallback } from './port.ts';
 
 /** A breaker for each rail and operation: a provider's services fail one by one. Its contracts share them. */
 export type Breakers = Map<string, Breaker>;
@@ -110,13 +110,17 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
       try {
         const callbacks = rail.parseCallback(request);
         outcome = 'accepted';
-        return callbacks;
+        return rail.capabilities.callbacks.signed === 'body' ? callbacks : callbacks.map(withoutUnsigned);
       } finally {
         railCallbacks.inc({ rail: name, outcome });
       }
     },
   };
 }
+
+/** A signature of some fields covers no sender. */
+const withoutUnsigned = (callback: RailCallback): RailCallback =>
+  callback.kind === 'inbound_credit' ? { ...callback, sender: null } : callback;
 
 /** So that an alert sees the first of each. */
 function startMetricsAtZero(rail: string): void {

@@ -51,21 +51,32 @@ export interface OpenedAccount {
   accountNumber: string;
 }
 
-/** Money that arrived, as reported by the rail. `sessionId` identifies it permanently. */
-export interface InboundCreditReport {
-  sessionId: string;
-  /** What we called the account when it was opened; null: the rail does not report. The owner is found by it first. */
-  accountReference: string | null;
-  /** Null: the rail does not report it here. At least one of the two is known. */
-  accountNumber: string | null;
-  /** What the payer sent, before charges, which are posted from the statement. */
-  amount: Kobo;
+/** Who sent money. A field that is not known is null. */
+export interface CreditSender {
   senderName: string | null;
   /** Null where the rail masks it. */
   senderAccountNumber: string | null;
-  /** The code as in `banks`; null: unknown. */
+  /** The code as in `banks`. */
   senderBankCode: string | null;
+}
+
+/**
+ * What a callback says of a credit. It is shown until the rail's own record is read, by its session, and then replaced:
+ * no money moves by it, whether or not the signature covers it.
+ */
+export interface CreditHint {
+  /** What we called the account when it was opened; null: the rail does not report. The owner is found by it first. */
+  accountReference: string | null;
+  /** Null: the rail does not report it here. With neither of the two the owner is not known. */
+  accountNumber: string | null;
+  /** What the payer sent, before charges, which are posted from the statement. */
+  amount: Kobo;
   receivedAt: Date;
+}
+
+/** Money that arrived, as the rail's own books have it. `sessionId` identifies it permanently. */
+export interface InboundCreditReport extends CreditHint, CreditSender {
+  sessionId: string;
 }
 
 /** A credit in the rail's own books. `recalledAt`: when the rail took it back; null if it did not. */
@@ -170,11 +181,12 @@ export interface CreditPage {
 export type RailNotice = 'low_balance' | 'payment_rejected' | 'settled';
 
 /**
- * What a rail's callback reports. `recall`: it has taken a credit back, which `findInboundCredit` confirms.
+ * What a rail's callback reports. `inbound_credit`: `findInboundCredit` has the facts; `sender` adds what that masks,
+ * and is null unless the signature covers it. `recall`: it has taken a credit back, which `findInboundCredit` confirms.
  * `transfer_update` carries no status: the flow reads it with `transferStatus`. `ignored`: not about our money.
  */
 export type RailCallback =
-  | { kind: 'inbound_credit'; credit: InboundCreditReport }
+  | { kind: 'inbound_credit'; sessionId: string; hint: CreditHint; sender: CreditSender | null }
   | { kind: 'recall'; sessionId: string }
   | { kind: 'transfer_update'; reference: string }
   | { kind: 'notice'; notice: RailNotice; reference: string | null; providerMessage?: string | null }
@@ -212,8 +224,8 @@ export interface BankRail {
   closeVirtualAccount(account: OpenedAccount, signal?: AbortSignal): Promise<void>;
 
   /**
-   * Reads one credit from the rail's own books. A callback is accepted only when this confirms it. `pending`: it is not
-   * final yet. `failed`: it never arrived. Null: unknown.
+   * Reads one credit from the rail's own books: owner, amount, sender and time are what this says, never what a
+   * callback said. `pending`: it is not final yet. `failed`: it never arrived. Null: unknown, or no money that came in.
    */
   findInboundCredit(
     request: { organisationId: Uuid; sessionId: string; accountReference: string | null },

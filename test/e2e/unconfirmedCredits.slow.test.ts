@@ -48,7 +48,7 @@ async function reportCredit(
   context: ScenarioContext,
   accountNumber: string,
   amount: number,
-  confirmation: 'denied' | 'less' | 'away',
+  confirmation: 'denied' | 'failed' | 'less' | 'away',
 ) {
   const sessionId = randomUUID();
   rail.say(sessionId, confirmation);
@@ -141,15 +141,15 @@ describe('payments with an unconfirmed credit', () => {
   test.concurrent('a payment flow parks after the limit, names each unconfirmed credit, and still accepts other credits', async () => {
     const { context, payment, account, path } = await createPayment();
     const denied = await reportCredit(context, account, 50_000, 'denied');
-    const differs = await reportCredit(context, account, 60_000, 'less');
+    const failed = await reportCredit(context, account, 60_000, 'failed');
     await flows.untilAttention(payment.id, 'credit_unconfirmed');
-    const ids = await Promise.all([untilCredit(denied, 'received'), untilCredit(differs, 'received')]);
+    const ids = await Promise.all([untilCredit(denied, 'received'), untilCredit(failed, 'received')]);
     const details = await waitFor('both credits to be listed', async () => {
       const text = await flows.untilAttention(payment.id, 'credit_unconfirmed');
       return ids.every((id) => text.includes(id)) && text;
     });
     expect(details).toMatch(
-      /it does not know the credit; it reports another amount|it reports another amount.*; it does not know the credit/,
+      /it does not know the credit.*it says that the credit|it says that the credit.*it does not know the credit/s,
     );
     expect(details).toContain('| set_aside |');
     expect(await resolveFlow(payment.id, 'complete')).toMatch(/one of retry, set_aside/);
@@ -158,11 +158,21 @@ describe('payments with an unconfirmed credit', () => {
     await flows.untilAttention(payment.id, 'credit_unconfirmed');
 
     rail.say(denied, 'known');
-    rail.say(differs, 'known');
+    rail.say(failed, 'known');
     expect(await resolveFlow(payment.id, 'retry')).toBe('accepted');
     await flows.flow(payment.id).result();
     expect(await casesOf(context)).toHaveLength(2);
     expect(await flows.auditOf(payment.id)).toEqual(['ngozi resolve:retry']);
+  });
+
+  test.concurrent('a payment counts the amount of the record, not that of the callback', async () => {
+    const { context, account, path } = await createPayment();
+    const less = await reportCredit(context, account, 202_000, 'less');
+    await untilCredit(less, 'posted');
+    expect((await context.organisation.test.get(path)).data).toMatchObject({
+      status: 'partial',
+      amountReceived: 201_999,
+    });
   });
 
   test.concurrent('a parked payment continues when the rail confirms the credit', async () => {
@@ -224,6 +234,17 @@ describe('credits that are set aside', () => {
       'review_case.resolved closed',
       'payment.settled settled',
     ]);
+  });
+
+  test.concurrent('a credit set aside is received after all when the books of the bank have it', async () => {
+    const { context, wallet, path, denied } = await setAside(202_000);
+    rail.say(denied, 'known');
+    const now = Date.now();
+    const period = { from: new Date(now - 3_600_000).toISOString(), to: new Date(now + 60_000).toISOString() };
+    await flows.runMaintenance('reconciliation', period);
+    await context.untilStatus(path, 'settled');
+    expect(await flows.balanceOf(wallet)).toBe(200_000);
+    expect(await casesOf(context)).toEqual(['credit_unconfirmed closed 202000 nothing']);
   });
 
   test.concurrent('a credit set aside and confirmed after its payment ended goes to review', async () => {

@@ -20,6 +20,7 @@ import { findProviderMessage } from '../../src/resources/rails/providerMessages.
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { LATER_BANK, withLaterBank } from '../support/laterBank.ts';
+import { newCredit } from '../support/rows.ts';
 import { reportOf } from '../support/scriptedRail.ts';
 
 const BVN = '22345678901';
@@ -161,15 +162,14 @@ describe('credits', () => {
 
   test('of one large callback are all stored, beside notices that move no money', async () => {
     const { recalledAt: _recalledAt, ...first } = report({ accountNumber: '6999999991' });
-    const second = { ...first, sessionId: `${first.sessionId}-2` };
     const paymentId = publicId('payment', newUuid());
     reported = [
       { kind: 'ignored', event: 'MANDATE_CREATED' },
       { kind: 'notice', notice: 'payment_rejected', reference: paymentId, providerMessage: 'UNDER_PAYMENT' },
       { kind: 'notice', notice: 'low_balance', reference: null },
       { kind: 'transfer_update', reference: 'not ours' },
-      { kind: 'inbound_credit', credit: first },
-      { kind: 'inbound_credit', credit: second },
+      { kind: 'inbound_credit', sessionId: first.sessionId, hint: first, sender: first },
+      { kind: 'inbound_credit', sessionId: `${first.sessionId}-2`, hint: first, sender: null },
     ];
     const path = `/rails/${LATER_BANK}/callbacks/${publicId('organisation', api.organisation.organisationId)}`;
     const call = async (bytes: number) =>
@@ -177,7 +177,7 @@ describe('credits', () => {
     expect(await call(1_000_000)).toBe(200);
     expect(await call(1_100_000)).toBe(400);
     const rows = await api.sql`
-      SELECT FROM inbound_credits WHERE session_id IN (${first.sessionId}, ${second.sessionId})`;
+      SELECT FROM inbound_credits WHERE session_id IN (${first.sessionId}, ${`${first.sessionId}-2`})`;
     expect(rows.length).toBe(2);
     const { organisationId } = api.organisation;
     const expected = { message: 'payment_rejected: UNDER_PAYMENT' };
@@ -210,25 +210,25 @@ describe('credits', () => {
     expect(await receive(report({ accountNumber, receivedAt: at(11) }))).toBeNull();
   });
 
-  test.each([
-    ['the reference alone', { accountReference: 'ours', accountNumber: null }, 'confirmed'],
-    ['the number alone', { accountReference: null, accountNumber: '6000000001' }, 'confirmed'],
-    ['another reference and the number', { accountReference: 'other', accountNumber: '6000000001' }, 'differs'],
-    ['the reference and another number', { accountReference: 'ours', accountNumber: '6000000002' }, 'differs'],
-    ['neither', { accountReference: null, accountNumber: null }, 'differs'],
-  ])('are confirmed by %s as the rail reports it: %#', async (_case, names, expected) => {
+  test('are posted with the account, amount, sender and time of the record, whatever was reported', async () => {
+    const { data } = await pay(api.organisation);
     const { organisationId } = api.organisation;
-    const credit = {
-      rail: LATER_BANK,
-      sessionId: 's',
-      amount: 5,
-      accountReference: 'ours',
-      accountNumber: '6000000001',
-    };
-    found = report({ amount: 5, ...names });
-    const answer = await queryCredit(api.dependencies, { organisationId, environment: 'test' }, credit);
-    found = null;
-    expect(answer === 'confirmed' ? answer : answer.why).toBe(expected);
+    const book = { organisationId, environment: 'test' } as const;
+    const stored = newCredit({ amount: 5, rail: LATER_BANK, senderName: 'Signed', senderAccountNumber: '0065432190' });
+    const received = { accountReference: data.id, amount: 7, senderName: 'Recorded', receivedAt: new Date(0) };
+    const owner = { ownerKind: 'payment', ownerId: requireUuid('payment', data.id), accountNumber: expect.anything() };
+    for (const [record, expected] of [
+      [report(received), { ...received, ...owner, senderAccountNumber: '0065432190' }],
+      [report({ accountReference: 'not ours' }), { ownerKind: null, ownerId: null, accountNumber: null }],
+      [report({}), { ownerKind: null, ownerId: null, accountReference: null }],
+      [report({ recalledAt: new Date() }), 'recalled'],
+    ] as const) {
+      found = record;
+      const answer = await queryCredit(api.dependencies, book, stored);
+      found = null;
+      if ('confirmed' in answer) expect(answer.confirmed).toMatchObject(expected as object);
+      else expect(answer.why).toBe(expected);
+    }
   });
 });
 

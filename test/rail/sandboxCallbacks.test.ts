@@ -51,9 +51,11 @@ describe('accepted callbacks', () => {
   });
 
   test('an inbound credit has all its details', () => {
-    const { type: _type, contract: _contract, receivedAt, ...facts } = CREDIT;
-    const credit = { ...facts, receivedAt: new Date(receivedAt) };
-    expect(parse(CREDIT)).toEqual([{ kind: 'inbound_credit', credit }]);
+    const { sessionId, accountNumber, accountReference, amount, receivedAt } = CREDIT;
+    const { senderName, senderAccountNumber, senderBankCode } = CREDIT;
+    const hint = { accountNumber, accountReference, amount, receivedAt: new Date(receivedAt) };
+    const sender = { senderName, senderAccountNumber, senderBankCode };
+    expect(parse(CREDIT)).toEqual([{ kind: 'inbound_credit', sessionId, hint, sender }]);
   });
 
   test('a callback signed with an older key of the ring is accepted', () => {

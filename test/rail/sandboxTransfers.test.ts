@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid } from '../../src/ids.ts';
 import { RailCallError, RailRefusedError } from '../../src/rail/errors.ts';
-import type { InboundCreditReport } from '../../src/rail/port.ts';
 import { BANKS } from '../../src/rail/sandbox/banks.ts';
 import { BEHAVIOURS, type Behaviour, OUTCOMES, type Outcome } from '../../src/rail/sandbox/destinations.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -437,10 +436,11 @@ describe('resolved transfers', () => {
 
 describe('transfers to an account at the sandbox bank itself', () => {
   const openAccount = (organisationId: string) => sandbox.rail.openVirtualAccount(accountRequest(organisationId));
-  const arrivalsAt = (accountNumber: string): InboundCreditReport[] =>
+  const arrivalsAt = (accountNumber: string) =>
     sandbox.callbacks
-      .map((callback) => (callback.kind === 'inbound_credit' ? callback.credit : null))
-      .filter((credit) => credit !== null && credit.accountNumber === accountNumber) as InboundCreditReport[];
+      .filter((callback) => callback.kind === 'inbound_credit')
+      .map(({ sessionId, hint }) => ({ sessionId, ...hint }))
+      .filter((credit) => credit.accountNumber === accountNumber);
 
   test('a completed transfer arrives under its own session id, with callbacks to both sides', async () => {
     const { accountNumber, bankName } = await openAccount(sandbox.organisationId);

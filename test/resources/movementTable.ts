@@ -7,6 +7,7 @@ import type { TransferReport } from '../../src/rail/port.ts';
 import type { StoredBreak } from '../../src/reconciliation/queries.ts';
 import type { Adjustment } from '../../src/resources/adjustments/queries.ts';
 import type { FeeSweep } from '../../src/resources/feeSweeps/queries.ts';
+import type { ConfirmedCredit } from '../../src/resources/inboundCredits/confirm.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
@@ -27,7 +28,7 @@ interface RowTypes {
   refunds: Refund;
   payouts: Payout;
   payout_items: PayoutItem;
-  inbound_credits: InboundCredit;
+  inbound_credits: ConfirmedCredit;
   review_cases: ReviewCase;
   reconciliation_breaks: StoredBreak & { status?: undefined };
   statement_entries: StatementEntry & { status?: undefined; version?: undefined };
@@ -249,7 +250,7 @@ export const inSuspense = (reason: string, amount: Kobo, version = 2) => ({
 });
 
 /** A credit that the rail has reported. */
-export function receivedCredit(amount: Kobo, owner: Pick<InboundCredit, 'ownerKind' | 'ownerId'>): InboundCredit {
+export function receivedCredit(amount: Kobo, owner: Pick<InboundCredit, 'ownerKind' | 'ownerId'>): ConfirmedCredit {
   const id = newUuid();
   const sender = { senderName: 'Chidi Eze', senderAccountNumber: '0123456789', senderBankCode: '058' };
   return newCredit({ id, sessionId: `session of ${publicId('inboundCredit', id)}`, amount, ...sender, ...owner });

@@ -1,11 +1,12 @@
 // Complete rows of resources, as movements take them.
 import { newUuid } from '../../src/ids.ts';
+import type { ConfirmedCredit } from '../../src/resources/inboundCredits/confirm.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 
 /** A credit of an unnamed sender that the rail has just reported, to a number that belongs to nothing. */
-export function newCredit(change: Partial<InboundCredit> & Pick<InboundCredit, 'amount'>): InboundCredit {
+export function newCredit(change: Partial<InboundCredit> & Pick<InboundCredit, 'amount'>): ConfirmedCredit {
   const id = newUuid();
-  return {
+  const credit: InboundCredit = {
     id,
     version: 1,
     rail: 'sandbox',
@@ -25,4 +26,5 @@ export function newCredit(change: Partial<InboundCredit> & Pick<InboundCredit, '
     recalledTaken: null,
     ...change,
   };
+  return credit as ConfirmedCredit;
 }

@@ -5,7 +5,7 @@ import type { BankRail } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
 
 /** The response of the rail to a query for a credit. `less`: a smaller amount than in the callback. */
-export type CreditWord = 'denied' | 'less' | 'away' | 'known';
+export type CreditWord = 'denied' | 'failed' | 'less' | 'away' | 'known';
 
 export class UnsureRail {
   readonly #responses = new Map<string, CreditWord>();
@@ -50,6 +50,7 @@ export class UnsureRail {
           await held;
           const response = this.#responses.get(sessionId) ?? 'known';
           if (response === 'away') throw new RailUnavailableError('the bank does not respond');
+          if (response === 'failed') return 'failed';
           const report = response === 'denied' ? null : await sandbox.findInboundCredit(request, signal);
           if (report === null || typeof report === 'string') return report;
           return { ...report, amount: response === 'less' ? report.amount - 1 : report.amount };

@@ -2,8 +2,8 @@
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Movement, RowTable } from '../../src/ledger/movement.ts';
 import type { Book } from '../../src/money.ts';
+import type { ConfirmedCredit } from '../../src/resources/inboundCredits/confirm.ts';
 import { creditToSuspense } from '../../src/resources/inboundCredits/movements.ts';
-import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { creditMovement, paymentAfter } from '../../src/resources/payments/movements.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
 import { findPayout, type PayoutItem } from '../../src/resources/payouts/queries.ts';
@@ -102,7 +102,7 @@ export class Stage {
 }
 
 /** A credit that was just received, to a payment or to no account of ours. */
-export const creditOf = (amount: number, paymentId: Uuid | null): InboundCredit =>
+export const creditOf = (amount: number, paymentId: Uuid | null): ConfirmedCredit =>
   newCredit({ version: 0, amount, ownerKind: paymentId === null ? null : 'payment', ownerId: paymentId });
 
 const describeFinding = ({ kind, resource, account, transaction, expected, found }: Finding): string =>

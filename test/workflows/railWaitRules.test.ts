@@ -146,15 +146,13 @@ describe('several pieces of waiting work', () => {
 
   test("the details list each parked work, the rail's responses, and the choices", () => {
     const request = requestOf(
-      [denied, waitAfter(null, { ...DENIED, id: 'svc_d_inc', why: 'differs' }, NOW)],
+      [denied, waitAfter(null, { ...DENIED, id: 'svc_d_inc', why: 'failed' }, NOW)],
       NOW + HOUR,
     );
     if (request === null) throw new Error('nothing is asked for');
     const view = requestView(request);
     expect(view.fundsAtRisk).toBe('credit svc_a_inc of ₦50.00, credit svc_d_inc of ₦50.00');
-    expect(view.lastResponse.text).toBe(
-      'it does not know the credit; it reports another amount or account than its callback',
-    );
+    expect(view.lastResponse.text).toBe('it does not know the credit; it says that the credit never arrived');
     expect(Object.keys(view.choices ?? {})).toEqual(['retry', 'set_aside']);
     expect(describeWaits([account])).toEqual([
       '- the account number of svc_p_pay, which stays open. Last response: none (unreachable). Next query at 2026-01-01T12:00:02.000Z.',

@@ -6,7 +6,7 @@ import type { Sql } from '../../database/pool.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/errors.ts';
-import type { BankRail, CallbackRequest, RailCallback, RailNotice } from '../../rail/port.ts';
+import type { BankRail, CallbackRequest, CreditSender, RailCallback, RailNotice } from '../../rail/port.ts';
 import { wakePayoutItem, wakeRefund, wakeReviewCase, wakeTransfers, wakeWithdrawal } from '../../resources/flows.ts';
 import { findCreditOfSession } from '../../resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
@@ -26,6 +26,8 @@ import { type Route, route } from '../route.ts';
 
 /** A provider lists every transaction of a settlement in one body. */
 const BODY_BYTES_MAX = 1024 * 1024;
+
+const NO_SENDER: CreditSender = { senderName: null, senderAccountNumber: null, senderBankCode: null };
 
 /** The notices that say that the balance of a contract has changed. */
 const OF_BALANCE: readonly RailNotice[] = ['settled', 'low_balance'];
@@ -73,7 +75,11 @@ async function receiveCallback(
 ): Promise<void> {
   switch (callback.kind) {
     case 'inbound_credit':
-      await receiveCredit(dependencies, book, rail, callback.credit);
+      await receiveCredit(dependencies, book, rail, {
+        ...callback.hint,
+        ...(callback.sender ?? NO_SENDER),
+        sessionId: callback.sessionId,
+      });
       break;
     case 'recall':
       await receiveRecallOf(dependencies, book, rail, callback.sessionId);

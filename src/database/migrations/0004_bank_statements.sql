@@ -23,8 +23,7 @@ CREATE TABLE inbound_credits (
   received_at           timestamptz(3) NOT NULL,
   created_at            timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
-  CONSTRAINT inbound_credit_session_unique UNIQUE (organisation_id, environment, rail, session_id),
-  CONSTRAINT inbound_credit_names_account CHECK (account_number IS NOT NULL OR account_reference IS NOT NULL)
+  CONSTRAINT inbound_credit_session_unique UNIQUE (organisation_id, environment, rail, session_id)
 );
 CREATE INDEX inbound_credits_by_owner ON inbound_credits (organisation_id, environment, owner_id, created_at, id)
   WHERE owner_id IS NOT NULL;
@@ -34,7 +33,8 @@ CREATE INDEX inbound_credits_recalls ON inbound_credits (organisation_id, id) WH
 CREATE INDEX inbound_credits_of_owner
   ON inbound_credits (organisation_id, owner_id, id) WHERE status = 'received';
 COMMENT ON TABLE inbound_credits IS
-  'Incoming money that a rail reported. The session id identifies it: a repeated report is the same credit.';
+  'Incoming money that a rail reported. The session id identifies it: a repeated report is the same credit. While it is '
+  'received or set aside the rest is what was reported first; it is posted with what the rail''s own record says.';
 COMMENT ON COLUMN inbound_credits.account_reference IS
   'Our reference of the credited account, as the rail reported it; NULL: it reported the number only.';
 COMMENT ON COLUMN inbound_credits.owner_kind IS

@@ -17,7 +17,8 @@ BEGIN
        'version status decided_by decided_at'),
       ('inbound_credits', 'id version rail session_id account_number account_reference amount sender_name sender_account_number '
        'sender_bank_code owner_kind owner_id status received_at created_at recall recalled_from recalled_taken',
-       'version status recall recalled_from recalled_taken'),
+       'version account_number account_reference amount sender_name sender_account_number sender_bank_code owner_kind owner_id '
+       'status received_at recall recalled_from recalled_taken'),
       ('payments', 'id version method status base_amount fee amount_received amount_credited amount_refunding amount_refunded '
        'target_wallet_id payer_wallet_id description expires_at settled_at created_at reference metadata on_mismatch return_url',
        'version status amount_received amount_credited amount_refunding amount_refunded payer_wallet_id settled_at'),

@@ -72,17 +72,16 @@ function creditOf(event: z.infer<typeof collectionEvent>, banks: BankList): Rail
   if (!ACCOUNT_PRODUCTS.has(product.type) || event.paymentStatus !== 'PAID' || event.currency !== 'NGN' || amount <= 0)
     return null;
   const payer = event.paymentSourceInformation;
+  const accountNumber = fullAccountNumber(event.destinationAccountInformation?.accountNumber);
   return {
     kind: 'inbound_credit',
-    credit: {
-      sessionId,
-      accountReference: product.reference,
-      accountNumber: fullAccountNumber(event.destinationAccountInformation?.accountNumber),
-      amount,
+    sessionId,
+    hint: { accountReference: product.reference, accountNumber, amount, receivedAt },
+    // The look-up masks the account number.
+    sender: {
       senderName: payer?.accountName ?? null,
       senderAccountNumber: fullAccountNumber(payer?.accountNumber),
       senderBankCode: banks.codeOf(payer?.bankCode ?? null),
-      receivedAt,
     },
   };
 }

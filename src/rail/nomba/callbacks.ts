@@ -1,10 +1,9 @@
-// Nomba's callbacks: signed with HMAC-SHA256 over some fields and a time. The amount and the account number are not
-// among them, so a callback only reports what to look up.
+// Nomba's callbacks: signed with HMAC-SHA256 over some fields and a time. The session, the amount, the account and the
+// sender are not among them, so a callback only reports what to look up.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { BankList } from '../bankList.ts';
 import { RailCallbackInvalidError } from '../errors.ts';
 import { parseJson } from '../http.ts';
-import type { CallbackRequest, RailCallback } from '../port.ts';
+import type { CallbackRequest, CreditHint, RailCallback } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
 import { type Event, event, timeOf } from './wire.ts';
 
@@ -15,7 +14,6 @@ const PAYOUTS: ReadonlySet<string> = new Set(['payout_success', 'payout_failed',
 
 export function parseCallback(
   signatureKey: string,
-  banks: BankList,
   { headers, body }: Pick<CallbackRequest, 'headers' | 'body'>,
   now: Date,
 ): RailCallback[] {
@@ -24,43 +22,33 @@ export function parseCallback(
   checkSignature(signatureKey, headers, parsed.data, now);
   const { event_type: name, data } = parsed.data;
   const { transaction } = data;
-  if (name === 'payment_success' && transaction.type === 'vact_transfer') {
-    return [creditOf(parsed.data, banks)];
-  }
+  const ignored: RailCallback = { kind: 'ignored', event: name.slice(0, 50) };
+  if (name === 'payment_success' && transaction.type === 'vact_transfer') return [creditOf(parsed.data) ?? ignored];
   if (PAYOUTS.has(name) && transaction.merchantTxRef !== null) {
     return [{ kind: 'transfer_update', reference: transaction.merchantTxRef }];
   }
-  return [{ kind: 'ignored', event: name.slice(0, 50) }];
+  return [ignored];
 }
 
-function creditOf({ data: { transaction, customer } }: Event, banks: BankList): RailCallback {
+/** Null: there is nothing to look it up by. The list of credits will have it. */
+function creditOf({ data: { transaction } }: Event): RailCallback | null {
   const { sessionId, transactionAmount: amount, aliasAccountNumber, aliasAccountReference, time } = transaction;
   const receivedAt = timeOf(time);
-  if (sessionId === null || amount === null || amount <= 0 || receivedAt === null) {
-    throw new RailCallbackInvalidError('the event lacks the session, the amount or the time');
-  }
-  return {
-    kind: 'inbound_credit',
-    credit: {
-      sessionId,
-      accountReference: aliasAccountReference,
-      accountNumber: fullAccountNumber(aliasAccountNumber),
-      amount,
-      senderName: customer?.senderName ?? null,
-      senderAccountNumber: fullAccountNumber(customer?.accountNumber),
-      senderBankCode: banks.codeOf(customer?.bankCode ?? null),
-      receivedAt,
-    },
+  if (sessionId === null || amount === null || amount <= 0 || receivedAt === null) return null;
+  const hint: CreditHint = {
+    accountReference: aliasAccountReference,
+    accountNumber: fullAccountNumber(aliasAccountNumber),
+    amount,
+    receivedAt,
   };
+  return { kind: 'inbound_credit', sessionId, hint, sender: null };
 }
 
-/** The fields that are signed, in their order. A response code that is missing or `null` is empty. */
+/** The fields that are signed, in their order. */
 function signedText({ event_type, requestId, data: { merchant, transaction } }: Event, timestamp: string): string {
   const { transactionId, type, time, responseCode } = transaction;
-  const code = responseCode === null || responseCode === 'null' ? '' : responseCode;
-  return [event_type, requestId, merchant.userId, merchant.walletId, transactionId, type, time, code, timestamp].join(
-    ':',
-  );
+  const { userId, walletId } = merchant;
+  return [event_type, requestId, userId, walletId, transactionId, type, time, responseCode, timestamp].join(':');
 }
 
 function checkSignature(key: string, headers: CallbackRequest['headers'], signed: Event, now: Date): void {

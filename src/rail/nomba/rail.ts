@@ -41,7 +41,7 @@ export function createNombaRail(credentials: NombaCredentials, clock: () => Date
     async balance(_request, signal) {
       return (await client.read({ method: 'GET', route: '/v1/accounts/balance' }, balanceData, signal)).amount;
     },
-    parseCallback: (request) => parseCallback(credentials.signatureKey, banks, request, clock()),
+    parseCallback: (request) => parseCallback(credentials.signatureKey, request, clock()),
     close: () => client.close(),
   };
 }

@@ -10,7 +10,20 @@ import { type Transaction, transaction, transactionsData } from './wire.ts';
 
 const PAGE_SIZE = '100';
 
-const isCollection = ({ type }: Transaction): boolean => type === 'vact_transfer';
+/** A transfer of an account number, in either direction. */
+const isOfAccount = ({ type }: Transaction): boolean => type === 'vact_transfer';
+
+/**
+ * Whether the money of an account number came in. The documented requery has no direction, the list has one; a word
+ * that is not documented may mean either.
+ */
+function isIncoming({ entryType }: Transaction): boolean {
+  if (entryType === undefined || entryType === 'CREDIT') return true;
+  if (entryType === 'DEBIT') return false;
+  throw unclear('nomba', 'a transaction has no known direction', { ofOneAccount: true });
+}
+
+const isCollection = (row: Transaction): boolean => isOfAccount(row) && isIncoming(row);
 
 /** The interbank session id identifies a credit, in callbacks too. */
 const sessionOf = ({ sessionId, paymentVendorReference }: Transaction): string | null =>
@@ -41,15 +54,12 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
 
   async function reportOf(row: Transaction): Promise<InboundCreditReport> {
     const sessionId = sessionOf(row);
-    const accountNumber = fullAccountNumber(row.recipientAccountNumber);
-    if (sessionId === null || accountNumber === null || row.amount <= 0) {
-      throw unclear('nomba', 'a credit lacks its session, its account or its amount');
-    }
+    if (sessionId === null || row.amount <= 0) throw unclear('nomba', 'a credit lacks its session or its amount');
     await banks.load().catch(() => {}); // only for the code of the payer's bank
     return {
       sessionId,
       accountReference: null,
-      accountNumber,
+      accountNumber: fullAccountNumber(row.recipientAccountNumber),
       amount: row.amount,
       senderName: row.senderName,
       senderAccountNumber: fullAccountNumber(row.accountNumber),
@@ -84,8 +94,10 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       };
       const row = await client.find(request, transaction, signal);
       if (row === null) return null;
-      if (!isCollection(row) || sessionOf(row) !== sessionId)
+      const isOurs = row.type === 'transfer';
+      if (sessionOf(row) !== sessionId || !(isOfAccount(row) || isOurs))
         throw unclear('nomba', 'the requery is about another transaction', { ofOneAccount: true });
+      if (isOurs || !isIncoming(row)) return null;
       const status = paymentStatusOf(row.status);
       return status === 'received' ? { ...(await reportOf(row)), recalledAt: null } : status;
     },
@@ -107,7 +119,8 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
 /** A transfer that was refunded left and came back: the list has it once. */
 function linesOf(row: Transaction): StatementLine[] {
   const { amount, fixedCharge, timeCreated: at, id, merchantTxRef } = row;
-  if (isCollection(row)) {
+  if (isOfAccount(row)) {
+    if (!isIncoming(row)) return [{ kind: 'other_out', reference: id, amount, charge: 0, at }];
     if (paymentStatusOf(row.status) !== 'received') return [];
     return [{ kind: 'credit', reference: sessionOf(row) ?? id, amount, charge: chargeOf(fixedCharge), at }];
   }

@@ -52,6 +52,8 @@ export const transaction = z.object({
   id: reference,
   status: text,
   type: text,
+  /** The direction, of a row of an account number. */
+  entryType: z.unknown(),
   amount,
   fixedCharge: maybe(amount),
   timeCreated: time,
@@ -68,24 +70,29 @@ export type Transaction = z.infer<typeof transaction>;
 
 export const transactionsData = z.object({ results: z.array(transaction), cursor: maybe(z.string()) });
 
+/** A response code that is missing or `null` is signed as an empty text; so is, here, any other field. */
+const signedField = z
+  .string()
+  .catch('')
+  .transform((value) => (value === 'null' ? '' : value));
+
 /** What the signature of a callback covers, and what else is read of it. */
 export const event = z.object({
   event_type: text,
   requestId: text,
   data: z.object({
-    merchant: z.object({ userId: text, walletId: text }),
+    merchant: z.object({ userId: signedField, walletId: signedField }).catch({ userId: '', walletId: '' }),
     transaction: z.object({
-      transactionId: text,
-      type: text,
-      time: text,
-      responseCode: maybe(z.string()),
+      transactionId: signedField,
+      type: signedField,
+      time: signedField,
+      responseCode: signedField,
       sessionId: maybe(reference),
       merchantTxRef: maybe(reference),
       transactionAmount: maybe(amount),
       aliasAccountNumber: maybe(text),
       aliasAccountReference: maybe(reference),
     }),
-    customer: maybe(z.object({ bankCode: maybe(text), senderName: maybe(text), accountNumber: maybe(text) })),
   }),
 });
 export type Event = z.infer<typeof event>;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { RailCallbackInvalidError } from '../errors.ts';
-import type { InboundCreditReport, RailCallback } from '../port.ts';
+import type { RailCallback } from '../port.ts';
 import { until } from './control.ts';
 import { assertOf, payIn } from './credits.ts';
 import { poll, type RailHarness, type SentCallback } from './harness.ts';
@@ -30,7 +30,7 @@ async function signature(harness: RailHarness): Promise<Finding> {
   ]);
   const isOurs = (event: RailCallback): boolean =>
     (event.kind === 'transfer_update' && references.has(event.reference)) ||
-    (event.kind === 'inbound_credit' && references.has(event.credit.accountReference));
+    (event.kind === 'inbound_credit' && references.has(event.hint.accountReference));
   const events = () => (callbacks?.() ?? []).map((sent) => read(harness, sent));
   if (await poll(harness, POLL_EVERY_MS, DUE_AFTER_MS, () => events().some((one) => one?.some(isOurs) === true)))
     return pass('a callback arrived, is signed, and reports what this check did');
@@ -98,7 +98,9 @@ const signedFields = (kind: Kind): RailPromise =>
           assert.equal(read(harness, callback), null, `another ${path} must be refused`);
           continue;
         }
-        for (const { sessionId, accountReference } of creditsOf(harness, callback)) {
+        for (const { sessionId, hint, sender } of creditsOf(harness, callback)) {
+          assert.equal(sender, null, 'a sender that is not signed');
+          const { accountReference } = hint;
           const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference });
           if (found === null || typeof found === 'string') continue;
           if (sessionId === credit.sessionId) {
@@ -113,8 +115,8 @@ const signedFields = (kind: Kind): RailPromise =>
   );
 
 /** The credits of a callback; none: it is refused. */
-const creditsOf = (harness: RailHarness, sent: SentCallback): InboundCreditReport[] =>
-  (read(harness, sent) ?? []).flatMap((one) => (one.kind === 'inbound_credit' ? [one.credit] : []));
+const creditsOf = (harness: RailHarness, sent: SentCallback) =>
+  (read(harness, sent) ?? []).filter((one) => one.kind === 'inbound_credit');
 
 /** The paths of all texts, numbers, truth values and nulls of a JSON value. */
 const leavesOf = (tree: unknown, path: readonly string[] = []): string[] =>
@@ -142,7 +144,8 @@ const ofAnother = (kind: Kind): RailPromise =>
       assert.equal(read(harness, await control.callbackOfAnother('its_own', of)), null);
       const ours = await control.callbackOfAnother('ours', of);
       if (control.namesContract) return assert.equal(read(harness, ours), null);
-      for (const { sessionId, accountReference } of creditsOf(harness, ours)) {
+      for (const { sessionId, hint } of creditsOf(harness, ours)) {
+        const { accountReference } = hint;
         const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference });
         assert.ok(
           found === null || typeof found === 'string' || found.accountReference !== request.reference,

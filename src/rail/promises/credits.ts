@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AMOUNT_MAX, type Kobo } from '../../money.ts';
-import type { AccountRequest, InboundCreditReport, RailCallback, VirtualAccount } from '../port.ts';
+import type { AccountRequest, CreditHint, InboundCreditReport, RailCallback, VirtualAccount } from '../port.ts';
 import { until } from './control.ts';
 import { poll, type RailHarness, runSoFar } from './harness.ts';
 import {
@@ -122,12 +122,14 @@ async function confirm({ rail, organisationId, facts, limit }: RailHarness): Pro
 const reported = ({ rail, organisationId, callbacks }: ControlledHarness): RailCallback[] =>
   (callbacks?.() ?? []).flatMap((sent) => rail.parseCallback({ organisationId, ...sent }));
 
-const creditReported = (harness: ControlledHarness, sessionId: string): InboundCreditReport | null =>
+type ReportedCredit = CreditHint & Pick<InboundCreditReport, 'sessionId'>;
+
+const creditReported = (harness: ControlledHarness, sessionId: string): ReportedCredit | null =>
   reported(harness)
-    .flatMap((one) => (one.kind === 'inbound_credit' ? [one.credit] : []))
+    .flatMap((one) => (one.kind === 'inbound_credit' ? [{ sessionId: one.sessionId, ...one.hint }] : []))
     .find((credit) => credit.sessionId === sessionId) ?? null;
 
-export function assertOf(credit: InboundCreditReport, { request, account }: Pick<Asked, 'request' | 'account'>): void {
+export function assertOf(credit: CreditHint, { request, account }: Pick<Asked, 'request' | 'account'>): void {
   const { accountReference, accountNumber } = credit;
   assert.ok(accountReference !== null || accountNumber !== null, 'a credit names its account');
   if (accountReference !== null) assert.equal(accountReference, request.reference);
@@ -136,7 +138,7 @@ export function assertOf(credit: InboundCreditReport, { request, account }: Pick
 
 /** A credit that a customer paid, as its callback reported it. */
 export interface PaidIn extends Pick<Asked, 'request' | 'account'> {
-  credit: InboundCreditReport;
+  credit: ReportedCredit;
 }
 
 /** Opens an account number, and has a customer pay into it. */
@@ -191,6 +193,20 @@ export const creditPromises: readonly RailPromise[] = [
     const odd = [minAmount, minAmount + 1, minAmount + 99, 100_010, 99_999_999_999, AMOUNT_MAX - 1, AMOUNT_MAX];
     for (const amount of odd) await assertConfirmed(harness, await payIn(harness, 'one_off', amount));
   }),
+  underControl(
+    'credit.direction',
+    'money that leaves by an account number is no credit, in the list neither',
+    async (harness) => {
+      const { rail, organisationId, control } = harness;
+      if (control.payOut === undefined) return;
+      const { account } = await payIn(harness, 'permanent');
+      const sessionId = await control.payOut(account.accountNumber, SMALL);
+      const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference: null });
+      assert.ok(found === null || typeof found === 'string', `money that left must be no credit: ${inspect(found)}`);
+      const listed = await listCredits(harness, runSoFar(harness));
+      assert.ok(!listed.some((one) => one.sessionId === sessionId), 'money that left is listed as a credit');
+    },
+  ),
   underControl('credit.unknown', 'a credit that never arrived is not confirmed', async ({ rail, organisationId }) => {
     const sessionId = 'conformance-0000000000';
     assert.equal(await rail.findInboundCredit({ organisationId, sessionId, accountReference: null }), null);

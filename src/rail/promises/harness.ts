@@ -55,6 +55,10 @@ export interface ProviderControl {
   noDestination: Destination;
   /** A customer pays into an account number. Returns the credit's `sessionId`; null: the money was sent back. */
   payIn: (accountNumber: string, amount: Kobo) => Promise<string | null>;
+  /**
+   * Of a rail that lists both directions alike: money leaves by an account number of ours. Returns the session.
+   */
+  payOut?: (accountNumber: string, amount: Kobo) => Promise<string>;
   /** Of a rail whose signature covers some fields of a JSON body (`signed: 'fields'`): the paths of these fields. */
   signedFields?: readonly string[];
   /** Whether a callback names its contract, so that one of another contract is refused whatever it is signed with. */

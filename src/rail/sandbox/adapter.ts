@@ -80,8 +80,8 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
       if (contract !== organisationId) throw new RailCallbackInvalidError('the callback is for another organisation');
       if (callback.type === 'transfer_update') return [{ kind: callback.type, reference: callback.reference }];
       if (callback.type === 'recall') return [{ kind: callback.type, sessionId: callback.sessionId }];
-      const { type, ...credit } = callback;
-      return [{ kind: type, credit }];
+      const { type, sessionId, accountNumber, accountReference, amount, receivedAt, ...sender } = callback;
+      return [{ kind: type, sessionId, hint: { accountNumber, accountReference, amount, receivedAt }, sender }];
     },
   };
 }

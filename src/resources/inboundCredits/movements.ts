@@ -6,11 +6,13 @@ import { isoTime } from '../../ledger/isoTime.ts';
 import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
+import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewReason } from '../reviewCases/queries.ts';
 import { senderView } from '../views.ts';
+import type { ConfirmedCredit } from './confirm.ts';
 import type { InboundCredit } from './queries.ts';
 
 /** The business key of a credit: its rail and session id, so a credit is posted only once. */
@@ -38,15 +40,22 @@ export const creditTransaction = (
 });
 
 /** The transaction that posts the whole credit to one account. */
-const creditTo = (account: AccountCode, credit: InboundCredit, kind: string): Transaction =>
+const creditTo = (account: AccountCode, credit: ConfirmedCredit, kind: string): Transaction =>
   creditTransaction(credit, kind, publicId('inboundCredit', credit.id), [
     { debit: clearingAccount(credit.rail), credit: account, amount: credit.amount },
   ]);
 
+/** The rail's record names another owner than was reported: the credit goes on in the flow of that one. */
+export const redirectMovement = (book: Book, credit: ConfirmedCredit, flow: FlowOutboxMessage | null): Movement => ({
+  book,
+  rows: { inbound_credits: [nextVersion(credit, {})] },
+  outbox: flow === null ? [] : [restarted(flow)],
+});
+
 /** Posts the whole credit to suspense and opens a review case. `walletId`: the intended wallet, if known. */
 export function creditToSuspense(
   book: Book,
-  credit: InboundCredit,
+  credit: ConfirmedCredit,
   reason: ReviewReason,
   walletId: Uuid | null,
 ): Movement {
@@ -108,7 +117,7 @@ export function reviewReasonOf(
 }
 
 /** Posts a credit to the wallet whose deposit account was credited. */
-export function depositMovement(book: Book, credit: InboundCredit, walletId: string): Movement {
+export function depositMovement(book: Book, credit: ConfirmedCredit, walletId: string): Movement {
   return {
     book,
     transaction: creditTo(walletAccount(walletId), credit, 'deposit'),

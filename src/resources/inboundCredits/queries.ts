@@ -10,7 +10,7 @@ import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
 export interface InboundCredit extends Versioned {
   rail: string;
   sessionId: string;
-  /** Null: the rail reported only our reference of the account, `accountReference`. */
+  /** Account, amount, sender, owner and time: until it is posted, as they were reported first. Null: not reported. */
   accountNumber: string | null;
   accountReference: string | null;
   amount: Kobo;
@@ -156,7 +156,7 @@ export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: num
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 }
 
-/** Those of these session ids that no credit of ours has. */
+/** Those of these session ids that no credit of ours has, but for one that was set aside. */
 export async function findUnknownSessions(
   sql: Sql,
   book: Book,
@@ -166,7 +166,7 @@ export async function findUnknownSessions(
   const rows = await sql<{ sessionId: string }[]>`
     SELECT session_id FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
-      AND session_id = ANY (${[...sessions]}::text[])`;
+      AND session_id = ANY (${[...sessions]}::text[]) AND status <> 'set_aside'`;
   const known = new Set(rows.map(({ sessionId }) => sessionId));
   return new Set(sessions.filter((one) => !known.has(one)));
 }

@@ -1,5 +1,5 @@
 // Stores a credit that a rail reports: by a callback, in its list of credits or on its statement. It is stored under
-// the rail's session id, so repeats have no effect; its flow queries the rail before any money moves.
+// the rail's session id, so repeats have no effect; its flow reads the rail's record before any money moves.
 import type { Sql } from '../../database/pool.ts';
 import { newUuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';
@@ -9,15 +9,24 @@ import type { FlowOutboxMessage } from '../../workflows/flows.ts';
 import { SIGNALLED_MAX } from '../../workflows/payment/decide.ts';
 import { startInboundCredit } from '../flows.ts';
 import { findPayment } from '../payments/queries.ts';
+import { receiveAfterAll } from '../reviewCases/movements.ts';
+import { findUnconfirmedCase } from '../reviewCases/queries.ts';
 import { findAccountOfCredit } from '../wallets/virtualAccounts.ts';
-import { hasReceivedCredits, type InboundCredit } from './queries.ts';
+import { confirmedBy } from './confirm.ts';
+import { findCreditOfSession, hasReceivedCredits, type InboundCredit } from './queries.ts';
+
+interface Dependencies {
+  sql: Sql;
+  journal: Journal;
+}
 
 /**
  * Stores a credit and starts or wakes its flow, in one statement. If the payment's flow is busy with many credits, it
- * reads this one by itself. False: it was stored before, and nothing changes.
+ * reads this one by itself. False: it was stored before, and nothing changes. `report`: what a callback said, or what
+ * the rail's books say.
  */
 export async function receiveCredit(
-  { sql, journal }: { sql: Sql; journal: Journal },
+  { sql, journal }: Dependencies,
   book: Book,
   rail: string,
   report: InboundCreditReport,
@@ -45,8 +54,29 @@ export async function receiveCredit(
   return result.outcome === 'posted';
 }
 
+/**
+ * Stores a credit of the rail's own books. One that was set aside, because the rail had not confirmed it, is received
+ * after all, unless its case was closed. False: it is known already.
+ */
+export async function importCredit(
+  dependencies: Dependencies,
+  book: Book,
+  rail: string,
+  record: InboundCreditReport,
+): Promise<boolean> {
+  if (await receiveCredit(dependencies, book, rail, record)) return true;
+  const { sql, journal } = dependencies;
+  const stored = await findCreditOfSession(sql, book, rail, record.sessionId);
+  const open = stored?.status === 'set_aside' ? await findUnconfirmedCase(sql, book, stored.id) : null;
+  if (stored === null || open === null) return false;
+  const credit = await confirmedBy(sql, book, stored, record);
+  // A conflict: an operator is deciding about it at this moment.
+  const movement = receiveAfterAll(book, open, credit, await flowOf(sql, book, credit));
+  return (await journal.post(movement)).outcome === 'posted';
+}
+
 /** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. Null: none. */
-async function flowOf(sql: Sql, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage | null> {
+export async function flowOf(sql: Sql, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage | null> {
   if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
   const [payment, isBusy] = await Promise.all([
     findPayment(sql, book, credit.ownerId),

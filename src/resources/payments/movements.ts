@@ -8,6 +8,7 @@ import type { CreditDecision } from '../../workflows/payment/decide.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { startPayment } from '../flows.ts';
+import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -58,7 +59,7 @@ export function creditMovement(
   book: Book,
   payment: Payment,
   next: PaymentWithAccount,
-  credit: InboundCredit,
+  credit: ConfirmedCredit,
   decision: Exclude<CreditDecision, { kind: 'to_suspense' }>,
 ): Movement {
   const clearing = clearingAccount(credit.rail);

@@ -10,6 +10,7 @@ import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { startReviewCase, wakeReviewCase } from '../flows.ts';
+import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
@@ -150,14 +151,14 @@ export function recallCase(book: Book, open: ReviewCase): Movement {
 export function receiveAfterAll(
   book: Book,
   open: ReviewCase,
-  credit: InboundCredit,
-  flow: FlowOutboxMessage,
+  credit: ConfirmedCredit,
+  flow: FlowOutboxMessage | null,
 ): Movement {
   const closed = closeCase(book, open);
   return {
     ...closed,
     rows: { ...closed.rows, inbound_credits: [nextVersion(credit, { status: 'received' })] },
-    outbox: [restarted(flow)],
+    outbox: flow === null ? [] : [restarted(flow)],
   };
 }
 

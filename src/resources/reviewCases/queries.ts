@@ -168,6 +168,13 @@ export async function findCaseOfCredit(
   return row ?? null;
 }
 
+/** The open case of a credit that was set aside; null: there is none, or an operator has closed it. */
+export async function findUnconfirmedCase(sql: Sql, book: Book, creditId: Uuid): Promise<ReviewCase | null> {
+  const [row] = await sql<ReviewCase[]>`
+    ${rowsOf(sql, book)} AND inbound_credit_id = ${creditId} AND reason = 'credit_unconfirmed' AND status = 'open'`;
+  return row ?? null;
+}
+
 /** One case of an organisation, in either environment. */
 export async function findCaseOf(
   sql: Sql,
@@ -179,12 +186,17 @@ export async function findCaseOf(
   return row ?? null;
 }
 
-/** The sender accounts of a case's money: of its own credit, or of all credits that its payment held. */
-export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<(PayerAccount & { rail: string })[]> {
-  return await sql<(PayerAccount & { rail: string })[]>`
+type SenderAccount = PayerAccount & { rail: string };
+
+/**
+ * The sender accounts of a case's money: of its own credit, or of all credits that its payment held. None if one of
+ * them is not known.
+ */
+export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<SenderAccount[]> {
+  const senders = await sql<SenderAccount[]>`
     SELECT DISTINCT rail, sender_account_number AS account_number, sender_bank_code AS bank_code, sender_name AS account_name
     FROM inbound_credits
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND ${row.inboundCreditId === null ? sql`owner_id = ${row.paymentId} AND status = 'posted'` : sql`id = ${row.inboundCreditId}`}
-      AND sender_account_number IS NOT NULL AND sender_bank_code IS NOT NULL`;
+      AND ${row.inboundCreditId === null ? sql`owner_id = ${row.paymentId} AND status = 'posted'` : sql`id = ${row.inboundCreditId}`}`;
+  return senders.some(({ accountNumber, bankCode }) => accountNumber === null || bankCode === null) ? [] : senders;
 }

@@ -13,11 +13,10 @@ export interface IncompleteWork {
   /** `unconfirmed`: the rail responds, and does not confirm its callback. `unreachable`: it does not respond. */
   rail: 'unconfirmed' | 'unreachable';
   /**
-   * Why it is not confirmed: the rail does not know the credit, has not finished it, says that it never arrived,
-   * reports another amount or account, has taken it back, or has not taken it back (of a recall), or is no longer
-   * configured.
+   * Why it is not confirmed: the rail does not know the credit, has not finished it, says that it never arrived, has
+   * taken it back, or has not taken it back (of a recall), or is no longer configured.
    */
-  why?: 'not_known' | 'pending' | 'failed' | 'differs' | 'recalled' | 'not_recalled' | 'not_configured';
+  why?: 'not_known' | 'pending' | 'failed' | 'recalled' | 'not_recalled' | 'not_configured';
   /** The amount in question. */
   amount: Kobo;
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */

@@ -17,7 +17,6 @@ const WHY: Record<NonNullable<IncompleteWork['why']>, string> = {
   not_known: 'it does not know the credit',
   pending: 'it has not finished the credit',
   failed: 'it says that the credit never arrived',
-  differs: 'it reports another amount or account than its callback',
   recalled: 'it has taken the credit back',
   not_recalled: 'it has not taken the credit back',
   not_configured: 'it is no longer configured',

@@ -188,16 +188,14 @@ describe('a callback', () => {
     expect(lastCallback()).toEqual([
       {
         kind: 'inbound_credit',
-        credit: {
-          sessionId,
+        sessionId,
+        hint: {
           accountReference: reference,
           accountNumber: account.accountNumber,
           amount: 202_037,
-          senderName: 'CHIDI EZE',
-          senderAccountNumber: '0065432190',
-          senderBankCode: '044',
           receivedAt: harness.now(),
         },
+        sender: { senderName: 'CHIDI EZE', senderAccountNumber: '0065432190', senderBankCode: '044' },
       },
     ]);
   });
@@ -213,7 +211,7 @@ describe('a callback', () => {
     const event = JSON.parse(String(harness.fake.events.at(-1)?.body));
     event.eventData.paymentSourceInformation = paymentSourceInformation;
     const { headers, body } = signEvent(event, FAKE_CREDENTIALS.secretKey);
-    expect(parse(headers, body)).toMatchObject([{ kind: 'inbound_credit', credit: { senderAccountNumber } }]);
+    expect(parse(headers, body)).toMatchObject([{ kind: 'inbound_credit', sender: { senderAccountNumber } }]);
   });
 
   test('of a credit by card, in another currency or without an exact amount is no credit', async () => {

@@ -271,14 +271,17 @@ const parse = (body: Buffer): RailCallback[] => {
     body,
   });
 };
+const { senderName, senderBankCode } = CREDIT;
 const credit = {
   kind: 'inbound_credit',
-  credit: {
-    ...CREDIT,
+  sessionId: CREDIT.sessionId,
+  hint: {
+    accountReference: INVOICE,
     accountNumber: '1003440679',
-    senderAccountNumber: '0065432190',
+    amount: 202_037,
     receivedAt: new Date('2026-06-27T08:12:00.615Z'),
   },
+  sender: { senderName, senderAccountNumber: '0065432190', senderBankCode },
 };
 const update = { kind: 'transfer_update', reference: INSTRUCTION.reference };
 const notice = (name: string, reference: string | null) => ({ kind: 'notice', notice: name, reference });

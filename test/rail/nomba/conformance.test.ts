@@ -33,6 +33,7 @@ beforeAll(async () => {
     },
     noDestination: { accountNumber: '8000000006', bankCode: '058' },
     payIn: (accountNumber, amount) => Promise.resolve(fake.pay(accountNumber, BigInt(amount))),
+    payOut: (accountNumber, amount) => Promise.resolve(fake.payOut(accountNumber, BigInt(amount))),
     signedFields: SIGNED_FIELDS,
     namesContract: false,
     callbackOfAnother: (secret, { reference, accountNumber }) => {

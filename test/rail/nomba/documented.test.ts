@@ -1,9 +1,7 @@
 // Each documented response and callback of Nomba, through the whole adapter, has one outcome; and whatever one field of
 // it is changed to, the adapter concludes the same, or that it does not know.
 import { createHmac } from 'node:crypto';
-import { beforeAll } from '@jest/globals';
 import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
-import { createBankList } from '../../../src/rail/bankList.ts';
 import { parseJson } from '../../../src/rail/http.ts';
 import { parseCallback } from '../../../src/rail/nomba/callbacks.ts';
 import { createNombaRail } from '../../../src/rail/nomba/rail.ts';
@@ -142,6 +140,8 @@ const CASES: readonly DocumentedCase[] = [
   ),
   caseOf(REQUERY, REQUERIES, 'on its way', find, 'pending'),
   caseOf(REQUERY, REQUERIES, 'failed', find, 'failed', { harmless: ['pending'] }),
+  // Without a direction it is as documented of a requery.
+  caseOf(REQUERY, REQUERIES, 'money that left', find, null, { harmless: [{ ...CREDIT, recalledAt: null }, 'pending'] }),
   caseOf(REQUERY, REQUERIES, 'unknown', find, null),
   // A row of another status or type is no credit yet.
   caseOf(PAGE, PAGES, 'a credit', credits, [CREDIT], { harmless: [[]] }),
@@ -167,11 +167,8 @@ testResponses({
   openRail: (baseUrl) => createNombaRail({ ...FAKE_CREDENTIALS, baseUrl }, () => NOW),
 });
 
-const banks = createBankList(() => Promise.resolve([{ code: '090645', name: 'Nombank MFB', nipCode: null }]));
 const KEY = 'sampleSecret';
 const TIMESTAMP = '2026-11-22T14:18:00Z';
-
-beforeAll(() => banks.load());
 
 const at = (tree: unknown, path: string): unknown =>
   path.split('.').reduce((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], tree);
@@ -183,12 +180,7 @@ function parse(body: Buffer): RailCallback[] {
   const code = typeof fields.at(-1) === 'string' ? fields.at(-1) : '';
   const text = [...fields.slice(0, -1), code, TIMESTAMP].join(':');
   const signature = createHmac('sha256', KEY).update(text).digest('base64');
-  return parseCallback(
-    KEY,
-    banks,
-    { headers: { 'nomba-signature': signature, 'nomba-timestamp': TIMESTAMP }, body },
-    NOW,
-  );
+  return parseCallback(KEY, { headers: { 'nomba-signature': signature, 'nomba-timestamp': TIMESTAMP }, body }, NOW);
 }
 
 const update = { kind: 'transfer_update', reference: INSTRUCTION.reference };
@@ -201,12 +193,14 @@ testCallbacks({
       'a payment',
       {
         kind: 'inbound_credit',
-        credit: {
-          ...CREDIT,
+        sessionId: SESSION,
+        hint: {
           accountReference: REFERENCE,
           accountNumber: '9391076543',
+          amount: 250_000,
           receivedAt: new Date('2026-11-22T14:17:13Z'),
         },
+        sender: null,
       },
     ],
     ['by card', ignored('payment_success')],

@@ -49,8 +49,9 @@ export const SENDS: readonly Documented[] = [
   sent('an internal error', 500, '{"code":"06","description":"Error","data":null}', ERRORS),
 ];
 
-const row = (status: string, type: string): string =>
+const row = (status: string, type: string, entryType = 'CREDIT'): string =>
   `{"id":"API-X-AE5CF-1","status":"${status}","amount":"2500.0","fixedCharge":"20.0","source":"api","type":"${type}",` +
+  `"entryType":"${entryType}",` +
   '"timeCreated":"2026-11-22T14:17:13.634Z","merchantTxRef":"svc_01kb0000000000000000000001_wth",' +
   '"paymentVendorReference":"000132891359184717316165338085","recipientAccountNumber":"0123456789",' +
   '"senderName":"CHIDI EZE","accountNumber":"0065432190","bankCode":"090645"}';
@@ -61,7 +62,7 @@ export const LISTS: readonly Documented[] = [
     sent(
       status,
       200,
-      `{"code":"00","description":"Success","data":{"results":[${row(status, 'transfer')}],"cursor":""}}`,
+      `{"code":"00","description":"Success","data":{"results":[${row(status, 'transfer', 'DEBIT')}],"cursor":""}}`,
       'developer.nomba.com/products/checkout/verify-transactions',
     ),
   ),
@@ -135,6 +136,7 @@ export const REQUERIES: readonly Documented[] = [
   sent('received', 200, ok(row('SUCCESS', 'vact_transfer')), REQUERY),
   sent('on its way', 200, ok(row('PENDING_PAYMENT', 'vact_transfer')), REQUERY),
   sent('failed', 200, ok(row('PAYMENT_FAILED', 'vact_transfer')), REQUERY),
+  sent('money that left', 200, ok(row('SUCCESS', 'vact_transfer', 'DEBIT')), REQUERY),
   sent('unknown', 404, no('404', 'Transaction not found'), REQUERY),
 ];
 
@@ -142,8 +144,8 @@ const page = (one: string): string => ok(`{"results":[${one}],"cursor":""}`);
 /** Pages of the list of transactions. */
 export const PAGES: readonly Documented[] = [
   sent('a credit', 200, page(row('SUCCESS', 'vact_transfer')), REQUERY),
-  sent('a transfer', 200, page(row('SUCCESS', 'transfer')), REQUERY),
-  sent('a refund', 200, page(row('REFUND', 'transfer')), REQUERY),
+  sent('a transfer', 200, page(row('SUCCESS', 'transfer', 'DEBIT')), REQUERY),
+  sent('a refund', 200, page(row('REFUND', 'transfer', 'DEBIT')), REQUERY),
 ];
 
 const event = (name: string, eventType: string, transaction: string): Documented =>

@@ -1,12 +1,12 @@
 // What Nomba's documentation leaves open is unknown to the adapter, a reference is paid at most once, and a callback
 // moves nothing by itself.
+import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { FAULTS, type Fault, REFUSALS } from '../../../dev/monnify/faults.ts';
 import { NombaFake } from '../../../dev/nomba/fake.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
 import { newUuid } from '../../../src/ids.ts';
-import { createBankList } from '../../../src/rail/bankList.ts';
 import { parseJson } from '../../../src/rail/http.ts';
 import { parseCallback } from '../../../src/rail/nomba/callbacks.ts';
 import { outcomeOf, STATUSES, transferStatusOf } from '../../../src/rail/nomba/outcomes.ts';
@@ -296,14 +296,12 @@ test('a period ends before its end', async () => {
 });
 
 describe('a callback', () => {
-  const banks = createBankList(() => Promise.resolve([]));
   const { key, timestamp, signature, body } = SIGNED_EXAMPLE;
   const parse = (
     change: { body?: string; timestamp?: string; signature?: string; at?: Date } = {},
   ): ReturnType<typeof parseCallback> =>
     parseCallback(
       key,
-      banks,
       {
         headers: { 'nomba-signature': change.signature ?? signature, 'nomba-timestamp': change.timestamp ?? timestamp },
         body: Buffer.from(change.body ?? body),
@@ -313,7 +311,7 @@ describe('a callback', () => {
 
   test('has the signature of the example', () => {
     expect(parse()).toMatchObject([
-      { kind: 'inbound_credit', credit: { amount: 1_000, accountReference: 'sampleAccountReference' } },
+      { kind: 'inbound_credit', hint: { amount: 1_000, accountReference: 'sampleAccountReference' }, sender: null },
     ]);
   });
 
@@ -333,7 +331,22 @@ describe('a callback', () => {
 
   test('with another amount has the same signature, so the amount is looked up', () => {
     expect(parse({ body: body.replace('"transactionAmount":10', '"transactionAmount":99') })).toMatchObject([
-      { kind: 'inbound_credit', credit: { amount: 9_900 } },
+      { kind: 'inbound_credit', hint: { amount: 9_900 } },
+    ]);
+  });
+
+  test.each(['sessionId', 'transactionAmount'])('of a credit without %s has nothing to look up', (field) => {
+    const event = JSON.parse(body);
+    delete event.data.transaction[field];
+    expect(parse({ body: JSON.stringify(event) })).toEqual([{ kind: 'ignored', event: 'payment_success' }]);
+  });
+
+  test('whose signed fields are missing is signed over empty texts', () => {
+    const event = { event_type: 'payment_failed', requestId: 'r', data: { transaction: { transactionId: 't' } } };
+    const text = ['payment_failed', 'r', '', '', 't', '', '', '', timestamp].join(':');
+    const signed = createHmac('sha256', key).update(text).digest('base64');
+    expect(parse({ body: JSON.stringify(event), signature: signed })).toEqual([
+      { kind: 'ignored', event: 'payment_failed' },
     ]);
   });
 });

@@ -2,9 +2,11 @@
 import { newUuid } from '../../../src/ids.ts';
 import { walletAccount } from '../../../src/ledger/chart.ts';
 import type { RefusalCode } from '../../../src/ledger/movement.ts';
+import { startInboundCredit } from '../../../src/resources/flows.ts';
 import {
   creditToSuspense,
   depositMovement,
+  redirectMovement,
   reviewReasonOf,
   setAsideMovement,
 } from '../../../src/resources/inboundCredits/movements.ts';
@@ -74,7 +76,27 @@ export const DEPOSITED = step({
   events: ['wallet.credited'],
 });
 
+/** The record of a deposit names a payment, whose flow goes on with it. */
+const redirected = step({
+  title: 'a deposit whose record names a payment goes on in the flow of the payment, and nothing is posted',
+  given: { inbound_credits: [deposit] },
+  call: call(
+    redirectMovement,
+    BOOK,
+    deposit,
+    startInboundCredit(BOOK, deposit, {
+      id: newUuid(),
+      targetWalletId: OWNER,
+      baseAmount: 200_000,
+      expiresAt: new Date(),
+    }),
+  ),
+  rows: ['inbound_credits: received, version 2'],
+  outbox: ['payment: start or signal creditReceived, again'],
+});
+
 export const INBOUND_CREDITS = [
+  redirected,
   DEPOSITED,
   ...refused,
   STRAY_IN_SUSPENSE,

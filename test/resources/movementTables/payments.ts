@@ -1,7 +1,6 @@
 // Movements of a payment of ₦2,000.00 with a fee of ₦20.00, so that ₦2,020.00 is payable.
 import type { Kobo } from '../../../src/money.ts';
 import { creditToSuspense } from '../../../src/resources/inboundCredits/movements.ts';
-import type { InboundCredit } from '../../../src/resources/inboundCredits/queries.ts';
 import {
   acceptPayment,
   creditMovement,
@@ -55,7 +54,7 @@ const toPayment = { ownerKind: 'payment', ownerId: id } as const;
 
 /** The credit movement that the rules decide on for this payment. */
 function credited(payment: Payment, amount: Kobo, capacity: WalletCapacity = 'all') {
-  const credit: InboundCredit = receivedCredit(amount, toPayment);
+  const credit = receivedCredit(amount, toPayment);
   const decision = decideCredit(payment, amount, capacity);
   if (decision.kind === 'to_suspense') throw new Error(`the payment takes no credit: ${decision.reason}`);
   const made = call(creditMovement, BOOK, payment, paymentAfter(withAccount(payment), decision), credit, decision);
