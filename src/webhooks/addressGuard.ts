@@ -6,6 +6,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
+import { isInRanges } from '../resources/addressRanges.ts';
 
 /** `public_only`: the public internet. `private_too`: also loopback and private networks, for a sandbox on a laptop. */
 export type AddressPolicy = 'public_only' | 'private_too';
@@ -14,17 +15,54 @@ export type AddressPolicy = 'public_only' | 'private_too';
 const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3');
 const PRIVATE_RANGES: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal']);
 /**
- * Cloud metadata services with addresses in a private range. (169.254.169.254 is link-local, which no policy allows.)
+ * What clouds serve to their machines at public and private addresses: metadata, with credentials, or the configuration
+ * of the machine. Most do so at link-local addresses, such as 169.254.169.254 and 169.254.170.2 (containers of AWS),
+ * which no policy allows.
  */
-const METADATA: ReadonlySet<string> = new Set(['fd00:ec2::254', 'fd20:ce::254']);
+const CLOUD_RANGES = [
+  '168.63.129.16/32', // Azure, a public address
+  '100.100.100.200/32', // Alibaba
+  '192.0.0.192/32', // Oracle, classic
+  'fd00:ec2::/32', // AWS: metadata, credentials of EKS pods, DNS
+  'fd20:ce::/32', // Google
+  'fd00:c1::/32', // Oracle
+  'fd00:42::/32', // Scaleway
+  'fd00:a9fe:a9fe::/48', // Akamai
+].map((range) => ipaddr.parseCIDR(range));
 
 /** Whether a webhook may be sent to this IP address. False for text that is not an IP address. */
 export function isReachable(address: string, policy: AddressPolicy): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address); // an IPv4-mapped IPv6 address is checked as the IPv4 address
+  if (isInRanges(address, CLOUD_RANGES)) return false;
   const range = parsed.range();
   if (range === 'unicast') return parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6);
-  return policy === 'private_too' && PRIVATE_RANGES.has(range) && !METADATA.has(parsed.toString());
+  return policy === 'private_too' && PRIVATE_RANGES.has(range);
+}
+
+/** Names that clouds resolve, on their machines, to their metadata service. */
+const METADATA_NAMES: ReadonlySet<string> = new Set([
+  'metadata', // Google
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data', // AWS
+  'instance-data.ec2.internal',
+  'metadata.azure.internal',
+  'metadata.azure.com',
+  'metadata.tencentyun.com',
+  'metadata.platformequinix.com',
+  'metadata.packet.net',
+  'api.metadata.cloud.ibm.com',
+]);
+
+/** Never public: names of this machine (RFC 6761), of a local network (RFC 6762 and 8375), and private ones (ICANN). */
+const LOCAL_NAME = /(^|\.)(localhost|local|home\.arpa|internal)$/;
+
+/** Whether webhooks may be sent to a host of this name, as far as the name says; its addresses are checked as well. */
+export function isReachableName(hostname: string, policy: AddressPolicy): boolean {
+  const name = hostname.toLowerCase().replace(/\.+$/, '');
+  if (METADATA_NAMES.has(name)) return false;
+  return policy === 'private_too' || (name.includes('.') && !LOCAL_NAME.test(name));
 }
 
 /**

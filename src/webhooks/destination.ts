@@ -2,7 +2,7 @@
 // gets an error, and again before each attempt, because an older row or a changed configuration may violate them.
 import type { Config } from '../config.ts';
 import type { Environment } from '../money.ts';
-import { type AddressPolicy, addressLiteral, isReachable } from './addressGuard.ts';
+import { type AddressPolicy, addressLiteral, isReachable, isReachableName } from './addressGuard.ts';
 
 export interface DestinationRules {
   httpsOnly: boolean;
@@ -33,8 +33,5 @@ export function destinationProblem(url: URL, rules: DestinationRules): Destinati
 /** Checks what is known of a host without DNS; the connection's guard (addressGuard.ts) checks resolved addresses. */
 function isPrivateHost(hostname: string, policy: AddressPolicy): boolean {
   const literal = addressLiteral(hostname);
-  return literal === null ? policy === 'public_only' && isLocalName(hostname) : !isReachable(literal, policy);
+  return literal === null ? !isReachableName(hostname, policy) : !isReachable(literal, policy);
 }
-
-/** RFC 6761: these names always mean the local host, whatever DNS returns. */
-const isLocalName = (hostname: string): boolean => /(^|\.)localhost\.?$/.test(hostname);
