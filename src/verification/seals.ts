@@ -1,4 +1,4 @@
-// Seals of the ledger: a chain of digests over the postings of each book. This makes them, and finds
+// Seals of the ledger: a chain of digests over the postings and audit entries of each book. This makes them, and finds
 // history that no longer has the digests of its seals.
 import type { Sql } from '../database/pool.ts';
 import { publicId, requireUuid, type Uuid } from '../ids.ts';
@@ -21,11 +21,12 @@ export interface Seal {
   organisation: string;
   environment: Environment;
   number: number;
-  /** ISO 8601. It covers the postings of its book after the seal before it and up to this time. */
+  /** ISO 8601. It covers what its book has after the seal before it and up to this time. */
   sealedUntil: string;
   postings: number;
   /** Kobo, as text. */
   amount: string;
+  auditEntries: number;
   digest: string;
 }
 
@@ -53,23 +54,25 @@ interface SealRow {
   sealedUntil: Date;
   postingCount: number;
   amount: string;
+  auditCount: number;
   digest: Buffer;
 }
 
-export const sealOf = ({ organisationId, digest, sealedUntil, postingCount, ...row }: SealRow): Seal => ({
+export const sealOf = ({ organisationId, digest, sealedUntil, postingCount, auditCount, ...row }: SealRow): Seal => ({
   organisation: publicId('organisation', organisationId),
   environment: row.environment,
   number: row.number,
   sealedUntil: sealedUntil.toISOString(),
   postings: postingCount,
   amount: row.amount,
+  auditEntries: auditCount,
   digest: digest.toString('hex'),
 });
 
 /** The seals that are not published yet, oldest first. */
 export async function listUnpublished(sql: Sql, max: number): Promise<SealRow[]> {
   return await sql<SealRow[]>`
-    SELECT organisation_id, environment, number, sealed_until, posting_count, amount::text, digest
+    SELECT organisation_id, environment, number, sealed_until, posting_count, amount::text, audit_count, digest
     FROM ledger.seals WHERE published_at IS NULL ORDER BY organisation_id, environment, number LIMIT ${max}`;
 }
 
@@ -83,10 +86,11 @@ export async function markPublished(sql: Sql, seals: readonly SealRow[]): Promis
       AND s.published_at IS NULL`;
 }
 
-/** What is in the ledger for a seal now. `isIntact`: its postings still have its digest. */
+/** What is in the database for a seal now. `isIntact`: it still has its digest. */
 interface Sealed extends SealRow {
-  foundCount: number;
+  foundPostings: number;
   foundAmount: string;
+  foundAudit: number;
   isIntact: boolean;
 }
 
@@ -97,7 +101,7 @@ type SealCursor = Pick<SealRow, 'environment' | 'number'>;
 const NO_MORE = 2 ** 31 - 1;
 
 /**
- * Compares every seal of an organisation with the postings that it covers, and with its published copy. Of each book
+ * Compares every seal of an organisation with what it covers, and with its published copy. Of each book
  * the first violation is reported: the seals after it are chained to it.
  */
 export function sealCheck(published: readonly Seal[] = []): Check {
@@ -114,7 +118,7 @@ export function sealCheck(published: readonly Seal[] = []): Check {
         context.add(kind, { environment }, wanted, found);
         return { environment, number: NO_MORE };
       }
-      context.count({ sealed: row.foundCount });
+      context.count({ sealed: row.foundPostings });
       previous = { environment, number };
     }
     return page.length < PAGE_SIZE ? null : previous;
@@ -140,8 +144,11 @@ export async function findMissingSeals(sql: Sql, published: readonly Seal[]): Pr
 
 const nameOf = ({ organisation, environment, number }: Seal): string => `${organisation} ${environment} ${number}`;
 
-const describe = ({ number, sealedUntil, postings, amount }: Omit<Seal, 'digest'>): string =>
-  `seal ${number} until ${sealedUntil}: ${postings} postings of ${nairaText(BigInt(amount))}`;
+const describe = ({ number, sealedUntil, ...covered }: Seal): string =>
+  `seal ${number} until ${sealedUntil}: ${describeCovered(covered)}`;
+
+const describeCovered = ({ postings, amount, auditEntries }: Pick<Seal, 'postings' | 'amount' | 'auditEntries'>) =>
+  `${postings} postings of ${nairaText(BigInt(amount))}${auditEntries === 0 ? '' : `, ${auditEntries} audit entries`}`;
 
 function violationOf(
   row: Sealed,
@@ -156,9 +163,11 @@ function violationOf(
     return ['SEAL_MISMATCH', `${describe(copy)}, as published`, 'another digest in the database'];
   }
   if (row.isIntact) return null;
-  const same = row.foundCount === row.postingCount && row.foundAmount === row.amount;
-  const found = `${row.foundCount} postings of ${nairaText(BigInt(row.foundAmount))}`;
-  return ['SEAL_MISMATCH', describe(seal), same ? `${found}, which were changed` : found];
+  const [sealed, found] = [
+    describeCovered(seal),
+    describeCovered({ postings: row.foundPostings, amount: row.foundAmount, auditEntries: row.foundAudit }),
+  ];
+  return ['SEAL_MISMATCH', describe(seal), found === sealed ? `${found}, which were changed` : found];
 }
 
 /** The next page of seals of an organisation, each with what it covers now. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type postgres from 'postgres';
 import { publishSeals } from '../../src/activities/publishSeals.ts';
-import { publicId } from '../../src/ids.ts';
+import { ALL_ORGANISATIONS, publicId } from '../../src/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import {
   findMissingSeals,
@@ -73,6 +73,23 @@ test('the postings of every book are sealed once, by one of many processes, with
   ]);
   expect(await sealNext(books.sql, LAG_MS)).toEqual({ seals: 0, isBehind: false });
   await expect(sealNext(books.sql, 1_000)).rejects.toThrow('may be uncommitted');
+});
+
+test('a posting of the millisecond in which a seal ends is in one seal', async () => {
+  await post(3, 100, 200);
+  await books.asSuperuser(
+    (sql) =>
+      sql`UPDATE ledger.postings SET created_at = date_trunc('second', now()) - interval '2 hours' WHERE amount = 200`,
+  );
+  const end = books.sql`date_trunc('second', now()) - interval '2 hours 400 microseconds'`;
+  await books.sql`SELECT FROM ledger.seal(${end}, 1000)`;
+  expect(await findings()).toEqual([]);
+  await sealNext(books.sql, LAG_MS);
+  expect(await books.sql`SELECT posting_count FROM ledger.seals ORDER BY number`).toEqual([
+    { postingCount: 1 },
+    { postingCount: 1 },
+  ]);
+  expect(await findings()).toEqual([]);
 });
 
 test('a long history is sealed in parts, which all are whole', async () => {
@@ -204,6 +221,76 @@ describe('a superuser who rewrites history', () => {
         found: 'another digest in the database',
       },
       { kind: 'SEAL_MISSING', expected: 'seal 2 until then: 1 postings of ₦4.00', found: 'no such seal' },
+    ]);
+  });
+});
+
+describe('audit entries are sealed with the books', () => {
+  /** As if this many hours ago. */
+  const audit = (
+    hoursAgo: number,
+    subject: string,
+    { organisationId = books.book.organisationId, environment = 'test' as string | null } = {},
+  ) =>
+    books.asSuperuser(
+      (sql) => sql`
+        INSERT INTO audit_log (organisation_id, environment, operator, action, subject, reason, created_at)
+        VALUES (${organisationId}, ${environment}, 'ngozi', 'wallet.freeze', ${subject}, ${'fraud\nsuspected'},
+                now() - make_interval(hours => ${hoursAgo}))`,
+    );
+
+  const cases: [string, (sql: postgres.Sql) => Promise<unknown>, string][] = [
+    ['deletes', (sql) => sql`DELETE FROM audit_log WHERE subject = 'one'`, '1 audit entries'],
+    [
+      'changes the operator of',
+      (sql) => sql`UPDATE audit_log SET operator = 'tunde' WHERE subject = 'one'`,
+      '2 audit entries, which were changed',
+    ],
+    [
+      'changes the text of',
+      (sql) => sql`UPDATE audit_log SET reason = 'fraud', action = E'suspected\nwallet.freeze' WHERE subject = 'one'`,
+      '2 audit entries, which were changed',
+    ],
+    [
+      'moves to another time',
+      (sql) => sql`UPDATE audit_log SET created_at = created_at + interval '1 ms' WHERE subject = 'one'`,
+      '2 audit entries, which were changed',
+    ],
+    [
+      'adds beside',
+      (sql) => sql`
+        INSERT INTO audit_log (organisation_id, environment, operator, action, subject, created_at)
+        SELECT organisation_id, environment, 'tunde', action, 'late', created_at FROM audit_log WHERE subject = 'one'`,
+      '3 audit entries',
+    ],
+  ];
+  test.each(cases)('and what a superuser %s a sealed one is found', async (_, rewrite, found) => {
+    await post(3, 100);
+    await audit(3, 'one');
+    await audit(3, 'two');
+    await sealNext(books.sql, LAG_MS);
+    expect(await findings()).toEqual([]);
+    await books.asSuperuser(rewrite);
+    const postings = '1 postings of ₦1.00';
+    expect(await findings()).toEqual([
+      {
+        kind: 'SEAL_MISMATCH',
+        expected: `seal 1 until then: ${postings}, 2 audit entries`,
+        found: `${postings}, ${found}`,
+      },
+    ]);
+  });
+
+  test('also where nothing is posted, those of no environment, and those of the installation', async () => {
+    await audit(3, 'one', { environment: null });
+    await audit(3, 'two', { organisationId: ALL_ORGANISATIONS, environment: null });
+    expect(await sealNext(books.sql, LAG_MS)).toEqual({ seals: 2, isBehind: false });
+    expect(await sealNext(books.sql, LAG_MS)).toEqual({ seals: 0, isBehind: false });
+    expect((await verifyBooks(books.sql)).findings).toEqual([]);
+    await books.asSuperuser((sql) => sql`DELETE FROM audit_log`);
+    expect((await verifyBooks(books.sql)).findings).toMatchObject([
+      { kind: 'SEAL_MISMATCH', organisation: publicId('organisation', ALL_ORGANISATIONS), environment: 'live' },
+      { kind: 'SEAL_MISMATCH', organisation: publicId('organisation', books.book.organisationId), environment: 'live' },
     ]);
   });
 });

@@ -189,8 +189,9 @@ CREATE TABLE ledger.seals (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   number          integer NOT NULL CHECK (number > 0),
   sealed_until    timestamptz(3) NOT NULL,
-  posting_count   bigint NOT NULL CHECK (posting_count > 0),
+  posting_count   bigint NOT NULL,
   amount          numeric NOT NULL,
+  audit_count     bigint NOT NULL CHECK (posting_count + audit_count > 0),
   digest          bytea NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   published_at    timestamptz(3),
@@ -199,10 +200,10 @@ CREATE TABLE ledger.seals (
 CREATE INDEX seals_latest ON ledger.seals (sealed_until);
 CREATE INDEX seals_unpublished ON ledger.seals (organisation_id, environment, number) WHERE published_at IS NULL;
 COMMENT ON TABLE ledger.seals IS
-  'A seal covers the postings of a book that are dated after the seal before it and up to sealed_until.';
+  'A seal covers the postings and audit entries of a book that are dated after the seal before it and up to sealed_until.';
 COMMENT ON COLUMN ledger.seals.amount IS 'The sum of the amounts of its postings, in kobo.';
 COMMENT ON COLUMN ledger.seals.digest IS
-  'SHA-256 over the digest of the seal before it (nothing for the first) and the digests of its postings, sorted.';
+  'SHA-256 over the digest of the seal before it (nothing for the first) and the digests of what it covers, sorted.';
 COMMENT ON COLUMN ledger.seals.published_at IS 'When it was written outside of the database; NULL: not yet.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger.seals FOR EACH ROW EXECUTE FUNCTION ledger.refuse_seal_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();

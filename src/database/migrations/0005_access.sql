@@ -125,6 +125,7 @@ CREATE TABLE audit_log (
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id)
 );
+CREATE INDEX audit_log_by_time ON audit_log (created_at);
 COMMENT ON TABLE audit_log IS 'Actions of operators: operator, action, subject and reason.';
 COMMENT ON COLUMN audit_log.operator_id IS
   'The operator who signed in, from whom `operator` is the name; NULL: an act of the database owner.';

@@ -1,5 +1,5 @@
 -- version 1
--- Seals. The digest of a posting covers its columns and those of its transaction.
+-- Seals. The digest of a posting covers its columns and those of its transaction, that of an audit entry its columns.
 
 -- A seal has the digests of its postings sorted: it needs no other order, and the numbers say which entry came first.
 --
@@ -17,14 +17,21 @@ CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.tra
   ), 'UTF8'))
 $$;
 
--- Seals the postings of all books that are dated before a time, which must be longer ago than a statement of the
--- service can take: then all of them are committed. Seals at most about `postings_max` at a time, to limit memory, and
--- returns the number of seals, and whether there is more to seal. Runs at once: another call seals nothing and returns
--- false. The postings are found by their time, and the transaction of each by its id (LATERAL with OFFSET 0 allows no
--- other plan): a hash join would read every transaction of the ledger for the few postings of a seal. The memory is for
--- sorting the digests of one seal. The index of times is brought up to date first: the database does so about once a
--- minute, and each seal would read all postings since. If another process holds the lock, such as a vacuum, that is
--- what it does; it does not wait, because a wait of a second would cancel the vacuum.
+-- An audit entry of no environment is sealed with those of live. As JSON, which separates the operators' texts, and like
+-- a posting the same in every session.
+CREATE OR REPLACE FUNCTION ledger.audit_digest(a public.audit_log) RETURNS bytea LANGUAGE sql STABLE SET bytea_output = hex AS $$
+  SELECT sha256(convert_to(
+    (to_jsonb(a) || jsonb_build_object('created_at', (date_part('epoch', a.created_at) * 1000)::bigint))::text, 'UTF8'))
+$$;
+
+-- Seals the postings and audit entries of all books that are dated before a time, which must be longer ago than a
+-- statement of the service can take: then all of them are committed. Seals at most about `postings_max` at a time, to
+-- limit memory, and returns the number of seals, and whether there is more to seal. Runs at once: another call seals
+-- nothing and returns false. The postings are found by their time, and the transaction of each by its id (LATERAL with
+-- OFFSET 0 allows no other plan): a hash join would read every transaction of the ledger for the few postings of a seal.
+-- The memory is for sorting the digests of one seal. The index of times is brought up to date first: the database does
+-- so about once a minute, and each seal would read all postings since. If another process holds the lock, such as a
+-- vacuum, that is what it does; it does not wait, because a wait of a second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
@@ -34,7 +41,7 @@ SET lock_timeout = '100ms'
 AS $$
 DECLARE
   sealed_before timestamptz;
-  new_until     timestamptz := closed_before;
+  new_until     timestamptz := date_trunc('milliseconds', closed_before); -- the columns round
   limited_until timestamptz;
 BEGIN
   seals := 0;
@@ -55,19 +62,25 @@ BEGIN
     new_until := limited_until;
     is_behind := true;
   END IF;
-  INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, digest)
+  INSERT INTO ledger.seals (organisation_id, environment, number, sealed_until, posting_count, amount, audit_count, digest)
   SELECT b.organisation_id, b.environment, coalesce(previous.number, 0) + 1, new_until, b.posting_count, b.amount,
-         sha256(coalesce(previous.digest, '') || b.digests)
+         b.audit_count, sha256(coalesce(previous.digest, '') || b.digests)
   FROM (
-    SELECT p.organisation_id, p.environment, count(*) AS posting_count, sum(p.amount) AS amount,
-           string_agg(d.digest, '' ORDER BY d.digest) AS digests
-    FROM ledger.postings p
-    CROSS JOIN LATERAL (
-      SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest FROM ledger.transactions t
-      WHERE t.organisation_id = p.organisation_id AND t.id = p.transaction_id OFFSET 0
-    ) d
-    WHERE p.created_at > sealed_before AND p.created_at <= new_until
-    GROUP BY p.organisation_id, p.environment
+    SELECT r.organisation_id, r.environment, count(r.amount) AS posting_count, coalesce(sum(r.amount), 0) AS amount,
+           count(*) - count(r.amount) AS audit_count, string_agg(r.digest, '' ORDER BY r.digest) AS digests
+    FROM (
+      SELECT p.organisation_id, p.environment, p.amount, d.digest
+      FROM ledger.postings p
+      CROSS JOIN LATERAL (
+        SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest FROM ledger.transactions t
+        WHERE t.organisation_id = p.organisation_id AND t.id = p.transaction_id OFFSET 0
+      ) d
+      WHERE p.created_at > sealed_before AND p.created_at <= new_until
+      UNION ALL
+      SELECT a.organisation_id, coalesce(a.environment, 'live'), NULL, ledger.audit_digest(a) FROM public.audit_log a
+      WHERE a.created_at > sealed_before AND a.created_at <= new_until
+    ) r
+    GROUP BY r.organisation_id, r.environment
   ) b
   LEFT JOIN LATERAL (
     SELECT s.number, s.digest FROM ledger.seals s
@@ -76,21 +89,22 @@ BEGIN
   GET DIAGNOSTICS seals = ROW_COUNT;
 END
 $$;
-COMMENT ON FUNCTION ledger.seal IS 'Seals the postings of all books before a time. See src/verification/seals.ts.';
+COMMENT ON FUNCTION ledger.seal IS 'Seals the postings and audit entries of all books before a time. See src/verification/seals.ts.';
 
 -- The seals of an organisation behind the one of this environment and number, each with what it covers now. IS TRUE:
 -- only the index of times, which is small, fits; the others would be read from end to end for each seal.
 CREATE OR REPLACE FUNCTION ledger.compare_seals(organisation uuid, after_environment text, after_number integer, seals_max integer)
 RETURNS TABLE (
   organisation_id uuid, environment text, number integer, sealed_until timestamptz, posting_count bigint, amount text,
-  digest bytea, found_count bigint, found_amount text, is_intact boolean
+  audit_count bigint, digest bytea, found_postings bigint, found_amount text, found_audit bigint, is_intact boolean
 )
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
     SELECT s.organisation_id, s.environment, s.number, s.sealed_until::timestamptz, s.posting_count::bigint, s.amount::text,
-           s.digest, f.found_count, f.found_amount, sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest
+           s.audit_count::bigint, s.digest, f.found_postings, f.found_amount, f.found_audit,
+           sha256(coalesce(previous.digest, '') || coalesce(f.digests, '')) = s.digest
     FROM (
       SELECT * FROM ledger.seals
       WHERE organisation_id = organisation
@@ -100,18 +114,25 @@ BEGIN
     LEFT JOIN ledger.seals previous ON previous.organisation_id = organisation
       AND previous.environment = s.environment AND previous.number = s.number - 1
     CROSS JOIN LATERAL (
-      SELECT count(*) AS found_count, coalesce(sum(p.amount), 0)::text AS found_amount,
-             string_agg(d.digest, '' ORDER BY d.digest) AS digests
-      FROM ledger.postings p
-      JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
-      CROSS JOIN LATERAL (
-        SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest OFFSET 0
-      ) d
-      WHERE (p.organisation_id = organisation) IS TRUE AND (p.environment = s.environment) IS TRUE
-        AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
+      SELECT count(r.amount) AS found_postings, coalesce(sum(r.amount), 0)::text AS found_amount,
+             count(*) - count(r.amount) AS found_audit, string_agg(r.digest, '' ORDER BY r.digest) AS digests
+      FROM (
+        SELECT p.amount, d.digest
+        FROM ledger.postings p
+        JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
+        CROSS JOIN LATERAL (
+          SELECT ledger.posting_digest(ROW(p.*)::ledger.postings, ROW(t.*)::ledger.transactions) AS digest OFFSET 0
+        ) d
+        WHERE (p.organisation_id = organisation) IS TRUE AND (p.environment = s.environment) IS TRUE
+          AND p.created_at > coalesce(previous.sealed_until, '-infinity') AND p.created_at <= s.sealed_until
+        UNION ALL
+        SELECT NULL, ledger.audit_digest(a) FROM public.audit_log a
+        WHERE a.organisation_id = organisation AND coalesce(a.environment, 'live') = s.environment
+          AND a.created_at > coalesce(previous.sealed_until, '-infinity') AND a.created_at <= s.sealed_until
+      ) r
     ) f
     ORDER BY s.environment, s.number;
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.seal, ledger.compare_seals FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.seal, ledger.compare_seals TO manilla_app;
+REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.audit_digest, ledger.seal, ledger.compare_seals FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.audit_digest, ledger.seal, ledger.compare_seals TO manilla_app;
