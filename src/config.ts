@@ -32,6 +32,8 @@ const orNull = <Schema extends z.ZodType>(schema: Schema) =>
   z.union([z.literal('').transform(() => null), schema]).default(null);
 /** One of these words; the first where it is not set. */
 const oneOf = <const Word extends string>(...words: [Word, ...Word[]]) => z.enum(words).default(words[0]);
+/** What a connection to a database on another machine must have. */
+export const databaseTls = oneOf('verified', 'unverified', 'off');
 /** A setting in seconds, as milliseconds. */
 const seconds = (usual: number) => positive.default(usual).transform((value) => value * 1000);
 
@@ -98,6 +100,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
   read('OTEL_EXPORTER_OTLP_PROTOCOL', oneOf('', 'http/json')); // the only one that there is
   const isTraced = tracing.url !== '' && read('OTEL_SDK_DISABLED', text) !== 'true';
+  read('DATABASE_TLS', databaseTls); // used where connections are made, also those of the command line
   const config = {
     databaseUrl: read(
       'DATABASE_URL',

@@ -3,6 +3,7 @@
 import postgres from 'postgres';
 import { addressesOf, primaryFinder } from './primary.ts';
 import { createSockets, IDLE_SECONDS, needsTypes, STATEMENT_MAX_MS, type TypeOptions } from './socket.ts';
+import { requireTls } from './tls.ts';
 
 export type Sql = postgres.Sql<{ bigint: number }>;
 
@@ -54,7 +55,7 @@ const FORCE_INDEX_PLANS = {
 
 /**
  * Opens a pool; close it with `sql.end()`. Connections are opened on first use, and to a primary only: a standby is
- * behind, and refuses writes. A URL may name several hosts.
+ * behind, and refuses writes. A URL may name several hosts. Throws where DATABASE_TLS does not allow the connection.
  */
 export function connect(url: string, options: PoolOptions): Sql {
   const servers = addressesOf(url);
@@ -62,7 +63,7 @@ export function connect(url: string, options: PoolOptions): Sql {
   const findPrimary = first !== undefined && servers.length > 1 ? primaryFinder(servers, first) : null;
   const closeWhenStalled = options.closeWhenStalled ?? false;
   const statementTimeoutMs = options.statementTimeoutMs ?? (options.closeWhenStalled ? STATEMENT_MAX_MS : undefined);
-  return postgres(url, {
+  const sql: Sql = postgres(url, {
     max: options.connectionsMax,
     transform: { column: { from: postgres.toCamel } },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: parseBigint } },
@@ -80,6 +81,8 @@ export function connect(url: string, options: PoolOptions): Sql {
     },
     onnotice: options.onNotice ?? (() => {}),
   });
+  requireTls(sql.options);
+  return sql;
 }
 
 /** One connection with the settings of a pool, which lasts until it is closed with `sql.end()`. */
