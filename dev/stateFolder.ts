@@ -1,7 +1,7 @@
 // The `.manilla` folder: the data and secrets of `npm start`, and the lock file that names its running processes. One
 // `npm start` at a time holds the lock.
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { identify, isRunning, type ProcessIdentity, readLock, tryLock } from './lockFile.mjs';
 
@@ -67,6 +67,9 @@ export class StateFolder {
    * lock.
    */
   lock(): { acquired: true; left: LockHolder | undefined } | { acquired: false; holder: LockHolder } {
+    // For this user alone: Postgres, Temporal and the logs do not all restrict their files.
+    mkdirSync(this.folder, { recursive: true });
+    chmodSync(this.folder, 0o700);
     const attempt = tryLock(this.#lock);
     if (!attempt.taken) return { acquired: false, holder: asLockHolder(attempt.holder) };
     const left = attempt.left === undefined ? undefined : asLockHolder(attempt.left);

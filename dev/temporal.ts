@@ -60,6 +60,8 @@ const DYNAMIC_CONFIG = {
   // The order is kept within each partition of a queue. Partitions spread a queue over servers; here there is one.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
+  // Its HTTP API starts and ends flows without a login: no page of another site may call it (DNS rebinding).
+  'frontend.httpAllowedHosts': ['127.0.0.1:*', 'localhost:*'],
 };
 
 /** temporal.api.enums.v1.IndexedValueType */
@@ -90,6 +92,7 @@ export async function startTemporal(
   return await retryWhenTaken(async () => {
     const port = await freePort(portPreferred);
     const uiPort = uiPortPreferred === undefined ? undefined : await freePort(uiPortPreferred, [port]);
+    const httpPort = await freePort(undefined, [port, ...(uiPort === undefined ? [] : [uiPort])]);
     const address = `127.0.0.1:${port}`;
     await supervisor.start({
       name: 'temporal',
@@ -100,6 +103,7 @@ export async function startTemporal(
         'start-dev',
         '--ip=127.0.0.1',
         `--port=${port}`,
+        `--http-port=${httpPort}`,
         uiPort === undefined ? '--headless' : `--ui-port=${uiPort}`,
         '--log-level=warn',
         ...(databaseFile === undefined ? [] : [`--db-filename=${databaseFile}`]),
@@ -108,7 +112,7 @@ export async function startTemporal(
         '--sqlite-pragma=synchronous=normal',
         ...Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => `--search-attribute=${name}=${type}`),
         ...Object.entries({ ...DYNAMIC_CONFIG, ...dynamicConfig }).map(
-          ([name, value]) => `--dynamic-config-value=${name}=${value}`,
+          ([name, value]) => `--dynamic-config-value=${name}=${JSON.stringify(value)}`,
         ),
       ],
       stopSignal: 'SIGTERM',

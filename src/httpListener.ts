@@ -1,7 +1,7 @@
 // An HTTP listener: opened on a port, and closed without cutting off a response. The API, the codec server and the
 // metrics server listen with it.
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import type { AddressInfo, ListenOptions } from 'node:net';
+import { type AddressInfo, isIP, type ListenOptions } from 'node:net';
 
 export interface HttpListener {
   server: Server;
@@ -13,6 +13,28 @@ export interface HttpListener {
 
 /** Answers a request. It must not fail. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/**
+ * Whether a Host header names a site that is not this machine, on a listener that only this machine reaches: a page of
+ * that site sends it after its name was made to lead here (DNS rebinding), and then reads the answer. Addresses and
+ * `localhost` are no other site, and without a Host no page has sent it.
+ */
+export function isForeignHost(header: string | undefined, bindAddress: string): boolean {
+  if (!/^(localhost$|127\.|::1$)/.test(bindAddress)) return false;
+  const host = (header ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+  return host !== '' && host !== 'localhost' && isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0;
+}
+
+/** Answers 421 to requests with a foreign Host, for a listener on this address. */
+export const withoutForeignHosts =
+  (bindAddress: string, handle: RequestHandler): RequestHandler =>
+  (request, response) => {
+    if (isForeignHost(request.headers.host, bindAddress)) {
+      response.writeHead(421, { 'content-type': 'text/plain; charset=utf-8' }).end('Use localhost or 127.0.0.1.\n');
+    } else {
+      handle(request, response);
+    }
+  };
 
 /** Starts listening. Rejects when the port is taken. */
 export async function listen(

@@ -2,7 +2,7 @@
 // reachable by customers. Scrapes put a bounded load on the service: gauges that need a query are cached, and their
 // query times out.
 import { withTimeout } from '../concurrency/withTimeout.ts';
-import { type HttpListener, listen, type RequestHandler } from '../httpListener.ts';
+import { type HttpListener, listen, type RequestHandler, withoutForeignHosts } from '../httpListener.ts';
 import type { Log } from './log.ts';
 import { gaugeSourceUp, registry, watchProcess } from './metrics.ts';
 
@@ -115,6 +115,9 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       response.destroy();
     });
   };
-  const { port, close } = await listen(handle, { port: options.port, host: options.bindAddress });
+  const { port, close } = await listen(withoutForeignHosts(options.bindAddress, handle), {
+    port: options.port,
+    host: options.bindAddress,
+  });
   return { port, add, close };
 }

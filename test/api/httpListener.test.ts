@@ -1,9 +1,10 @@
-// The HTTP listener closes without cutting off a response, and without waiting for connections that are kept alive.
+// The HTTP listener closes without cutting off a response, and without waiting for connections that are kept alive. On
+// loopback it is not reached by pages of other sites whose names were made to lead to it.
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { createConnection } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { listen } from '../../src/httpListener.ts';
+import { isForeignHost, listen } from '../../src/httpListener.ts';
 
 const LOCAL = { port: 0, host: '127.0.0.1' };
 
@@ -49,4 +50,25 @@ test('a port that is taken is refused', async () => {
   const listener = await listen((_request, response) => response.end(), LOCAL);
   await expect(listen(() => {}, { ...LOCAL, port: listener.port })).rejects.toThrow('EADDRINUSE');
   await listener.close();
+});
+
+test.each<[string | undefined, string, boolean]>([
+  ['evil.example', '127.0.0.1', true],
+  ['evil.example:8234', '127.0.0.1', true],
+  ['EVIL.example.', 'localhost', true],
+  ['localhost.evil.example', '127.0.0.1', true],
+  ['127.0.0.1.evil.example', '127.0.0.1', true],
+  ['127.0.0.1@evil.example', '::1', true],
+  ['evil', '127.8.0.1', true],
+  ['evil.example', '0.0.0.0', false],
+  ['evil.example', '10.0.0.7', false],
+  ['localhost', '127.0.0.1', false],
+  ['LocalHost.:8234', '127.0.0.1', false],
+  ['127.0.0.1:8234', '127.0.0.1', false],
+  ['[::1]:8234', '::1', false],
+  ['[::1]', '127.0.0.1', false],
+  ['', '127.0.0.1', false],
+  [undefined, '127.0.0.1', false],
+])('the Host %s on %s is foreign: %s', (host, bindAddress, expected) => {
+  expect(isForeignHost(host, bindAddress)).toBe(expected);
 });

@@ -11,6 +11,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { isRunning } from '../../dev/lockFile.mjs';
 import type { LockHolder, Quickstart } from '../../dev/stateFolder.ts';
 import type { PaymentResource } from '../support/flows.ts';
+import { sendRaw } from '../support/rawHttp.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 
@@ -115,6 +116,8 @@ test('npm start writes a machine-readable quickstart.json, readable by its owner
   for (const file of ['quickstart.json', 'secrets.json', 'running.json']) {
     expect(statSync(path.join(home, file)).mode & 0o777).toBe(0o600);
   }
+  // Temporal makes the file of its state readable for everyone.
+  expect(statSync(home).mode & 0o777).toBe(0o700);
 });
 
 test('npm start prints the addresses, the keys and an example request, and a request with the key works', async () => {
@@ -136,6 +139,14 @@ test('npm start prints the addresses, the keys and an example request, and a req
 
 test('the Temporal UI responds', async () => {
   expect((await fetch(first.temporalUiUrl)).status).toBe(200);
+});
+
+test('no page of another site whose name leads here calls the HTTP API of Temporal', async () => {
+  const [, port] = /^HTTP: +localhost:(\d+)$/m.exec(readFileSync(path.join(home, 'logs/temporal.log'), 'utf8')) ?? [];
+  const statusFor = async (host: string): Promise<number> =>
+    (await sendRaw(`http://127.0.0.1:${port}`, `GET /api/v1/namespaces HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).status;
+  expect(await statusFor(`127.0.0.1:${port}`)).toBe(200);
+  expect(await statusFor(`127.0.0.1.evil.example:${port}`)).toBe(403);
 });
 
 test('a second start in the same folder fails and reports the running one', async () => {

@@ -14,6 +14,7 @@ import {
   startMetricsServer,
 } from '../../src/telemetry/metricsServer.ts';
 import { databaseGauges } from '../../src/worker/backlogGauges.ts';
+import { sendRaw } from '../support/rawHttp.ts';
 import { createDatabase, ownerOf } from '../support/stack.ts';
 import { scrape } from './exposition.ts';
 
@@ -192,4 +193,12 @@ test('the balance of each rail is that of its contract with the least, without c
   expect(scraped.value('manilla_rail_balances_low', { environment: 'live' })).toBe(0);
   expect(scraped.value('manilla_rail_balances_low', { environment: 'test' })).toBe(1);
   await gauges.close();
+});
+
+test.each(['/metrics', '/ready'])('a page of another site whose name leads here does not read %s', async (path) => {
+  const { port } = await start({ probes: { '/ready': async () => ({ ok: true, body: {} }) } });
+  const statusFor = async (host: string): Promise<number> =>
+    (await sendRaw(`http://127.0.0.1:${port}`, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).status;
+  expect(await statusFor(`evil.example:${port}`)).toBe(421);
+  expect(await statusFor(`127.0.0.1:${port}`)).toBe(200);
 });

@@ -9,6 +9,7 @@ import { findTemporal } from '../../dev/temporalInstall.ts';
 import { startCodecServer } from '../../src/api/codec/server.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { OPERATORS } from '../support/operators.ts';
+import { sendRaw } from '../support/rawHttp.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/api/codec/main.ts', import.meta.url));
@@ -153,6 +154,13 @@ async function startProcess(settings: Record<string, string>) {
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   return { child, address: `http://127.0.0.1:${port}`, exited, errors: () => errors };
 }
+
+test.each(['/health', '/sign-in'])('a page of another site whose name leads here does not read %s', async (path) => {
+  const statusFor = async (host: string): Promise<number> =>
+    (await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-Host: localhost\r\n\r\n`)).status;
+  expect(await statusFor(`evil.example:${server.port}`)).toBe(421);
+  expect(await statusFor(`localhost:${server.port}`)).toBe(200);
+});
 
 test('the process serves until SIGTERM, and does not start without keys', async () => {
   const running = await startProcess({ TEMPORAL_PAYLOAD_KEYS: KEYS });

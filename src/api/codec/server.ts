@@ -8,7 +8,7 @@ import readBody from 'raw-body';
 import type { Config } from '../../config.ts';
 import { isOutage } from '../../database/errors.ts';
 import type { Sql } from '../../database/pool.ts';
-import { type HttpListener, listen } from '../../httpListener.ts';
+import { type HttpListener, listen, withoutForeignHosts } from '../../httpListener.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { payloadCodec } from '../../temporal/payloadCodec.ts';
 import { COOKIE, createSessions } from './session.ts';
@@ -27,7 +27,8 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Htt
   const { config, log } = options;
   const app = createCodecApp(options);
   app.on('error', (error: Error) => log.error({ err: error }, 'a request failed'));
-  return await listen(app.callback(), { port: config.codec.port, host: config.bindAddress });
+  const handle = withoutForeignHosts(config.bindAddress, app.callback());
+  return await listen(handle, { port: config.codec.port, host: config.bindAddress });
 }
 
 function createCodecApp({ config, sql }: CodecServerOptions): Koa {
