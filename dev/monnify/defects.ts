@@ -15,7 +15,7 @@ export const DEFECTS = [
   /** Two banks have one NIP code. */
   'nip_code_twice',
   /** Name enquiry finds a holder of every number. */
-  'everybody_exists',
+  'every_account_exists',
   /** An enquiry at an unknown bank is refused in words of its own. */
   'refuses_banks',
   /** Times are in UTC, where the documentation has the time of Lagos. */

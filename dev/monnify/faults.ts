@@ -25,8 +25,8 @@ export const REFUSALS: ReadonlySet<Fault> = new Set(['spring_403', 'rate_limited
 const envelope = (responseCode: string, responseMessage: string, responseBody?: unknown): string =>
   JSON.stringify({ requestSuccessful: false, responseMessage, responseCode, responseBody });
 
-/** Answers with a fault instead of `body`, the response that would have been sent. `heard`: the credentials given. */
-export function answerWith(fault: Fault, response: ServerResponse, body: string, heard: string): void {
+/** Answers with a fault instead of `body`, the response that would have been sent. `credentials`: as given. */
+export function answerWith(fault: Fault, response: ServerResponse, body: string, credentials: string): void {
   const json = (status: number, text: string, headers: Record<string, string> = {}): void => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   };
@@ -48,7 +48,7 @@ export function answerWith(fault: Fault, response: ServerResponse, body: string,
       json(403, '{"timestamp":"2026-06-27T08:32:49.000+00:00","status":403,"error":"Forbidden","path":"/api"}');
       return;
     case 'code_99':
-      json(400, envelope('99', `An unexpected error occurred, BVN 22222222226, client MK_TEST_4KFAKE0KEY ${heard}`));
+      json(400, envelope('99', `An unexpected error occurred, BVN 22222222226, client MK_TEST_4KFAKE0KEY ${credentials}`));
       return;
     case 'rate_limited':
       json(429, envelope('99', 'Too many requests'), { 'retry-after': '7' });

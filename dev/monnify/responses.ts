@@ -147,9 +147,9 @@ const validate: Handler = (fake, { query }) => {
   if (fake.enquiries > 10 && fake.defects.has('overload')) return { status: 502, body: '<html>Bad Gateway</html>' };
   const accountNumber = query.get('accountNumber') ?? '';
   const bankCode = query.get('bankCode') ?? '';
-  const everybody = fake.defects.has('everybody_exists');
-  const accountName = everybody ? 'ADA OBI' : holderOf(accountNumber);
-  const isKnown = everybody || BANKS.some(({ code }) => code === bankCode);
+  const everyAccount = fake.defects.has('every_account_exists');
+  const accountName = everyAccount ? 'ADA OBI' : holderOf(accountNumber);
+  const isKnown = everyAccount || BANKS.some(({ code }) => code === bankCode);
   if (!isKnown && fake.defects.has('refuses_banks')) return no(99, 'Bank code is invalid');
   if (accountName === null || !isKnown) return no(99, 'Invalid account details supplied');
   return ok({ accountNumber, accountName, bankCode, currencyCode: 'NGN' });

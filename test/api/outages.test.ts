@@ -41,21 +41,21 @@ async function open(options: TestApiOptions = {}): Promise<Outage> {
   return { api, proxy };
 }
 
-interface Attempt {
+interface PreparedTransfer {
   api: TestApi;
   source: string;
   destination: string;
   send: () => Promise<Answer>;
 }
 
-async function attemptTransfer(api: TestApi): Promise<Attempt> {
+async function prepareTransfer(api: TestApi): Promise<PreparedTransfer> {
   const [source, destination] = [await api.createWallet(api.test, { balance: 500 }), await api.createWallet()];
   const key = randomUUID();
   const body = { destinationWalletId: destination, amount: 200 };
   return { api, source, destination, send: () => api.test.money(`/wallets/${source}/transfer`, body, key) };
 }
 
-async function expectOneTransfer({ api, source, destination }: Attempt): Promise<void> {
+async function expectOneTransfer({ api, source, destination }: PreparedTransfer): Promise<void> {
   expect([await api.balanceOf(source), await api.balanceOf(destination)]).toEqual([300, 200]);
 }
 
@@ -121,7 +121,7 @@ test.concurrent.each(OUTAGES)(
   'when the database is unavailable (%s), a movement is 503 without effect, and the same request later moves the money once',
   async (how) => {
     const { api, proxy } = await open();
-    const attempt = await attemptTransfer(api);
+    const attempt = await prepareTransfer(api);
     proxy[how]();
     const result = await attempt.send();
     expect([result.status, result.error]).toEqual([503, expect.objectContaining(SERVICE_UNAVAILABLE)]);
@@ -145,7 +145,7 @@ test.concurrent.each(OUTAGES)('when the database is unavailable (%s), a read is 
 
 test.concurrent('when a hanging database accepts new connections again, the hung connections time out and every request gets a response', async () => {
   const { api, proxy } = await open();
-  const attempt = await attemptTransfer(api);
+  const attempt = await prepareTransfer(api);
   const [read, post] = [() => api.test.get('/wallets'), () => attempt.send()];
   proxy.swallow();
   const failed = await Promise.all([post(), ...Array.from({ length: 20 }, read)]);
@@ -211,7 +211,7 @@ function hangingRails(rails: Rails): Rails {
 
 test.concurrent('when the connection is lost after the commit and before the reply, the response is 201 and the money moves once', async () => {
   const { api, proxy } = await open();
-  const attempt = await attemptTransfer(api);
+  const attempt = await prepareTransfer(api);
   const lost = proxy.loseReplyTo(MOVEMENT);
   const answer = await attempt.send();
   await lost;
@@ -222,7 +222,7 @@ test.concurrent('when the connection is lost after the commit and before the rep
 
 test.concurrent('when the database becomes unavailable right after the commit, the response is 503 and the same key later replays 201', async () => {
   const { api, proxy } = await open();
-  const attempt = await attemptTransfer(api);
+  const attempt = await prepareTransfer(api);
   const lost = proxy.loseReplyTo(MOVEMENT);
   const sending = attempt.send();
   await lost;
@@ -243,7 +243,7 @@ test.concurrent.each(['loseRequest', 'loseReplyTo'] as const)(
   'a refusal that may not be stored (%s) is 503, and the same key later has the durable outcome',
   async (lose) => {
     const { api, proxy } = await open();
-    const attempt = await attemptTransfer(api);
+    const attempt = await prepareTransfer(api);
     await api.setWalletStatus(attempt.source, 'frozen');
     // The statement that stores the refusal contains its code.
     const lost = proxy[lose]('WALLET_FROZEN');

@@ -89,7 +89,7 @@ const changed = (index: number, change: Partial<Operation>): Partial<Facts> => (
 const added = (...more: Parameters<typeof accepted>): Partial<Facts> => ({
   operations: [...WELL.operations, accepted(...more)],
 });
-const heard = (change: Partial<Facts['received'][number]>): Partial<Facts> => ({
+const receivedEvent = (change: Partial<Facts['received'][number]>): Partial<Facts> => ({
   received: instead(WELL.received, 1, change),
 });
 const atBank = (change: Partial<BankReference>, of = PAID): Partial<Facts> => ({ references: [{ ...of, ...change }] });
@@ -119,8 +119,8 @@ const DAMAGES: [string, Partial<Facts>, RegExp][] = [
   ],
   ['an event that never arrived', { received: [] }, /evt-1 \(transfer.completed\) never arrived/],
   ['a delivered event that does not exist', { events: [] }, /evt-1 arrived, and does not exist/],
-  ['an event with two bodies', heard({ body: '{"a":1}' }), /evt-1 arrived with different bodies/],
-  ['an event without a signature', heard({ isSigned: false }), /evt-1 arrived without a valid signature/],
+  ['an event with two bodies', receivedEvent({ body: '{"a":1}' }), /evt-1 arrived with different bodies/],
+  ['an event without a signature', receivedEvent({ isSigned: false }), /evt-1 arrived without a valid signature/],
   ['a bank line doubled', atBank({ sent: [50, 50] }), /paid wth-1 2 times/],
   ['a return doubled', atBank({ returned: [50, 50] }, SENT_BACK), /returned wth-2 2 times/],
   ['another amount at the bank', atBank({ sent: [49] }), /line of wth-1 is 49; the resource is 50/],

@@ -162,13 +162,13 @@ const CASES: Case[] = [
   {
     id: 'resolve.unknown',
     how: 'finds every account',
-    defects: ['everybody_exists'],
+    defects: ['every_account_exists'],
     found: /no bank issues has a holder/,
   },
   {
     id: 'resolve.unknown_bank',
     how: 'finds every account',
-    defects: ['everybody_exists'],
+    defects: ['every_account_exists'],
     found: /unknown bank has a holder/,
   },
   { id: 'account.one_off', how: 'uses another zone', defects: ['utc_expiry'], found: /60 minutes/ },

@@ -29,7 +29,7 @@ export class ScriptedRail {
   }
 
   /** Sets the whole report of a transfer. */
-  tell(reference: string, report: TransferReport): void {
+  setReport(reference: string, report: TransferReport): void {
     this.#reports.set(reference, report);
   }
 

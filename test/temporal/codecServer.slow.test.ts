@@ -35,13 +35,13 @@ afterAll(async () => {
   await flows.close();
 });
 
-interface Caller {
+interface Credentials {
   key?: string;
   cookie?: string;
   origin?: string;
 }
 
-async function call(path: string, body: unknown, { key, cookie, origin }: Caller = {}) {
+async function call(path: string, body: unknown, { key, cookie, origin }: Credentials = {}) {
   const response = await fetch(`${url}${path}`, {
     method: 'POST',
     headers: {

@@ -7,7 +7,7 @@ import { MonnifyBanks } from '../support/monnifyBank.ts';
 
 const banks = new MonnifyBanks();
 
-/** Monnify tells of no recall; see steps.slow.test.ts for the other one. */
+/** Monnify reports no recall; see steps.slow.test.ts for the other one. */
 testEveryScenario(banks, ['applyRecall', 'listUnappliedCredits']);
 
 test('the scenarios that Monnify cannot have are these, each for what it cannot do', () => {

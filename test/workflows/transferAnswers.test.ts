@@ -48,7 +48,7 @@ describe('a report about another transfer', () => {
     ['bank', { bankCode: '044' }],
   ])('another %s is a contradiction, and posts nothing', async (_name, other) => {
     const { id, input, steps, status } = await accepted();
-    rail.tell(id, { ...reportOf(id, 'completed'), ...other });
+    rail.setReport(id, { ...reportOf(id, 'completed'), ...other });
     for (const step of [steps.sendBankTransfer, steps.checkBankTransfer, steps.markBankTransferUnsent]) {
       expect(await step(input)).toMatchObject({ status: 'processing', rail: 'contradiction' });
     }
@@ -57,14 +57,14 @@ describe('a report about another transfer', () => {
 
   test('the same amount, account and bank completes it', async () => {
     const { id, input, steps, status } = await accepted();
-    rail.tell(id, { ...reportOf(id, 'completed'), amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' });
+    rail.setReport(id, { ...reportOf(id, 'completed'), amount: AMOUNT, accountNumber: '0123456789', bankCode: '058' });
     expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'completed', rail: 'known' });
     expect(await status()).toBe('completed');
   });
 
   test('operators decide about it', async () => {
     const { id, walletId, input, steps } = await accepted();
-    rail.tell(id, { ...reportOf(id, 'completed'), amount: AMOUNT + 1 });
+    rail.setReport(id, { ...reportOf(id, 'completed'), amount: AMOUNT + 1 });
     const decision = { outcome: 'fail' as const, reason: 'the bank said so in writing', audit: [] };
     expect(await steps.applyBankTransferDecision(input, decision)).toMatchObject({ status: 'failed' });
     expect(await api.balanceOf(walletId)).toBe(BALANCE);
@@ -87,7 +87,7 @@ describe('the message of the rail instead of a status', () => {
     ],
     [
       'a failure is not final',
-      (id, providerMessage) => rail.tell(id, { ...reportOf(id, 'processing'), reason: providerMessage }),
+      (id, providerMessage) => rail.setReport(id, { ...reportOf(id, 'processing'), reason: providerMessage }),
     ],
   ])('its last message is stored when %s, and is in no result, which the history would have', async (_case, fail) => {
     const { id, input, steps } = await accepted();
