@@ -3,11 +3,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
-import { closePeriod, type Day, dayStart, type Month, type PeriodClosing } from '../ledger/closing.ts';
+import { closePeriod, type PeriodClosing } from '../ledger/closing.ts';
 import { Journal } from '../ledger/journal.ts';
 import { type AccountBalance, type Entry, reportAccount, trialBalance } from '../ledger/reports.ts';
 import { type Book, CURRENCY, type Kobo, nairaText } from '../money.ts';
 import { type SweepOutcome, sweepFees } from '../resources/feeSweeps/sweep.ts';
+import { dayAfter, dayStart, isMonth, type Month, monthAfter, monthOf, readDay, readTime } from '../times.ts';
 import { type BookOptions, inOrganisation, ofOrganisation } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
@@ -25,7 +26,7 @@ export function addAccountingCommands(group: Command): void {
     .addHelpText('after', example('ledger trial-balance --at 2026-11 --environment live --format csv'))
     .option('--at <time>', `${TIME}, of which the end counts (default: now)`, timeRange)
     .action(async (options: ReportOptions & { at?: TimeRange }) => {
-      const { to } = options.at ?? timeRange(new Date().toISOString());
+      const to = options.at?.to ?? new Date(Date.now() + 1);
       const { book, found } = await readBook(options, (sql, of) => trialBalance(sql, of, to));
       const lines = found.map(({ account, balance }) => ({ account, ...sidesOf(balance) }));
       const sum = { debit: total(lines, 'debit'), credit: total(lines, 'credit') };
@@ -49,10 +50,10 @@ export function addAccountingCommands(group: Command): void {
     .option('--from <time>', `${TIME}, of which the start counts (default: this month)`, timeRange)
     .option('--to <time>', `${TIME}, of which the end counts (default: now)`, timeRange)
     .action(async (code: string, options: ReportOptions & { from?: TimeRange; to?: TimeRange }) => {
-      const now = new Date().toISOString();
+      const now = new Date();
       const period = {
-        from: (options.from ?? timeRange(now.slice(0, 'YYYY-MM'.length))).from,
-        to: (options.to ?? timeRange(now)).to,
+        from: options.from?.from ?? dayStart(`${monthOf(now)}-01`),
+        to: options.to?.to ?? new Date(now.getTime() + 1),
       };
       const { book, found } = await readBook(options, (sql, of) => reportAccount(sql, of, code, period));
       if (found === null) {
@@ -100,7 +101,7 @@ export function addAccountingCommands(group: Command): void {
   )
     .addHelpText('after', example('ledger close-period 2026-11 --environment live'))
     .action(async (month: string, options: BookOptions) => {
-      if (!MONTH.test(month)) throw new CommandError(`${month} is not a month. Write it as 2026-11.`, EXIT.usage);
+      if (!isMonth(month)) throw new CommandError(`${month} is not a month. Write it as 2026-11.`, EXIT.usage);
       const { environment } = options;
       const closing = await inOrganisation('ledger close-period', options, (sql, organisationId, operator) =>
         closePeriod(sql, { organisationId, environment }, month, operator),
@@ -210,24 +211,14 @@ interface TimeRange {
   to: Date;
 }
 
-const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-
-/** The range of a time (its millisecond), of a day or of a month. */
+/** The range of a time (its millisecond), or of a day or a month in Nigeria. */
 function timeRange(text: string): TimeRange {
-  if (MONTH.test(text)) return { from: dayStart(`${text}-01`), to: dayStart(dayAfter(text, 1, 0)) };
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime()) || (DAY.test(text) && !time.toISOString().startsWith(text))) {
-    throw new InvalidArgumentError(`Write it as 2026-11, 2026-11-30 or 2026-11-30T12:00:00Z.`);
-  }
-  if (DAY.test(text)) return { from: dayStart(text), to: dayStart(dayAfter(text, 0, 1)) };
-  return { from: time, to: new Date(time.getTime() + 1) };
-}
-
-function dayAfter(text: string, months: number, days: number): Day {
-  const date = new Date(text);
-  date.setUTCMonth(date.getUTCMonth() + months, date.getUTCDate() + days);
-  return date.toISOString().slice(0, 'YYYY-MM-DD'.length);
+  if (isMonth(text)) return { from: dayStart(`${text}-01`), to: dayStart(`${monthAfter(text)}-01`) };
+  const day = readDay(text);
+  if (day !== null) return { from: dayStart(day), to: dayStart(dayAfter(day)) };
+  const time = readTime(text, null);
+  if (time !== null) return { from: time, to: new Date(time.getTime() + 1) };
+  throw new InvalidArgumentError('Write it as 2026-11, 2026-11-30 or 2026-11-30T12:00:00Z.');
 }
 
 const bookOf = ({ organisationId, environment }: Book) => ({

@@ -1,6 +1,8 @@
 // Options that several commands have, and parsers of the values of options.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../money.ts';
+import { DAY_MS, dayStart, readDay, readTime } from '../times.ts';
+import { CommandError, EXIT } from './failure.ts';
 
 /** `of`: what belongs to the organisation. Without a value `chooseOrganisation` finds one. */
 export const organisationOption = (of: string): Option =>
@@ -63,14 +65,15 @@ export const scopeList = <Scope extends string>(allowed: readonly Scope[]) =>
     (unknown) => `No such scope: ${unknown}. Choose from ${allowed.join(', ')}.`,
   );
 
-/** A time with its zone, or the start of a day in UTC. */
+/** A time with its zone, or the start of a day in Nigeria. */
 export function time(value: string): Date {
-  const parsed = new Date(value);
-  if (/^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(value) && !Number.isNaN(parsed.getTime())) return parsed;
-  throw new InvalidArgumentError('It must be a time in ISO 8601 with a time zone, such as 2026-01-31T12:00:00Z.');
+  const day = readDay(value);
+  const read = day === null ? readTime(value, null) : dayStart(day);
+  if (read !== null) return read;
+  throw new InvalidArgumentError(
+    'It must be a day, such as 2026-01-31, or a time in ISO 8601 with a time zone, such as 2026-01-31T12:00:00Z.',
+  );
 }
-
-const DAY_MS = 86_400_000;
 
 export interface Period {
   from?: Date;
@@ -88,5 +91,6 @@ export function periodOf(options: Period): { from: string; to: string } | null {
   if (options.from === undefined && options.to === undefined) return null;
   const to = options.to ?? new Date();
   const from = options.from ?? new Date(to.getTime() - DAY_MS);
+  if (from >= to) throw new CommandError('The period ends before it begins. Correct --from or --to.', EXIT.usage);
   return { from: from.toISOString(), to: to.toISOString() };
 }

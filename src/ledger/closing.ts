@@ -4,17 +4,11 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
+import type { Day, Month } from '../times.ts';
 
 /** Accounts of a statement, and postings of each: few enough for a statement of at most about a second. */
 const ACCOUNTS_MAX = 500;
 const POSTINGS_MAX = 1_000;
-
-/** A date as `2026-11-30`, and a month as `2026-11`. */
-export type Day = string;
-export type Month = string;
-
-/** The first moment of a day in Nigeria, which has no daylight saving time; as `ledger.accounting_day` in SQL. */
-export const dayStart = (day: Day): Date => new Date(`${day}T00:00:00+01:00`);
 
 /** Books with a day that is over and not closed; also books that have no account yet. */
 export async function listBooksToClose(sql: Sql): Promise<Book[]> {

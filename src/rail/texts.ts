@@ -1,6 +1,8 @@
 // Texts to and from providers: narrations in the characters that banks accept, and the words of a provider without
 // what must not be in a log.
 
+import { LAGOS_OFFSET_MS } from '../times.ts';
+
 /** NIP carries a narration of at most this many characters. */
 const NARRATION_MAX = 100;
 const WORDS_MAX = 200;
@@ -54,9 +56,6 @@ export function reasonOf(text: string | null): string | null {
     .replace(/[.!]+$/, '');
   return NO_REASONS.has(said) ? null : words;
 }
-
-/** Nigeria has been at UTC+1 all year since 1919. */
-export const LAGOS_OFFSET_MS = 3_600_000;
 
 /** `yyyy-MM-dd HH:mm:ss` in Lagos. A part of a second is rounded up. */
 export function lagosText(time: Date): string {

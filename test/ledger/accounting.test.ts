@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import postgres from 'postgres';
 
-import { closeDays, closePeriod, dayStart, listBooksToClose } from '../../src/ledger/closing.ts';
+import { closeDays, closePeriod, listBooksToClose } from '../../src/ledger/closing.ts';
 import { reportAccount, trialBalance } from '../../src/ledger/reports.ts';
+import { dayStart } from '../../src/times.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { adminOf, nodeOf, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';

@@ -1,15 +1,12 @@
 // The shapes of Nomba's responses. Only the code `00` is a success, whatever the HTTP status is.
 import { z } from 'zod';
+import { readTime } from '../../times.ts';
 import type { Reply } from '../client.ts';
 import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
 
 /** Times have a zone; those of lists may lack it and are in UTC. */
-export function timeOf(value: string): Date | null {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?$/.test(value)) return null;
-  const time = new Date(/(Z|[+-]\d\d:\d\d)$/.test(value) ? value : `${value}Z`);
-  return Number.isNaN(time.getTime()) ? null : time;
-}
+export const timeOf = (value: string): Date | null => readTime(value, 0);
 const time = fieldOfTime(timeOf);
 
 const envelope = z.object({ code: text, description: z.string().catch(''), data: z.unknown().optional() });
