@@ -5,15 +5,11 @@ import { readDatabaseTime } from '../database/clock.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
 import type { AuditRow } from '../ledger/movement.ts';
+import { CSV_HEADER } from '../reconciliation/files/csv.ts';
+import { FORMATS, readStatementFile, type StatementFormat } from '../reconciliation/files/read.ts';
+import { type StatementFile, StatementFileError } from '../reconciliation/files/statement.ts';
 import { listReports } from '../reconciliation/queries.ts';
 import { type ImportedStatement, reconcileImported } from '../reconciliation/reconcile.ts';
-import {
-  CSV_HEADER,
-  parseCamt053,
-  parseCsvStatement,
-  type StatementFile,
-  StatementFileError,
-} from '../reconciliation/statementFile.ts';
 import type { Reconciled } from '../workflows/maintenance/messages.ts';
 import { type BookOptions, inOrganisation } from './books.ts';
 import { addCommand, example, withDatabase } from './command.ts';
@@ -25,6 +21,7 @@ import {
   organisationOption,
   type Period,
   periodOf,
+  text,
   time,
   wholeNumber,
 } from './options.ts';
@@ -61,15 +58,16 @@ export function addReconciliationCommands(program: Command): void {
   addCommand(
     group,
     'import <file>',
-    `compare a book with a statement in a file, for a bank without an API: CSV with the header \`${CSV_HEADER.join(',')}\` (amounts in kobo; a row of the kind closing_balance for the balance), or camt.053; a wrong file changes nothing; exits 1 when there are breaks`,
+    `compare a book with a statement in a file, for a bank without an API: camt.053, MT940, or CSV with the header \`${CSV_HEADER.join(',')}\` (amounts in kobo; a row of the kind closing_balance for the balance); a wrong file changes nothing; exits 1 when there are breaks`,
   )
     .addHelpText('after', example('reconciliation import statement.csv --rail providus --environment live'))
     .requiredOption('--rail <name>', 'the bank: its clearing account is clearing:<name>', RAIL_NAME)
     .addOption(environmentOption('the book').makeOptionMandatory())
     .addOption(organisationOption('the book'))
-    .addOption(new Option('--format <name>', 'default: by the name of the file').choices(['csv', 'camt.053']))
-    .option('--from <time>', 'start of the statement, ISO 8601 (default: its first line)', time)
-    .option('--to <time>', 'end of the statement, ISO 8601 (default: the time of its balance, or its last line)', time)
+    .addOption(new Option('--format <name>', 'default: by the content of the file').choices(FORMATS))
+    .option('--account <number>', 'the account, if the file has statements of several', text(100))
+    .option('--from <time>', 'start of the statement (default: that of the file, or its first line)', time)
+    .option('--to <time>', 'end of the statement (default: the time of its balance, or its last line)', time)
     .action(async (file: string, options: ImportOptions) => {
       const { rail } = options;
       const { result, period } = await inOrganisation(
@@ -145,15 +143,16 @@ export function addReconciliationCommands(program: Command): void {
 
 interface ImportOptions extends BookOptions, Period {
   rail: string;
-  format?: 'csv' | 'camt.053';
+  format?: StatementFormat;
+  account?: string;
 }
 
 /** Reads the whole file before anything is changed. */
 function readStatement(file: string, options: ImportOptions): ImportedStatement {
-  const format = options.format ?? (file.endsWith('.xml') ? 'camt.053' : 'csv');
-  const { lines, closing } = parseFile(file, format);
+  const { lines, from: start, closing } = parseFile(file, options);
   const times = lines.map(({ at }) => at.getTime());
-  const from = options.from ?? new Date(times.reduce((one, other) => Math.min(one, other), Infinity));
+  const first = times.reduce((one, other) => Math.min(one, other), start?.getTime() ?? Infinity);
+  const from = options.from ?? new Date(first);
   const to = options.to ?? closing?.at ?? new Date(times.reduce((one, other) => Math.max(one, other), -Infinity) + 1);
   if (!(from < to)) throw new CommandError('The statement has no period. Add --from and --to.');
   if (to.getTime() > Date.now()) throw new CommandError('The statement ends in the future. Correct its time, or --to.');
@@ -166,10 +165,10 @@ function readStatement(file: string, options: ImportOptions): ImportedStatement 
   return { period: { from, to }, lines, closingBalance: closing?.balance ?? null };
 }
 
-function parseFile(file: string, format: 'csv' | 'camt.053'): StatementFile {
+function parseFile(file: string, options: ImportOptions): StatementFile {
+  const [format, account] = [options.format ?? null, options.account ?? null];
   try {
-    const text = readFileSync(file, 'utf8');
-    return format === 'csv' ? parseCsvStatement(text) : parseCamt053(text);
+    return readStatementFile(readFileSync(file), { format, account });
   } catch (error) {
     const isExpected = error instanceof StatementFileError || (error as { code?: unknown }).code !== undefined;
     if (!isExpected) throw error;

@@ -131,13 +131,23 @@ export interface TransferReport {
 /** A line of a rail's bank statement. */
 export interface StatementLine {
   /**
-   * `credit`: money came in. `sent`: a transfer left. `returned`: it came back. By the rail itself: `charge`: it took a
+   * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer left. `returned`: it came back. By the rail itself: `charge`: it took a
    * fee. `settlement`: it moved collected money to the balance that pays out, or, with one balance, paid it out to us.
    * `interest`: it paid interest. `funding`: the organisation paid money in. `other_in`, `other_out`: anything else,
    * which opens a review case.
    */
-  kind: 'credit' | 'sent' | 'returned' | 'charge' | 'settlement' | 'interest' | 'funding' | 'other_in' | 'other_out';
-  /** The session id of a credit, our reference of a transfer, the rail's own id of any other line. */
+  kind:
+    | 'credit'
+    | 'recalled'
+    | 'sent'
+    | 'returned'
+    | 'charge'
+    | 'settlement'
+    | 'interest'
+    | 'funding'
+    | 'other_in'
+    | 'other_out';
+  /** The session id of a credit, recalled or not, our reference of a transfer, the rail's own id of any other line. */
   reference: string;
   /** Before charges. */
   amount: Kobo;

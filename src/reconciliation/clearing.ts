@@ -141,7 +141,8 @@ export async function findResourceStates(
   { book: { organisationId, environment }, rail }: BookAtRail,
   lines: readonly LineName[],
 ): Promise<(line: LineName) => ResourceState> {
-  const sessions = lines.filter(({ kind }) => kind === 'credit').map(({ reference }) => reference);
+  const sessionsOf = (kind: 'credit' | 'recalled'): string[] =>
+    lines.filter((line) => line.kind === kind).map(({ reference }) => reference);
   const transfers = lines.filter((line) => counterpartOf(line) !== null).map(({ reference }) => reference);
   const ids = transfers.flatMap((reference) => resourceOf(reference) ?? []);
   const ofBook = sql`organisation_id = ${organisationId} AND environment = ${environment}`;
@@ -149,12 +150,12 @@ export async function findResourceStates(
   const found = await sql<{ name: string; state: ResourceState }[]>`
     SELECT 'credit ' || session_id AS name,
            CASE status WHEN 'recalled' THEN 'void' WHEN 'received' THEN 'in_progress' ELSE 'ended' END AS state
-    FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${sessions}::text[])
+    FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${sessionsOf('credit')}::text[])
     UNION ALL
-    SELECT 'sent ' || session_id,
+    SELECT 'recalled ' || session_id,
            CASE WHEN status = 'recalled' THEN 'void' WHEN coalesce(recall, 'received') = 'received' THEN 'in_progress'
                 ELSE 'ended' END
-    FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${transfers}::text[])
+    FROM inbound_credits WHERE ${ofBook} AND rail = ${rail} AND session_id = ANY (${sessionsOf('recalled')}::text[])
     UNION ALL
     SELECT id::text, CASE WHEN status IN ('pending', 'processing', 'returning') THEN 'in_progress' ELSE 'ended' END
     FROM (

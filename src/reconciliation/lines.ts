@@ -5,11 +5,11 @@ import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 
 /**
- * `credit`: money came in. `sent`: a transfer was paid out, or a credit was recalled. `returned`: it came back.
+ * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer was paid out. `returned`: it came back.
  * `charge`, `settlement`, `settled`, `interest`, `funding`, `check`: posted from its statement. `other_in`,
  * `other_out`: what none of these fits, which is a break.
  */
-export type LineKind = 'credit' | 'sent' | 'returned' | StatementEntry['kind'] | 'other_in' | 'other_out';
+export type LineKind = 'credit' | 'recalled' | 'sent' | 'returned' | StatementEntry['kind'] | 'other_in' | 'other_out';
 
 /** One movement through the rail, as either side recorded it. */
 export interface BankLine {
@@ -62,8 +62,10 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
   switch (kind) {
     case 'credit':
       return [creditKey({ rail, sessionId: reference })];
+    case 'recalled':
+      return [recallKey({ rail, sessionId: reference })];
     case 'sent':
-      return [`${reference}/completion`, `${reference}/clawback`, recallKey({ rail, sessionId: reference })];
+      return [`${reference}/completion`, `${reference}/clawback`];
     case 'returned':
       return caseVersion === undefined
         ? [`${reference}/return`, `${reference}/clawback_return`]
@@ -87,7 +89,7 @@ export function lineOfKey(rail: string, key: string): LineName | null {
     /^(credit|recall|charge|settlement|settled|interest|funding|check)\/([^/]+)\/(.+)$/.exec(key) ?? [];
   if (ownReference !== undefined) {
     if (ofRail !== rail) return null;
-    return { kind: kind === 'recall' ? 'sent' : (kind as LineKind), reference: ownReference };
+    return { kind: kind === 'recall' ? 'recalled' : (kind as LineKind), reference: ownReference };
   }
   const [, reference, step = ''] = /^([^/]+)\/(completion|clawback|return|clawback_return)(?:\/\d+)?$/.exec(key) ?? [];
   return reference === undefined ? null : { kind: step.endsWith('return') ? 'returned' : 'sent', reference };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
+import { dayOf } from '../../src/times.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { operate, runAs } from '../cli/run.ts';
 import { startTestFlows } from '../support/flows.ts';
@@ -270,25 +271,29 @@ test('a statement in a file is compared and posted like that of a rail; a wrong 
   };
   const at = new Date(Date.now() - 2 * HOUR_MS).toISOString();
   const end = new Date(Date.now() - HOUR_MS).toISOString();
-  const rows = ['kind,reference,amount,at', `charge,c1,700,${at}`, `closing_balance,,-700,${end}`];
+  const lastMonth = new Date(Date.now() - 31 * 24 * HOUR_MS).toISOString();
+  // The bank has the same word for the charge of each month.
+  const charges = [`charge,SMS,700,${lastMonth}`, `charge,SMS,700,${at}`];
+  const rows = ['kind,reference,amount,at', ...charges, `closing_balance,,-1400,${end}`];
   const before = await postings();
-  expect(await importFile([...rows, `credit,x,0,${at}`].join('\n'))).toMatchObject({
+  expect(await importFile([...rows, `credit,x,-1,${at}`].join('\n'))).toMatchObject({
     exitCode: 1,
-    errors: expect.stringMatching(/line 4, column 3: amount must be more than 0\. Nothing was imported\./),
+    errors: expect.stringMatching(/line 5, column 3: amount must not be negative\. Nothing was imported\./),
   });
   expect(await postings()).toEqual(before);
 
-  expect(await importFile(rows.join('\n'))).toMatchObject({ exitCode: 0, answer: { lines: 1, breaks: 0, opened: 0 } });
-  expect(await importFile(rows.join('\n'))).toMatchObject({ exitCode: 0, answer: { lines: 1, breaks: 0 } });
+  expect(await importFile(rows.join('\n'))).toMatchObject({ exitCode: 0, answer: { lines: 2, breaks: 0, opened: 0 } });
+  expect(await importFile(rows.join('\n'))).toMatchObject({ exitCode: 0, answer: { lines: 2, breaks: 0 } });
   expect(await importFile([...rows, `sent,stranger,40,${at}`].join('\n'))).toMatchObject({
     exitCode: 1,
     answer: { breaks: 1, opened: 1 },
   });
-  expect(await flows.sql`SELECT key FROM ledger.transactions WHERE key LIKE '%/paper_bank/%'`).toEqual([
-    { key: 'charge/paper_bank/c1' },
-  ]);
+  const keys = [lastMonth, at].map((time) => ({ key: `charge/paper_bank/${dayOf(new Date(time))}/SMS/700/1` }));
+  expect(await flows.sql`SELECT key FROM ledger.transactions WHERE key LIKE '%/paper_bank/%' ORDER BY key`).toEqual(
+    keys,
+  );
   expect(await flows.sql`SELECT balance, in_flight FROM bank_balances WHERE rail = 'paper_bank'`).toEqual([
-    { balance: -700, inFlight: 700 },
+    { balance: -1_400, inFlight: 1_400 },
   ]);
   await rm(folder, { recursive: true });
 });

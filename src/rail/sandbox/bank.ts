@@ -192,7 +192,7 @@ export class SandboxBank {
       SELECT 'credit' AS kind, session_id AS reference, amount, received_at AS at, 'credit ' || session_id AS name
       FROM sandbox_bank.credits WHERE organisation_id = ${organisationId}
       UNION ALL
-      SELECT 'sent', session_id, amount, recalled_at, 'recall ' || session_id
+      SELECT 'recalled', session_id, amount, recalled_at, 'recall ' || session_id
       FROM sandbox_bank.credits WHERE organisation_id = ${organisationId}
       UNION ALL
       SELECT kind, reference, amount, created_at, 'line ' || lpad(id::text, 20, '0')
