@@ -1,6 +1,8 @@
 // CSV: lists as files, guarded against formulas, at the memory of a page; payouts from files, with errors by place.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
 import { z } from 'zod';
 import { columnsOf, exportCsv } from '../../src/api/lists/csv.ts';
 import { requireUuid } from '../../src/ids.ts';
@@ -25,6 +27,22 @@ async function rowsOf(path: string, client: Client = api.test): Promise<Record<s
   return rows;
 }
 
+/** The records of a CSV text, by RFC 4180: a break of any kind outside of quotes would end a record for some reader. */
+function rfc4180(text: string): string[][] {
+  const records: string[][] = [];
+  let record: string[] = [];
+  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|[\r\n])/y;
+  while (field.lastIndex < text.length) {
+    const [, quoted, plain = '', end] = field.exec(text) ?? [];
+    if (end === undefined) throw new Error('a field is not quoted as it must be');
+    record.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === ',') continue;
+    records.push(record);
+    record = [];
+  }
+  return records;
+}
+
 describe('exports', () => {
   test('columns are the fields, objects flattened', () => {
     const schema = z.object({
@@ -34,6 +52,45 @@ describe('exports', () => {
       list: z.array(z.string()).optional(),
     });
     expect(columnsOf(schema)).toEqual(['id', 'from.name', 'metadata', 'list']);
+  });
+
+  test('texts with line breaks, quotes and formulas are read back as they are, guarded where a sheet would compute', async () => {
+    const piece = fc.constantFrom(
+      'a',
+      '"',
+      ',',
+      ';',
+      '\n',
+      '\r',
+      '\r\n',
+      '\t',
+      ' ',
+      '=',
+      '+',
+      '-',
+      '@',
+      "'",
+      'é',
+      '\u2028',
+    );
+    const hostile = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(hostile, hostile), { minLength: 1, maxLength: 5 }), async (pairs) => {
+        const rows = pairs.map(([one, two]) => ({ one, two }));
+        const list = {
+          columns: ['one', 'two'],
+          view: (row: object) => row,
+          positionOf: () => ({ createdAt: new Date(), id: '' }),
+          read: () => Promise.resolve(rows),
+          pageSize: 10,
+        };
+        const text = (await Array.fromAsync(await exportCsv(list))).join('');
+        const records = rfc4180(text);
+        expect(records).toEqual(parse(text, { record_delimiter: '\r\n' }));
+        const guarded = (value: string): string => (/^(\s*[=+\-@]|[\t\r])/.test(value) ? `'${value}` : value);
+        expect(records.slice(1)).toEqual(pairs.map((pair) => pair.map(guarded)));
+      }),
+    );
   });
 
   test('a payment has the values of its view', async () => {

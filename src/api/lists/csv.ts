@@ -22,6 +22,9 @@ function unwrapped(schema: z.ZodType): z.ZodType {
     : schema;
 }
 
+/** What a spreadsheet takes for a formula; some skip white space before it. */
+const FORMULA = /^(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/u;
+
 /**
  * Items as CSV (RFC 4180). What a spreadsheet would take for a formula is guarded by an apostrophe; null and an empty
  * map are an empty cell.
@@ -30,10 +33,11 @@ const csvText = (columns: readonly string[], items: unknown[], header = false): 
   stringify(items, {
     columns: [...columns],
     header,
-    escape_formulas: true,
     record_delimiter: 'windows',
+    quoted_match: /[\r\n]/, // only the record delimiter is quoted by itself
     cast: {
       boolean: String,
+      string: (value) => (FORMULA.test(value) ? `'${value}` : value),
       object: (value) => (Object.keys(value).length === 0 ? '' : JSON.stringify(value)),
     },
   });
