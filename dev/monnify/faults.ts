@@ -48,7 +48,10 @@ export function answerWith(fault: Fault, response: ServerResponse, body: string,
       json(403, '{"timestamp":"2026-06-27T08:32:49.000+00:00","status":403,"error":"Forbidden","path":"/api"}');
       return;
     case 'code_99':
-      json(400, envelope('99', `An unexpected error occurred, BVN 22222222226, client MK_TEST_4KFAKE0KEY ${credentials}`));
+      json(
+        400,
+        envelope('99', `An unexpected error occurred, BVN 22222222226, client MK_TEST_4KFAKE0KEY ${credentials}`),
+      );
       return;
     case 'rate_limited':
       json(429, envelope('99', 'Too many requests'), { 'retry-after': '7' });
