@@ -131,10 +131,10 @@ export interface TransferReport {
 /** A line of a rail's bank statement. */
 export interface StatementLine {
   /**
-   * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer left. `returned`: it came back. By the rail itself: `charge`: it took a
-   * fee. `settlement`: it moved collected money to the balance that pays out, or, with one balance, paid it out to us.
-   * `interest`: it paid interest. `funding`: the organisation paid money in. `other_in`, `other_out`: anything else,
-   * which opens a review case.
+   * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer left. `returned`: it came back. By
+   * the rail itself: `charge`: it took a fee. `settlement`: it moved collected money to the balance that pays out, or,
+   * with one balance, paid it out to us. `interest`: it paid interest. `funding`: the organisation paid money in.
+   * `other_in`, `other_out`: anything else, which opens a review case.
    */
   kind:
     | 'credit'

@@ -5,8 +5,8 @@ import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 
 /**
- * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer was paid out. `returned`: it came back.
- * `charge`, `settlement`, `settled`, `interest`, `funding`, `check`: posted from its statement. `other_in`,
+ * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer was paid out. `returned`: it came
+ * back. `charge`, `settlement`, `settled`, `interest`, `funding`, `check`: posted from its statement. `other_in`,
  * `other_out`: what none of these fits, which is a break.
  */
 export type LineKind = 'credit' | 'recalled' | 'sent' | 'returned' | StatementEntry['kind'] | 'other_in' | 'other_out';
