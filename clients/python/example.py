@@ -35,7 +35,7 @@ class Receiver(BaseHTTPRequestHandler):
 server = HTTPServer(("127.0.0.1", 0), Receiver)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 endpoint = client.create_webhook_endpoint(
-    {"url": f"http://127.0.0.1:{server.server_port}/", "eventTypes": ["payment.settled"]}
+    {"url": f"http://127.0.0.1:{server.server_port}/", "eventTypes": ["payment.completed"]}
 )
 secret = endpoint["secret"]
 

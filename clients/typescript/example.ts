@@ -21,13 +21,13 @@ const client = createManilla({
 
 // The receiver of webhooks. The secret is known once the endpoint is registered.
 let secret = '';
-const settled = Promise.withResolvers<Extract<Event, { type: 'payment.settled' }>>();
+const settled = Promise.withResolvers<Extract<Event, { type: 'payment.completed' }>>();
 const server = createServer((request, response) => {
   void text(request).then((rawBody) => {
     try {
       const event = verifyWebhook(secret, rawBody, request.headers);
       response.writeHead(200).end();
-      if (event.type === 'payment.settled') settled.resolve(event);
+      if (event.type === 'payment.completed') settled.resolve(event);
     } catch {
       response.writeHead(400).end();
     }
@@ -37,7 +37,7 @@ await new Promise<void>((resolve) => {
   server.listen(0, '127.0.0.1', resolve);
 });
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-const endpoint = await dataOf(client.POST('/webhook-endpoints', { body: { url, eventTypes: ['payment.settled'] } }));
+const endpoint = await dataOf(client.POST('/webhook-endpoints', { body: { url, eventTypes: ['payment.completed'] } }));
 secret = endpoint.secret;
 printStep(`A webhook endpoint, ${url}`);
 

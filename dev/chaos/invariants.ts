@@ -161,7 +161,7 @@ const VIOLATIONS: Record<string, string> = {
     FROM payments p
     CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE type = 'payment.expired') AS expired,
-             count(*) FILTER (WHERE type = 'payment.settled' AND data ->> 'status' = 'settled') AS settled,
+             count(*) FILTER (WHERE type = 'payment.completed') AS completed,
              count(*) FILTER (WHERE type = 'payment.settled') AS credits
       FROM events WHERE organisation_id = $1 AND resource = ledger.public_id(p.id, 'pay')
     ) reported
@@ -169,7 +169,7 @@ const VIOLATIONS: Record<string, string> = {
       SELECT count(*) FROM inbound_credits i WHERE i.organisation_id = $1 AND i.owner_id = p.id AND i.status = 'posted'
     ) posted
     WHERE p.organisation_id = $1 AND (
-      reported.settled <> (p.settled_at IS NOT NULL)::int OR reported.expired <> (p.status = 'expired')::int
+      reported.completed <> (p.settled_at IS NOT NULL)::int OR reported.expired <> (p.status = 'expired')::int
       OR reported.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count ELSE (p.settled_at IS NOT NULL)::int END)`,
 
   'each deposit has one event': `

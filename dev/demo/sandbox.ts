@@ -83,7 +83,7 @@ async function collect(demo: Demo, walletId: string): Promise<string> {
     `received ${nairaText(settled.amountReceived)}, fee ${nairaText(settled.fee)}`,
   );
   await printBalance(demo.call, "Ada's", walletId);
-  await printWebhook(demo, 'payment.settled', id);
+  await printWebhook(demo, 'payment.completed', id);
   return id;
 }
 

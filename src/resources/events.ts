@@ -13,6 +13,7 @@ export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
 /** The event types that an endpoint can subscribe to (contract, section 6, and docs/webhooks.md). */
 export const EVENT_TYPES = [
   'payment.settled',
+  'payment.completed',
   'payment.expired',
   'withdrawal.completed',
   'withdrawal.failed',

@@ -102,7 +102,10 @@ describe('200 responses', () => {
     const typesOf = async (id: string) =>
       (await client.get(`/events?resourceId=${id}`)).items.map(({ type, data }) => [type, (data as Resource).id]);
     for (const id of transfers) expect(await typesOf(id)).toEqual([['transfer.completed', id]]);
-    expect(await typesOf(paymentId)).toEqual([['payment.settled', paymentId]]);
+    expect(await typesOf(paymentId)).toEqual([
+      ['payment.completed', paymentId],
+      ['payment.settled', paymentId],
+    ]);
     expect(await typesOf(refundId)).toEqual([['refund.completed', refundId]]);
     expect(await typesOf(source)).toEqual([]);
     const other = await api.createOrganisation();

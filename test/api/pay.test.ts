@@ -69,13 +69,16 @@ describe('200 responses', () => {
     expect([await api.balanceOf(payer), await api.balanceOf(target)]).toEqual([2_000, 3_000]);
   });
 
-  test('paying emits payment.settled, signals the flow and records the payer', async () => {
+  test('paying emits payment.settled and payment.completed, signals the flow and records the payer', async () => {
     const payer = await wallet(100);
     const paymentId = await bill(100);
     const { checkoutUrl, ...data } = (await pay(payer, paymentId)).data;
     expect(checkoutUrl).toBeNull();
-    const events = await api.sql`SELECT type, data FROM events WHERE resource = ${paymentId}`;
-    expect([...events]).toEqual([{ type: 'payment.settled', data }]);
+    const events = await api.sql`SELECT type, data FROM events WHERE resource = ${paymentId} ORDER BY id`;
+    expect([...events]).toEqual([
+      { type: 'payment.settled', data },
+      { type: 'payment.completed', data },
+    ]);
     const signals = await api.sql`
       SELECT message -> 'signal' AS signal FROM outbox
       WHERE topic = 'flow' AND message ->> 'id' = ${paymentId} AND message ? 'signal'`;
@@ -208,7 +211,9 @@ describe('races for one payment', () => {
         status === 'settled' ? 'settled' : 'PAYMENT_NOT_PAYABLE',
       );
       const events = await api.sql<{ type: string }[]>`SELECT type FROM events WHERE resource = ${paymentId}`;
-      expect(events.map(({ type }) => type)).toEqual([`payment.${status}`]);
+      expect(events.map(({ type }) => type).toSorted()).toEqual(
+        status === 'settled' ? ['payment.completed', 'payment.settled'] : ['payment.expired'],
+      );
       outcomes.push(status);
     }
     expect(new Set(outcomes)).toEqual(new Set(['settled', 'expired']));

@@ -108,7 +108,7 @@ describe('arguments', () => {
 
   test.each<[string, readonly string[] | string]>([
     ['payment.settled', ['payment.settled']],
-    ['payment.*, refund.failed', ['payment.settled', 'payment.expired', 'refund.failed']],
+    ['payment.*, refund.failed', ['payment.settled', 'payment.completed', 'payment.expired', 'refund.failed']],
     ['*', EVENT_TYPES],
     ['payment', 'No event type is payment.'],
     ['payment.settled,', 'No event type is empty.'],

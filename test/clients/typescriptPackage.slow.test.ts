@@ -69,7 +69,7 @@ test('JavaScript and the example run with it', async () => {
     [plain, program].map((file) => run(process.execPath, [file], { cwd: project, env })),
   );
   expect(ofPlain?.stdout).toBe('test\n');
-  expect(ofExample?.stdout).toContain('The webhook payment.settled came, with a valid signature');
+  expect(ofExample?.stdout).toContain('The webhook payment.completed came, with a valid signature');
 });
 
 test.each(['nodenext', 'bundler'])(

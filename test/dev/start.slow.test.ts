@@ -166,7 +166,7 @@ test('the example of the TypeScript client finds the running service, and verifi
   const example = run('dev/example');
   expect([await example.exited, example.output()]).toEqual([
     0,
-    expect.stringContaining('The webhook payment.settled came, with a valid signature: settled'),
+    expect.stringContaining('The webhook payment.completed came, with a valid signature: settled'),
   ]);
 });
 

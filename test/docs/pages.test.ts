@@ -32,6 +32,15 @@ test('the help link of every code leads to its heading in the served page', () =
   }
 });
 
+test('pages and examples act on payment.completed: only those that explain payments in parts name payment.settled', () => {
+  const explain = ['docs/contract.md', 'docs/webhooks.md', 'docs/guides/collect.md', 'clients/cli/README.md'];
+  const patterns = ['README.md', 'docs/**/*.md', 'clients/*/*.{md,ts,py}', 'dev/demo/*.ts', 'src/api/checkout/**/*.*'];
+  const files = globSync(patterns, { cwd: new URL('../..', import.meta.url) });
+  const naming = (type: string) => files.filter((file) => read(file).includes(type));
+  expect(naming('payment.settled').toSorted()).toEqual(explain.toSorted());
+  expect(naming('payment.completed').length).toBeGreaterThan(explain.length);
+});
+
 test('docs/configuration.md names the suffix of every task queue', () => {
   const row = read('docs/configuration.md').match(/^\| `TEMPORAL_TASK_QUEUE` .*$/m)?.[0] ?? '';
   const suffixes = taskQueuesOf('').filter((suffix) => suffix !== '');

@@ -40,8 +40,13 @@ const untilApplied = (sessionId: string): Promise<string> =>
     return row !== undefined && row.status !== 'received' && row.status;
   });
 
+interface DeliveredEvent {
+  type: string;
+  data: { id: string; status: string };
+}
+
 describe('bank-transfer payments', () => {
-  test('the exact amount settles a payment, credits the base amount, books the fee and emits payment.settled', async () => {
+  test('the exact amount settles a payment, credits the base amount, books the fee and emits payment.completed', async () => {
     const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 200_000);
     const feesBefore = await flows.accountBalance('income:fees');
@@ -52,20 +57,16 @@ describe('bank-transfer payments', () => {
     expect(settled.settledAt).not.toBeNull();
     expect((await flows.test.get(`/wallets/${wallet}/balance`)).data.balance).toBe(200_000);
     expect((await flows.accountBalance('income:fees')) - feesBefore).toBe(2_000);
+    const credit = {
+      id: expect.stringMatching(/_inc$/),
+      amount: 202_000,
+      sessionId,
+      sender: { name: 'Sandbox Payer', accountNumber: expect.any(String), bankCode: expect.any(String) },
+      receivedAt: expect.any(String),
+    };
     expect(await flows.eventsOf(payment.id)).toEqual([
-      {
-        type: 'payment.settled',
-        data: {
-          ...settled,
-          credit: {
-            id: expect.stringMatching(/_inc$/),
-            amount: 202_000,
-            sessionId,
-            sender: { name: 'Sandbox Payer', accountNumber: expect.any(String), bankCode: expect.any(String) },
-            receivedAt: expect.any(String),
-          },
-        },
-      },
+      { type: 'payment.settled', data: { ...settled, credit } },
+      { type: 'payment.completed', data: { ...settled, credit } },
     ]);
     expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });
   });
@@ -223,18 +224,25 @@ describe('inbound credits to an account number', () => {
   });
 });
 
-test('payment.settled is delivered to the webhook endpoint with a valid signature', async () => {
+test('of an order paid in two parts payment.completed is delivered once, when it is paid in full, with a valid signature', async () => {
   const receiver = await startReceiver();
   const endpoint = await flows.test.post('/webhook-endpoints', { url: receiver.url });
+  const webhook = new Webhook(String(endpoint.data.secret));
   const payment = await flows.createPayment(walletId, 100_000);
-  await pay(payment, payment.payableAmount);
-  const delivery = await waitFor('the webhook', () =>
-    receiver.received.find(({ body }) => body.includes(payment.id) && body.includes('"settled"')),
-  );
-  const event = new Webhook(String(endpoint.data.secret)).verify(
-    delivery.body,
-    delivery.headers as Record<string, string>,
-  ) as { type: string };
-  expect(event.type).toBe('payment.settled');
+  const eventsReceived = () =>
+    receiver.received
+      .map(({ body, headers }) => webhook.verify(body, headers as Record<string, string>) as DeliveredEvent)
+      .filter(({ data }) => data.id === payment.id)
+      .map(({ type, data }) => `${type} ${data.status}`)
+      .toSorted();
+  await pay(payment, 50_000);
+  await flows.untilStatus(`/payments/${payment.id}`, 'partial');
+  await pay(payment, payment.payableAmount - 50_000);
+  await waitFor('the webhooks', () => eventsReceived().length === 3);
+  expect(eventsReceived()).toEqual([
+    'payment.completed settled',
+    'payment.settled partial',
+    'payment.settled settled',
+  ]);
   await receiver.close();
 });

@@ -96,7 +96,7 @@ test.concurrent.each(EACH)(
     await flows.untilStatus(`/payments/${id}`, 'settled');
     await flowOf(id).result();
     expect(await flows.balanceOf(walletId)).toBe(200_000);
-    expect(await eventTypes(id)).toEqual(['payment.settled', 'payment.settled']);
+    expect(await eventTypes(id)).toEqual(['payment.settled', 'payment.settled', 'payment.completed']);
   },
 );
 

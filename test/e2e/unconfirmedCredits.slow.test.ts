@@ -233,6 +233,7 @@ describe('credits that are set aside', () => {
       'review_case.opened open',
       'review_case.resolved closed',
       'payment.settled settled',
+      'payment.completed settled',
     ]);
   });
 
@@ -343,7 +344,7 @@ describe('outages of the rail', () => {
     await credit(context, account, 202_000);
     await context.untilStatus(path, 'settled');
     expect(await flows.untilAttention(payment.id, 'rail_unreachable')).toContain(`the account number of ${payment.id}`);
-    expect(await eventsOf(context)).toEqual(['payment.settled settled']);
+    expect(await eventsOf(context)).toEqual(['payment.settled settled', 'payment.completed settled']);
     rail.canClose(account, true);
     await resolveFlow(payment.id, 'retry'); // unless the flow has already closed it
     expect(await flows.flow(payment.id).result()).toEqual({ status: 'settled' });

@@ -140,13 +140,13 @@ const onceEach = (resources: readonly unknown[]) => resources.map(() => 1);
 test(
   'each payment settles once, each event is emitted and delivered once, and both workers run workflow tasks',
   async () => {
-    await accepted(caller(0).post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] }));
+    await accepted(caller(0).post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.completed'] }));
     const target = await setup.createWallet();
     const payments = await createPayments(PAYMENTS, target);
     await creditTwice(payments);
     await untilSettled(payments);
     expect(await setup.balanceOf(target)).toBe(PAYMENTS * 1_000);
-    expect(await eventCounts('payment.settled', payments)).toEqual(onceEach(payments));
+    expect(await eventCounts('payment.completed', payments)).toEqual(onceEach(payments));
 
     await receiver.untilReceived(PAYMENTS);
     await waitFor('every attempt to be recorded', async () => {
@@ -227,7 +227,7 @@ test(
 
     expect(await setup.balanceOf(target)).toBe(PAYMENTS * 1_000 + transfers.length * 10);
     expect(await setup.balanceOf(source)).toBe(1_000_000 - transfers.length * 10 - ITEMS * (1_000 + 500 + 2_000));
-    expect(await eventCounts('payment.settled', payments)).toEqual(onceEach(payments));
+    expect(await eventCounts('payment.completed', payments)).toEqual(onceEach(payments));
     expect(await eventCounts('payout.completed', [payout])).toEqual([1]);
     const [sent] = await setup.sql<{ transfers: number; paid: number }[]>`
     SELECT count(DISTINCT reference)::int AS transfers, count(*)::int AS paid FROM sandbox_bank.statement_lines WHERE kind = 'sent'`;

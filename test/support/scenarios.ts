@@ -302,7 +302,7 @@ export const SCENARIOS: Scenario[] = [
   ...endings<Scenario>('payment', {
     settled: {
       run: (stage) => paidByBank(stage, [202_000]),
-      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled'] },
+      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled', 'payment.completed'] },
     },
     partialThenSettled: {
       needs: 'any_amount',
@@ -311,7 +311,7 @@ export const SCENARIOS: Scenario[] = [
         status: 'settled',
         money: { bank: -202_500, 'income:fees': 2_000, 'wallet:seller': 200_500 },
         // A partial payment is reported with the same event type and the status `partial`.
-        events: ['payment.settled', 'payment.settled', 'payment.settled'],
+        events: ['payment.settled', 'payment.settled', 'payment.settled', 'payment.completed'],
       },
     },
     expired: {
@@ -344,7 +344,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'settled',
         money: { bank: -252_000, 'income:fees': 2_000, 'suspense:unmatched': 50_000, 'wallet:seller': 200_000 },
-        events: ['payment.settled', 'review_case.opened'],
+        events: ['payment.settled', 'payment.completed', 'review_case.opened'],
         reviews: ['credit_after_settlement: 50000 of suspense:unmatched, open'],
       },
     },
@@ -353,17 +353,17 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'settled',
         money: SETTLED,
-        events: ['review_case.opened', 'payment.settled'],
+        events: ['review_case.opened', 'payment.settled', 'payment.completed'],
         reviews: ['credit_unconfirmed: 50000 of nothing, open'],
       },
     },
     accountClosedLater: {
       run: (stage) => settledWithOpenAccount(stage, 'closed later'),
-      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled'] },
+      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled', 'payment.completed'] },
     },
     accountLeftOpen: {
       run: (stage) => settledWithOpenAccount(stage, 'left open'),
-      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled'] },
+      outcome: { status: 'settled', money: SETTLED, events: ['payment.settled', 'payment.completed'] },
     },
     paidFromWallet: {
       run: async (stage) => {
@@ -372,7 +372,7 @@ export const SCENARIOS: Scenario[] = [
         await stage.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
         return { workflowId: payment.id, path: `/payments/${payment.id}` };
       },
-      outcome: { status: 'settled', money: { bank: -200_000, 'wallet:seller': 200_000 }, events: ['payment.settled'] },
+      outcome: { status: 'settled', money: { bank: -200_000, 'wallet:seller': 200_000 }, events: ['payment.settled', 'payment.completed'] },
     },
   }),
   ...endings<Scenario>('inboundCredit', {
@@ -450,7 +450,7 @@ export const SCENARIOS: Scenario[] = [
         await stage.untilStatus(`/payments/${payment.id}`, 'settled');
         return run;
       },
-      outcome: { status: 'posted', money: SETTLED, events: ['payment.settled', 'payment.settled'] },
+      outcome: { status: 'posted', money: SETTLED, events: ['payment.settled', 'payment.settled', 'payment.completed'] },
     },
     unconfirmedSetAside: {
       needs: 'recalls',
@@ -515,7 +515,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'returned_to_sender',
         money: SETTLED,
-        events: ['payment.settled', 'review_case.opened', 'review_case.resolved'],
+        events: ['payment.settled', 'payment.completed', 'review_case.opened', 'review_case.resolved'],
         reviews: ['credit_after_settlement: 5000 of suspense:unmatched, returned_to_sender'],
         bank: [PAID],
       },
@@ -696,26 +696,26 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'completed',
         money: { bank: -2_000, 'income:fees': 2_000 },
-        events: ['payment.settled', 'refund.completed'],
+        events: ['payment.settled', 'payment.completed', 'refund.completed'],
         bank: [PAID],
       },
     },
     failed: {
       run: (stage) => refunded(stage, 'rejects', 'failed'),
-      outcome: { status: 'failed', money: SETTLED, events: ['payment.settled', 'refund.failed'], bank: [REFUSED] },
+      outcome: { status: 'failed', money: SETTLED, events: ['payment.settled', 'payment.completed', 'refund.failed'], bank: [REFUSED] },
     },
     returnedLate: {
       run: (stage) => refunded(stage, 'completes', 'completed', 'return'),
       outcome: {
         status: 'failed',
         money: SETTLED,
-        events: ['payment.settled', 'refund.completed', 'refund.failed'],
+        events: ['payment.settled', 'payment.completed', 'refund.completed', 'refund.failed'],
         bank: [RETURNED],
       },
     },
     neverReceived: {
       run: (stage) => refunded(stage, 'losesTransfer', 'failed'),
-      outcome: { status: 'failed', money: SETTLED, events: ['payment.settled', 'refund.failed'] },
+      outcome: { status: 'failed', money: SETTLED, events: ['payment.settled', 'payment.completed', 'refund.failed'] },
     },
     // with the bank's written confirmation of the payment
     completedByOperators: {
@@ -723,7 +723,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'completed',
         money: { bank: -2_000, 'income:fees': 2_000 },
-        events: ['payment.settled', 'refund.completed'],
+        events: ['payment.settled', 'payment.completed', 'refund.completed'],
       },
     },
   }),

@@ -32,6 +32,10 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
       return { resourceId: id };
     },
   },
+  'payment.completed': {
+    summary: 'a payment is paid in full',
+    cause: async (stage) => ({ resourceId: (await stage.settledPayment()).id }),
+  },
   'payment.expired': {
     summary: 'a payment expires; with --partial after a part was paid, which opens a review case too',
     takesPartial: true,

@@ -28,6 +28,7 @@ type Described = readonly [summary: string, data: z.ZodType];
 /** Every event type: when it is sent, and its `data`. */
 export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Described>> = {
   'payment.settled': ['A credit settled a payment, or left it partial: see status', paymentData],
+  'payment.completed': ['A payment became `settled`: sent once', paymentData],
   'payment.expired': ['A payment expired before it was paid in full', paymentData],
   'withdrawal.completed': ['The bank paid a withdrawal', withdrawal],
   'withdrawal.failed': ['The bank refused a withdrawal; its money is back in the wallet', withdrawal],

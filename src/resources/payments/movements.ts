@@ -1,7 +1,7 @@
 // Ledger movements of a payment: pure functions that turn a decision into the movement to post.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { Movement, Transaction } from '../../ledger/movement.ts';
+import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { CreditDecision } from '../../workflows/payment/decide.ts';
@@ -106,7 +106,7 @@ export function creditMovement(
       inbound_credits: [nextVersion(credit, { status: 'posted' })],
       review_cases: surplusCase,
     },
-    events: [paymentEvent('payment.settled', next, credit)],
+    events: creditedEvents(next, credit),
   });
 }
 
@@ -159,7 +159,7 @@ export function walletPaymentMovement(
       ),
     },
     rows: { payments: [paymentRow(settled)] },
-    events: [paymentEvent('payment.settled', settled)],
+    events: creditedEvents(settled),
   };
 }
 
@@ -170,11 +170,17 @@ export function paymentRow(payment: Payment): Payment {
 }
 
 /**
- * The payload of contract section 6, with the credit that caused it. A partial credit also emits `payment.settled`,
- * with the status `partial`.
+ * Every credit emits `payment.settled`, with the status `partial` or `settled`, as the contract says. The one that
+ * settles the payment also emits `payment.completed`, so that is sent once.
  */
+const creditedEvents = (payment: PaymentWithAccount, credit?: InboundCredit): EventRow[] => [
+  paymentEvent('payment.settled', payment, credit),
+  ...(payment.status === 'settled' ? [paymentEvent('payment.completed', payment, credit)] : []),
+];
+
+/** The payload of contract section 6, with the credit that caused it. */
 const paymentEvent = (
-  type: 'payment.settled' | 'payment.expired',
+  type: 'payment.settled' | 'payment.completed' | 'payment.expired',
   payment: PaymentWithAccount,
   credit?: InboundCredit,
 ) =>

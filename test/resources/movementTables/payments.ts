@@ -99,7 +99,7 @@ const settled = step({
   net: { 'clearing:sandbox': -202_000, 'wallet:owner': 200_000, 'income:fees': 2_000 },
   transaction: SETTLEMENT,
   rows: ['payments: settled, version 2, received 202000, credited 200000', POSTED],
-  events: ['payment.settled'],
+  events: ['payment.settled', 'payment.completed'],
 });
 
 const expiredUnpaid = step({
@@ -172,7 +172,7 @@ export const PAYMENTS = [
     net: { 'clearing:sandbox': -202_700, 'wallet:owner': 200_700, 'income:fees': 2_000 },
     transaction: SETTLEMENT,
     rows: ['payments: settled, version 2, received 202700, credited 200700', POSTED],
-    events: ['payment.settled'],
+    events: ['payment.settled', 'payment.completed'],
   }),
   step({
     title: 'a surplus beyond the limit of the wallet is placed in suspense, and the payment is settled without it',
@@ -185,7 +185,7 @@ export const PAYMENTS = [
     },
     transaction: SETTLEMENT,
     rows: ['payments: settled, version 2, received 202700, credited 200000', POSTED, SURPLUS_CASE],
-    events: ['payment.settled', 'review_case.opened'],
+    events: ['payment.settled', 'payment.completed', 'review_case.opened'],
     outbox: ['reviewCase: start'],
   }),
   step({
@@ -200,7 +200,7 @@ export const PAYMENTS = [
     },
     transaction: SETTLEMENT,
     rows: ['payments: settled, version 4, received 202000, credited 200000', POSTED],
-    events: ['payment.settled'],
+    events: ['payment.settled', 'payment.completed'],
   }),
   step({
     title: 'a surplus with the last part is credited to the wallet with the base amount',
@@ -214,7 +214,7 @@ export const PAYMENTS = [
     },
     transaction: SETTLEMENT,
     rows: ['payments: settled, version 4, received 202700, credited 200700', POSTED],
-    events: ['payment.settled'],
+    events: ['payment.settled', 'payment.completed'],
   }),
   step({
     title: 'a surplus with the last part that is beyond the limit of the wallet is placed in suspense',
@@ -229,7 +229,7 @@ export const PAYMENTS = [
     },
     transaction: SETTLEMENT,
     rows: ['payments: settled, version 4, received 202700, credited 200000', POSTED, SURPLUS_CASE],
-    events: ['payment.settled', 'review_case.opened'],
+    events: ['payment.settled', 'payment.completed', 'review_case.opened'],
     outbox: ['reviewCase: start'],
   }),
   expiredUnpaid,
@@ -255,6 +255,6 @@ export const PAYMENTS = [
     net: { 'wallet:other': -200_000, 'wallet:owner': 200_000 },
     transaction: 'payment_from_wallet bill/payment, enforced',
     rows: ['payments: settled, version 2, received 200000, credited 200000'],
-    events: ['payment.settled'],
+    events: ['payment.settled', 'payment.completed'],
   }),
 ];
