@@ -148,6 +148,10 @@ const VIOLATIONS: Record<string, string> = {
       UNION ALL
       SELECT ledger.public_id(id, 'rfd'), 'refund.completed' FROM refunds WHERE organisation_id = $1 AND destination = 'wallet'
       UNION ALL
+      SELECT o.reference, concat_ws(', ', CASE WHEN o.completed THEN 'payout.item_completed' END,
+               CASE WHEN i.status = 'failed' THEN 'payout.item_' || CASE WHEN i.returned_at IS NULL THEN 'failed' ELSE 'returned' END END)
+      FROM outgoing o JOIN payout_items i ON i.organisation_id = $1 AND ledger.public_id(i.id, 'poi') = o.reference
+      UNION ALL
       SELECT ledger.public_id(id, 'trf'), 'transfer.completed' FROM transfers WHERE organisation_id = $1
     ) r
     LEFT JOIN LATERAL (

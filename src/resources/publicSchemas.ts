@@ -225,6 +225,8 @@ export const payout = z
 
 export const payoutOfEvent = payout.omit({ items: true });
 
+export const payoutItemOfEvent = payoutItem.extend({ payoutId: publicIdOf('payout'), currency });
+
 export const reviewCase = z
   .object({
     id: publicIdOf('reviewCase'),

@@ -45,6 +45,10 @@ export const payoutSummaryView = (payout: Payout, counts: { completed: number; f
 const payoutOfEvent = viewOf(schemas.payoutOfEvent);
 
 export const payoutItemView = viewOf(schemas.payoutItem, (item: PayoutItem) => ({ ...item, counterparty: item }));
+export const payoutItemOfEvent = viewOf(schemas.payoutItemOfEvent, (item: PayoutItem) => ({
+  ...item,
+  counterparty: item,
+}));
 
 export const reviewCaseView = viewOf(schemas.reviewCase, (row: ReviewCase) => ({
   ...row,

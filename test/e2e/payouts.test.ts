@@ -95,6 +95,12 @@ describe('outcomes of payouts', () => {
     expect(done).toMatchObject({ successCount: 3, failureCount: 5 });
     expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS - 3 * COST);
     expect(await timesPaid(itemIds)).toEqual([1, 0, 1, 1, 0, 0, 0, 1]);
+    const [completed, failed, returned] = ['payout.item_completed', 'payout.item_failed', 'payout.item_returned'];
+    const endings = [completed, failed, returned, completed, failed, failed, failed, completed];
+    const ofItems = await Promise.all(itemIds.map((id) => flows.eventsOf(id)));
+    expect(ofItems).toEqual(
+      endings.map((type, index) => [{ type, data: { ...items(done)[index], payoutId: payout.id, currency: 'NGN' } }]),
+    );
     expect(await flows.eventsOf(payout.id)).toEqual([
       {
         type: 'payout.partially_completed',
@@ -137,6 +143,7 @@ test.concurrent('an item returned after completion fails, and money, payout stat
   await flows.untilStatus(path, 'failed');
   expect(await flows.balanceOf(sourceWalletId)).toBe(FUNDS);
   expect(await eventTypes(payout.id)).toEqual(['payout.completed', 'payout.partially_completed', 'payout.failed']);
+  for (const id of itemIds) expect(await eventTypes(id)).toEqual(['payout.item_completed', 'payout.item_returned']);
 });
 
 test('an item to a wallet frozen meanwhile is completed, and the money is placed in a review case', async () => {

@@ -256,7 +256,7 @@ test('a return signalled during the roll-up of its payout is processed', async (
   await context.untilEvent('payout.failed');
   expect(await context.traces()).toMatchObject({
     money: { bank: -103_000, 'wallet:owner': 103_000 },
-    events: ['payout.completed', 'payout.failed'],
+    events: ['payout.item_completed', 'payout.completed', 'payout.item_returned', 'payout.failed'],
   });
 });
 

@@ -545,7 +545,7 @@ export class ScenarioContext {
     }
     return {
       money: Object.fromEntries(Object.entries(money).filter(([, balance]) => balance !== 0)),
-      events: events.map((event) => documentedEvent(event).type),
+      events: withItemsSorted(events.map((event) => documentedEvent(event).type)),
       reviews: reviews.map(
         ({ reason, amount, accountCode, status }) =>
           `${reason}: ${amount} of ${accountCode === null ? 'nothing' : this.#nameOf(accountCode)}, ${status}`,
@@ -580,4 +580,16 @@ export async function openScenarios(
     const organisation = await flows.createOrganisation();
     return new ScenarioContext(flows, organisation, await banks.open(flows, organisation));
   };
+}
+
+/** Items of a payout end in any order: their events are sorted, between those of other resources. */
+function withItemsSorted(types: readonly string[]): string[] {
+  const isOfItem = (type: string | undefined): boolean => type?.startsWith('payout.item_') === true;
+  const runs: string[][] = [];
+  for (const type of types) {
+    const run = runs.at(-1);
+    if (run !== undefined && isOfItem(type) && isOfItem(run[0])) run.push(type);
+    else runs.push([type]);
+  }
+  return runs.flatMap((run) => run.toSorted());
 }

@@ -770,7 +770,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'completed',
         money: { bank: -6_000, 'income:fees': 6_000 },
-        events: ['payout.completed'],
+        events: ['payout.item_completed', 'payout.item_completed', 'payout.completed'],
         bank: [PAID, PAID],
       },
     },
@@ -779,7 +779,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'partially_completed',
         money: { bank: -209_000, 'income:fees': 3_000, 'wallet:owner': 206_000 },
-        events: ['payout.partially_completed'],
+        events: ['payout.item_completed', 'payout.item_failed', 'payout.item_failed', 'payout.partially_completed'],
         bank: [PAID, REFUSED],
       },
     },
@@ -788,7 +788,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'failed',
         money: { bank: -206_000, 'wallet:owner': 206_000 },
-        events: ['payout.failed'],
+        events: ['payout.item_failed', 'payout.item_returned', 'payout.failed'],
         bank: [REFUSED, RETURNED],
       },
     },
@@ -796,15 +796,15 @@ export const SCENARIOS: Scenario[] = [
   ...endings<Scenario>('payoutItem', {
     completed: {
       run: (stage) => paidOut(stage, ['losesResponse'], 'completed', 'item'),
-      outcome: { status: 'completed', money: FEE_LEFT, events: ['payout.completed'], bank: [PAID] },
+      outcome: { status: 'completed', money: FEE_LEFT, events: ['payout.item_completed', 'payout.completed'], bank: [PAID] },
     },
     neverReceived: {
       run: (stage) => paidOut(stage, ['losesTransfer'], 'failed', 'item'),
-      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['payout.failed'] },
+      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['payout.item_failed', 'payout.failed'] },
     },
     failedByOperators: {
       run: (stage) => paidOut(stage, ['unavailable'], 'failed', 'item', 'fail'),
-      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['payout.failed'] },
+      outcome: { status: 'failed', money: BACK_WITH_OWNER, events: ['payout.item_failed', 'payout.failed'] },
     },
     clawedBack: {
       run: async (stage) => {
@@ -817,7 +817,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'completed',
         money: FEE_LEFT,
-        events: ['payout.failed', 'wallet.debited', 'payout.completed'],
+        events: ['payout.item_failed', 'payout.failed', 'payout.item_completed', 'wallet.debited', 'payout.completed'],
         reviews: ['paid_after_failure: 0 of nothing, open'],
         bank: [PAID],
       },
@@ -832,7 +832,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'failed',
         money: BACK_WITH_OWNER,
-        events: ['payout.completed', 'payout.failed'],
+        events: ['payout.item_completed', 'payout.completed', 'payout.item_returned', 'payout.failed'],
         bank: [RETURNED],
       },
     },

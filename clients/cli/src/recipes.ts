@@ -83,6 +83,18 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
     summary: 'the only item of a payout is rejected',
     cause: async (stage) => ({ resourceId: await stage.payout(ACCOUNTS.rejects) }),
   },
+  'payout.item_completed': {
+    summary: 'the bank pays an item of a payout',
+    cause: async (stage) => ({ resourceId: await stage.payoutItem(ACCOUNTS.completes) }),
+  },
+  'payout.item_failed': {
+    summary: 'the bank rejects an item of a payout',
+    cause: async (stage) => ({ resourceId: await stage.payoutItem(ACCOUNTS.rejects) }),
+  },
+  'payout.item_returned': {
+    summary: 'the receiving bank returns an item of a payout',
+    cause: async (stage) => ({ resourceId: await stage.payoutItem(ACCOUNTS.returns) }),
+  },
   'wallet.credited': {
     summary: "money comes to a wallet's own account number",
     cause: async (stage) => ({ resourceId: (await stage.fundedWallet(stage.options.amount)).id }),

@@ -182,6 +182,15 @@ export class Stage {
 
   /** A payout with an item to each of these accounts. Returns its id. */
   async payout(...accountNumbers: string[]): Promise<string> {
+    return (await this.#payout(accountNumbers)).id;
+  }
+
+  /** A payout with one item, to this account. Returns the id of the item. */
+  async payoutItem(accountNumber: string): Promise<string> {
+    return (await this.#payout([accountNumber])).items[0]?.id ?? '';
+  }
+
+  async #payout(accountNumbers: readonly string[]): Promise<Schemas['Payout']> {
     const { amount } = this.options;
     const total = accountNumbers.length * (await this.withFee('payout_item', amount));
     const { id: sourceWalletId } = await this.fundedWallet(total);
@@ -189,9 +198,9 @@ export class Stage {
       amount,
       bankAccount: { accountNumber, bankCode: BANK_CODE },
     }));
-    const { id } = await dataOf(this.client.POST('/payouts', { body: { sourceWalletId, items } }));
-    this.told(`payout ${id} to ${accountNumbers.join(', ')}`);
-    return id;
+    const payout = await dataOf(this.client.POST('/payouts', { body: { sourceWalletId, items } }));
+    this.told(`payout ${payout.id} to ${accountNumbers.join(', ')}`);
+    return payout;
   }
 
   /** A refund of a payment that was paid from this account. Returns its id. */

@@ -6,6 +6,7 @@ import { anyPublicId, currency, kobo, publicIdOf, time } from '../../resources/p
 import {
   creditOfEvent,
   paymentOfEvent,
+  payoutItemOfEvent,
   payoutOfEvent,
   refund,
   reviewCase,
@@ -39,6 +40,9 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'payout.completed': ['Every item of a payout was paid', payoutOfEvent],
   'payout.partially_completed': ['Every item of a payout has ended, some without payment', payoutOfEvent],
   'payout.failed': ['No item of a payout was paid', payoutOfEvent],
+  'payout.item_completed': ['An item of a payout was paid', payoutItemOfEvent],
+  'payout.item_failed': ['An item of a payout was not paid; its money is back in the wallet', payoutItemOfEvent],
+  'payout.item_returned': ['The bank returned an item of a payout; its money is back in the wallet', payoutItemOfEvent],
   'wallet.credited': [
     "Money came to a wallet's own account number, or fees to the settlement wallet",
     z.object({

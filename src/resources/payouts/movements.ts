@@ -20,7 +20,7 @@ import {
 import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { type EventType, newEvent } from '../events.ts';
-import { payoutSummaryView } from '../views.ts';
+import { payoutItemOfEvent, payoutSummaryView } from '../views.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
 /** Moves all amounts and fees from the wallet into the payout's reserve. A refusal is returned to the caller. */
@@ -67,14 +67,14 @@ export function holdItem(book: Book, item: PayoutItem, accountName: string | nul
 
 /** After the rail has paid out an item. */
 export function completeItem(book: Book, item: PayoutItem, report: TransferReport): Movement {
-  const next: PayoutItem = paidRow(item, report);
-  return { book, transaction: completeTransfer(moneyOf(item)), rows: { payout_items: [next] } };
+  const written = withItemEvent(paidRow(item, report), 'payout.item_completed');
+  return { book, transaction: completeTransfer(moneyOf(item)), ...written };
 }
 
 /** Credits the destination wallet within the book. Its limits apply, as to any credit. */
 export function completeInside(book: Book, item: PayoutItem, destinationWalletId: Uuid): Movement {
   const money = moneyOf(item);
-  const next = nextVersion(item, { status: 'completed' });
+  const { rows, events } = withItemEvent(nextVersion(item, { status: 'completed' }), 'payout.item_completed');
   const walletId = publicId('wallet', destinationWalletId);
   const data = {
     walletId,
@@ -91,8 +91,8 @@ export function completeInside(book: Book, item: PayoutItem, destinationWalletId
   return {
     book,
     transaction: stepTransaction(money, 'completion', postings),
-    rows: { payout_items: [next] },
-    events: [newEvent('wallet.credited', walletId, data)],
+    rows,
+    events: [...events, newEvent('wallet.credited', walletId, data)],
   };
 }
 
@@ -100,8 +100,8 @@ export function completeInside(book: Book, item: PayoutItem, destinationWalletId
 export function clawBackItem(book: Book, sourced: ItemWithWallet, report: TransferReport, balance: Kobo): Movement {
   const transfer = transferOf(sourced);
   const taken = clawable(transfer, balance);
-  const next: PayoutItem = paidRow(sourced.item, report, taken);
-  return clawBack(book, transfer, taken, { rows: { payout_items: [next] } });
+  const next = paidRow(sourced.item, report, taken);
+  return clawBack(book, transfer, taken, withItemEvent(next, 'payout.item_completed'));
 }
 
 /** Why an item failed, as the kind of the transaction that returns its money. */
@@ -116,13 +116,24 @@ export function returnItemFunds(
   failure: ItemFailure,
   walletIsClosed: boolean,
 ): Movement {
+  const isReturned = failure.kind === 'payout_item_return';
   const next: PayoutItem = {
     ...unpaidRow(sourced.item, failure),
     status: 'failed',
-    returnedAt: failure.kind === 'payout_item_return' ? new Date() : null,
+    returnedAt: isReturned ? new Date() : null,
   };
-  return returnFunds(book, transferOf(sourced), failure.kind, walletIsClosed, { rows: { payout_items: [next] } });
+  const written = withItemEvent(next, isReturned ? 'payout.item_returned' : 'payout.item_failed');
+  return returnFunds(book, transferOf(sourced), failure.kind, walletIsClosed, written);
 }
+
+/** The row of an item that has ended, with the event that says so. */
+const withItemEvent = (
+  next: PayoutItem,
+  type: 'payout.item_completed' | 'payout.item_failed' | 'payout.item_returned',
+) => ({
+  rows: { payout_items: [next] },
+  events: [newEvent(type, publicId('payoutItem', next.id), payoutItemOfEvent(next))],
+});
 
 /** Updates the payout's status from its items, and emits an event with their counts. */
 export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts): Movement {

@@ -129,7 +129,7 @@ const completedInside = step({
   net: { 'reserve:payout:inside payout': -103_000, 'wallet:other': 100_000, 'income:fees': 3_000 },
   transaction: 'payout_item_completion inside item/completion, enforced',
   rows: ['payout_items: completed, version 2'],
-  events: ['wallet.credited'],
+  events: ['payout.item_completed', 'wallet.credited'],
 });
 
 const held = step({
@@ -148,6 +148,7 @@ const completed = step({
   net: { 'in_transit:payouts': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
   transaction: 'payout_item_completion first item/completion, enforced, resolves first item/hold',
   rows: ['payout_items: completed, version 3'],
+  events: ['payout.item_completed'],
 });
 
 /** The item at each state with the accounts that its money leaves, and the failures that may end it there. */
@@ -194,7 +195,7 @@ const returns = RETURNS.flatMap(({ state, after, item, leaves, failures }) =>
         net: { ...leaves, ...back.net },
         transaction: `${failure.kind} first item/return, credit_exempt${reverses}`,
         rows: [`payout_items: failed, version ${item.version + 1}`, ...back.rows],
-        events: back.events,
+        events: [failure === RETURN ? 'payout.item_returned' : 'payout.item_failed', ...(back.events ?? [])],
         outbox: back.outbox,
       });
     });
@@ -214,7 +215,7 @@ const clawedBack = step({
     'payout_items: completed, version 4',
     'review_cases: open, version 1, paid_after_failure of 30000 in no account',
   ],
-  events: ['wallet.debited'],
+  events: ['payout.item_completed', 'wallet.debited'],
   outbox: ['reviewCase: start'],
 });
 
@@ -227,7 +228,7 @@ const clawbackReturned = [OPEN, CLOSED].map((walletIsClosed) => {
     net: { 'clearing:sandbox': -100_000, 'receivable:bank': 30_000, ...back.net },
     transaction: 'payout_item_return first item/clawback_return, credit_exempt, reverses first item/clawback',
     rows: ['payout_items: failed, version 5', ...back.rows],
-    events: back.events,
+    events: ['payout.item_returned', ...(back.events ?? [])],
     outbox: back.outbox,
   });
 });
@@ -248,6 +249,7 @@ const bothCompleted = step({
   net: { 'in_transit:payouts': -52_500, 'clearing:sandbox': 50_000, 'income:fees': 2_500 },
   transaction: 'payout_item_completion second item/completion, enforced, resolves second item/hold',
   rows: ['payout_items: completed, version 3'],
+  events: ['payout.item_completed'],
 });
 
 const rolledUp = (title: string, after: Step, from: Payout, counts: ItemCounts, row: string, event: string) =>
@@ -275,6 +277,7 @@ const secondReturned = step({
   net: { 'clearing:sandbox': -50_000, 'income:fees': -2_500, 'wallet:owner': 52_500 },
   transaction: 'payout_item_return second item/return, credit_exempt, reverses second item/completion',
   rows: ['payout_items: failed, version 4'],
+  events: ['payout.item_returned'],
 });
 
 const onePaid = rolledUp(
@@ -293,6 +296,7 @@ const firstReturned = step({
   net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
   transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
   rows: ['payout_items: failed, version 4'],
+  events: ['payout.item_returned'],
 });
 
 const completedUnsent = step({
@@ -302,6 +306,7 @@ const completedUnsent = step({
   net: { 'reserve:payout:payout': -103_000, 'clearing:sandbox': 100_000, 'income:fees': 3_000 },
   transaction: 'payout_item_completion first item/completion, enforced',
   rows: ['payout_items: completed, version 2'],
+  events: ['payout.item_completed'],
 });
 
 export const PAYOUTS = [
@@ -316,6 +321,7 @@ export const PAYOUTS = [
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
     transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
     rows: ['payout_items: failed, version 3'],
+    events: ['payout.item_returned'],
   }),
   ...returns,
   clawedBack,
