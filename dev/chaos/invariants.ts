@@ -160,6 +160,10 @@ const VIOLATIONS: Record<string, string> = {
     ) reported ON true
     WHERE reported.types IS DISTINCT FROM r.expected`,
 
+  'the events of each resource are numbered from 1': `
+    SELECT resource, count(*), max(sequence) FROM events WHERE organisation_id = $1
+    GROUP BY resource HAVING count(*) <> max(sequence)`,
+
   'each payment ends once, and each credit to it has one event': `
     SELECT p.id, p.status, p.settled_at, reported.*, posted.count
     FROM payments p

@@ -102,9 +102,11 @@ export const requestLogView = viewOf(requestLog, (row: RequestLogRow) => ({
 }));
 
 /** The event envelope of contract section 6, the same as in webhooks. */
-export const eventView = ({ id, type, createdAt, data }: Event): z.output<typeof event> => ({
+export const eventView = ({ id, type, createdAt, resource, sequence, data }: Event): z.output<typeof event> => ({
   id: publicId('event', id),
   type: type as z.output<typeof event>['type'],
   createdAt: isoTime(createdAt),
+  resourceId: resource,
+  sequence,
   data,
 });

@@ -2,17 +2,18 @@
 // Movements, accounts and postings are known by their positions, counting from 1.
 
 import { compositeArrayLiteral, quotedArrayLiteral } from '../database/arrayLiterals.ts';
+import { ID_SUFFIXES } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
 import { isoTime } from './isoTime.ts';
-import type { Movement, OutboxMessage } from './movement.ts';
+import type { EventRow, Movement, OutboxMessage } from './movement.ts';
 
 /** Posts a batch. Returns a row for each movement that was not posted. */
 export const POST = `
   SELECT movement, outcome, code, account_code, detail FROM ledger.post(
     $1::uuid, $2::text, $3::text[], $4::ledger.batch_account[], $5::ledger.batch_transaction[], $6::ledger.batch_link[],
-    $7::ledger.batch_posting[], $8::ledger.batch_table[], $9::ledger.batch_event[], $10::ledger.batch_message[],
-    $11::ledger.batch_outcome[], $12::text)`;
+    $7::ledger.batch_posting[], $8::ledger.batch_table[], $9::ledger.batch_event[], $10::ledger.batch_event[],
+    $11::ledger.batch_message[], $12::ledger.batch_outcome[], $13::text)`;
 
 /**
  * Returns the batch of these movements, which must all belong to one book: the arguments of `POST` after the book, in
@@ -23,6 +24,18 @@ export function buildBatch(movements: readonly Movement[]) {
   const documents: string[] = [];
   /** Adds a JSON document and returns its position. */
   const addDocument = (json: string): number => documents.push(json);
+  const eventsWhere = (isWanted: (event: EventRow) => boolean): string =>
+    compositeArrayLiteral(
+      withMovement(movements, ({ events }) => events?.filter(isWanted)),
+      ({ movement, item }) => [
+        movement,
+        item.id,
+        item.type,
+        item.resource,
+        isoTime(item.createdAt),
+        addDocument(JSON.stringify(item.data)),
+      ],
+    );
   return {
     accounts: quotedArrayLiteral(accounts, ({ code }) => code),
     platformAccounts: compositeArrayLiteral(
@@ -47,17 +60,8 @@ export function buildBatch(movements: readonly Movement[]) {
       table,
       addDocument(`[${rows.join()}]`),
     ]),
-    events: compositeArrayLiteral(
-      withMovement(movements, ({ events }) => events),
-      ({ movement, item }) => [
-        movement,
-        item.id,
-        item.type,
-        item.resource,
-        isoTime(item.createdAt),
-        addDocument(JSON.stringify(item.data)),
-      ],
-    ),
+    events: eventsWhere((event) => accountOfEvent(event) === null),
+    walletEvents: eventsWhere((event) => accountOfEvent(event) !== null),
     messages: compositeArrayLiteral(withMovement(movements, messagesOf), ({ movement, item }) => [
       movement,
       item.topic,
@@ -88,6 +92,10 @@ export const postValues = ({ organisationId, environment }: Book, batch: Batch):
   ...Object.values(batch),
 ];
 
+/** The account of the wallet that an event is about; null for an event of any other resource. */
+const accountOfEvent = ({ resource }: EventRow): AccountCode | null =>
+  resource.endsWith(`_${ID_SUFFIXES.wallet}`) ? `wallet:${resource}` : null;
+
 /** Flattens the items of all movements, each with the position of its movement. */
 function withMovement<Item>(
   movements: readonly Movement[],
@@ -115,7 +123,7 @@ function linksOf(movements: readonly Movement[]) {
   );
 }
 
-/** An account in the postings of the batch. */
+/** An account in the postings of the batch, or of a wallet that an event is about. */
 interface BatchAccount {
   code: AccountCode;
   kind: AccountKind;
@@ -145,9 +153,13 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
     return entry;
   };
   const postings: BatchPosting[] = [];
-  movements.forEach(({ transaction }, index) => {
+  movements.forEach(({ transaction, events = [] }, index) => {
     for (const { debit, credit, amount } of transaction?.postings ?? [])
       postings.push({ movement: index + 1, debit: account(debit), credit: account(credit), amount });
+    for (const event of events) {
+      const code = accountOfEvent(event);
+      if (code !== null) account(code);
+    }
   });
   const accounts = [...byCode.values()].sort(
     (a, b) => Number(a.kind === 'derived_balance') - Number(b.kind === 'derived_balance') || (a.code > b.code ? -1 : 1),

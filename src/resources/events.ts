@@ -5,7 +5,7 @@ import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import type { EventRow } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from './bookTable.ts';
-import { type ListFilters, type PageRequest, pageClause } from './pages.ts';
+import { filterClause, type ListFilters, type PageRequest, pageClause } from './pages.ts';
 
 /** About one endpoint, for the others. */
 export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
@@ -30,6 +30,9 @@ export const EVENT_TYPES = [
   'wallet.credited',
   'wallet.debited',
   'wallet.adjusted',
+  'wallet.frozen',
+  'wallet.unfrozen',
+  'wallet.closed',
   'review_case.opened',
   'review_case.resolved',
   FAILING_EVENT_TYPE,
@@ -53,11 +56,15 @@ export const newEvent = (type: EventType, resource: string, data: EventRow['data
 export interface Event {
   id: Uuid;
   type: string;
+  /** The public id of what it is about. */
+  resource: string;
+  /** Rises by one with every event of the resource. */
+  sequence: number;
   data: Record<string, unknown>;
   createdAt: Date;
 }
 
-const table = bookTable<Event>('events', (sql) => sql`id, type, data, created_at`);
+const table = bookTable<Event>('events', (sql) => sql`id, type, resource, sequence, data, created_at`);
 export const findEvent = table.find;
 
 export interface EventFilters extends ListFilters {
@@ -69,39 +76,53 @@ export interface EventFilters extends ListFilters {
 /** The event of a transfer is written with it, by the same clock that its id has its time of. */
 const TRANSFER_EVENT_WITHIN_MS = 60_000;
 
-/** SQL: the events of a resource. The index by resource has none of transfers. */
-function ofResource(sql: Sql, resource: string) {
-  if (parseId('transfer', resource) === null) return sql`AND resource = ${resource} AND type <> 'transfer.completed'`;
+/** SQL: the event of a transfer. The index by resource has none of transfers. */
+function ofTransfer(sql: Sql, resource: string) {
   const at = timeOfId(resource)?.getTime() ?? 0;
   const [from, to] = [-TRANSFER_EVENT_WITHIN_MS, TRANSFER_EVENT_WITHIN_MS].map((ms) => new Date(at + ms));
   return sql`AND resource = ${resource} AND created_at BETWEEN ${from ?? null} AND ${to ?? null}`;
 }
 
-/** A page of events, newest first, plus one row when another page exists. */
+/** A page of events, newest first, plus one row when another page exists. Those of a resource are by their sequence. */
 export async function listEvents(
   sql: Sql,
   book: Book,
   { resourceId, ...filters }: EventFilters,
   page: PageRequest,
 ): Promise<Event[]> {
+  if (resourceId === undefined || parseId('transfer', resourceId) !== null) {
+    return await sql<Event[]>`
+      ${table.rowsOf(sql, book)}
+      ${resourceId === undefined ? sql`` : ofTransfer(sql, resourceId)}
+      ${pageClause(sql, filters, page)}`;
+  }
+  const { after, limit } = page;
+  const last = sql`SELECT e.sequence FROM events e WHERE e.organisation_id = ${book.organisationId} AND e.id = ${after?.id ?? null}`;
   return await sql<Event[]>`
-    ${table.rowsOf(sql, book)}
-    ${resourceId ? ofResource(sql, resourceId) : sql``}
-    ${pageClause(sql, filters, page)}`;
+    ${table.rowsOf(sql, book)} AND resource = ${resourceId} AND type <> 'transfer.completed'
+    ${filterClause(sql, filters)}
+    ${after === null ? sql`` : sql`AND sequence < (${last})`}
+    ORDER BY sequence DESC LIMIT ${limit + 1}`;
 }
 
 /**
  * Writes a test event for one endpoint and its outbox message, in one statement. Only this endpoint receives it,
- * whatever types it subscribes to.
+ * whatever types it subscribes to. Returns its sequence.
  */
-export async function insertTestEvent(sql: Sql, book: Book, endpointId: Uuid, event: Event): Promise<void> {
-  await sql`
-    WITH queued AS (
-      INSERT INTO outbox (organisation_id, environment, topic, message)
-      VALUES (${book.organisationId}, ${book.environment}, 'event',
-              jsonb_build_object('eventId', ${event.id}::uuid, 'endpointId', ${endpointId}::uuid))
-    )
-    INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
-    VALUES (${book.organisationId}, ${book.environment}, ${event.id}, ${event.type},
-            ${publicId('webhookEndpoint', endpointId)}, ${JSON.stringify(event.data)}::text::json, ${event.createdAt})`;
+export async function insertTestEvent(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  endpointId: Uuid,
+  { id, type, resource, data, createdAt }: Omit<Event, 'sequence'>,
+): Promise<number> {
+  const [row] = await sql<{ sequence: number }[]>`
+    SELECT ledger.insert_event(${organisationId}, ${environment}, ${id}, ${type}, ${resource},
+                              ${JSON.stringify(data)}::text::json, ${createdAt}, w.id) AS sequence
+    FROM (
+      SELECT id FROM webhook_endpoints
+      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ${endpointId}
+      FOR NO KEY UPDATE
+    ) w`;
+  if (row === undefined) throw new Error(`there is no endpoint ${endpointId}`);
+  return row.sequence;
 }

@@ -19,25 +19,40 @@ export interface ListFilters {
   createdAtTo?: Date | undefined;
 }
 
-/**
- * SQL that ends a list query: newest first, after the previous page, and one row more than the page has when another
- * page exists. Each filter is the value of the column with its name.
- */
-export function pageClause<Filters extends ListFilters>(
+/** SQL: the conditions of a list's filters. Each filter is the value of the column with its name. */
+export function filterClause<Filters extends ListFilters>(
   sql: Sql,
   { createdAtFrom, createdAtTo, ...equalities }: Filters,
-  { after, limit }: PageRequest,
-  { table, id: idName = 'id' }: { table?: string; id?: string } = {},
+  table?: string,
 ) {
-  const column = (name: string) => sql(table === undefined ? name : `${table}.${name}`);
-  const [createdAt, id] = [column('created_at'), column(idName)];
+  const column = columnOf(sql, table);
+  const createdAt = column('created_at');
   const equal = Object.entries(equalities)
     .filter((filter): filter is [string, string] => Boolean(filter[1]))
     .map(([name, value]) => sql`AND ${column(postgres.fromCamel(name))} = ${value}`);
   return sql`
     ${equal.length > 0 ? equal : sql``}
-    ${after ? sql`AND (${createdAt}, ${id}) < (${after.createdAt}, ${after.id})` : sql``}
     ${createdAtFrom ? sql`AND ${createdAt} >= ${createdAtFrom}` : sql``}
-    ${createdAtTo ? sql`AND ${createdAt} <= ${createdAtTo}` : sql``}
+    ${createdAtTo ? sql`AND ${createdAt} <= ${createdAtTo}` : sql``}`;
+}
+
+/**
+ * SQL that ends a list query: the filters, newest first, after the previous page, and one row more than the page has
+ * when another page exists.
+ */
+export function pageClause<Filters extends ListFilters>(
+  sql: Sql,
+  filters: Filters,
+  { after, limit }: PageRequest,
+  { table, id: idName = 'id' }: { table?: string; id?: string } = {},
+) {
+  const column = columnOf(sql, table);
+  const [createdAt, id] = [column('created_at'), column(idName)];
+  return sql`
+    ${filterClause(sql, filters, table)}
+    ${after ? sql`AND (${createdAt}, ${id}) < (${after.createdAt}, ${after.id})` : sql``}
     ORDER BY ${createdAt} DESC, ${id} DESC LIMIT ${limit + 1}`;
 }
+
+const columnOf = (sql: Sql, table: string | undefined) => (name: string) =>
+  sql(table === undefined ? name : `${table}.${name}`);

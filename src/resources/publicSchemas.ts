@@ -7,6 +7,8 @@ import { attached, currency, kobo, publicIdOf, time } from './publicFields.ts';
 import { KEY_ACTIONS } from './reviewCases/actions.ts';
 import { RETURN_FAILURES, REVIEW_REASONS, REVIEW_STATUSES } from './reviewCases/queries.ts';
 
+export const walletStatus = z.enum(['active', 'frozen', 'closed']);
+
 export const wallet = z
   .object({
     id: publicIdOf('wallet'),
@@ -16,9 +18,7 @@ export const wallet = z
     phone: z.string().nullable(),
     externalReference: z.string().nullable().describe('Your own id for the wallet, unique in the environment'),
     kycStatus: z.enum(['none', 'tier1']),
-    status: z
-      .enum(['active', 'frozen', 'closed'])
-      .describe('frozen: no money moves for now; closed: for good. Reads still work'),
+    status: walletStatus.describe('frozen: no money moves for now; closed: for good. Reads still work'),
     currency,
     createdAt: time,
   })

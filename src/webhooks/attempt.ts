@@ -100,7 +100,8 @@ function outcomeOfFailure(
  * The envelope of contract section 6. The payload is inserted as stored text, so that each attempt sends the same
  * bytes.
  */
-function eventBody({ eventId, type, createdAt, data }: PendingDelivery): string {
-  const head = JSON.stringify({ id: publicId('event', eventId), type, createdAt: createdAt.toISOString() });
+function eventBody({ eventId, type, createdAt, resource, sequence, data }: PendingDelivery): string {
+  const [id, at] = [publicId('event', eventId), createdAt.toISOString()];
+  const head = JSON.stringify({ id, type, createdAt: at, resourceId: resource, sequence });
   return `${head.slice(0, -1)},"data":${data}}`;
 }

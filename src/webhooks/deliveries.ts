@@ -34,6 +34,8 @@ export interface PendingDelivery {
   endpointId: Uuid;
   type: string;
   createdAt: Date;
+  resource: string;
+  sequence: number;
   /** The payload's JSON text as stored: every attempt sends the same bytes. */
   data: string;
   status: DeliveryStatus;
@@ -73,7 +75,7 @@ export const isUnreported = (sql: Sql) => sql`
 
 /** The statement that inserts a delivery does not see its row yet (same snapshot): hence the `coalesce` defaults. */
 const pendingDeliveryColumns = (sql: Sql) => sql`
-  e.id AS event_id, w.id AS endpoint_id, e.type, e.created_at, e.data::text AS data,
+  e.id AS event_id, w.id AS endpoint_id, e.type, e.created_at, e.resource, e.sequence, e.data::text AS data,
   coalesce(d.status, 'pending') AS status, d.failure_reason, coalesce(d.attempts, 0) AS attempts,
   coalesce(greatest(0, extract(epoch FROM d.next_attempt_at - now()) * 1000), 0)::float8 AS wait_ms,
   w.url, CASE WHEN w.deleted_at IS NULL THEN w.status ELSE 'deleted' END AS endpoint_status, w.sealed_secret,

@@ -146,17 +146,9 @@ export async function giveNotice(sql: Sql, book: Book, id: Uuid, notice: 'failin
       WHERE ${existing(sql, book)} AND id = ${id} AND status = 'enabled'
         AND ${isDisabled ? hasFailedForDays(sql) : isUnreported(sql)}
       RETURNING id
-    ), reported AS (
-      INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
-      SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${newUuid()}::uuid, ${type}::text,
-             ${publicId('webhookEndpoint', id)}::text, ${data}::text::json, now()
-      FROM changed
-      RETURNING id
-    ), queued AS (
-      INSERT INTO outbox (organisation_id, environment, topic, message)
-      SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event', jsonb_build_object('eventId', id)
-      FROM reported
     )
-    SELECT FROM changed`;
+    SELECT ledger.insert_event(${book.organisationId}, ${book.environment}, ${newUuid()}, ${type},
+                              ${publicId('webhookEndpoint', id)}, ${data}::text::json, now())
+    FROM changed`;
   return changed.count === 1;
 }

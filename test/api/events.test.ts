@@ -25,11 +25,12 @@ async function emit(
   type = 'payment.settled',
   createdAt = new Date(),
   environment: Environment = 'test',
+  resource = publicId('payment', newUuid()),
 ): Promise<string> {
   const id = newUuid();
   await api.dependencies.journal.post({
     book: { organisationId: organisation.organisationId, environment },
-    events: [{ id, type, resource: 'x', data: dataOf(type), createdAt }],
+    events: [{ id, type, resource, data: dataOf(type), createdAt }],
   });
   return publicId('event', id);
 }
@@ -76,13 +77,16 @@ test('the deliveries of an event can be filtered by creation time', async () => 
 describe('200 responses', () => {
   test('GET /events/:id returns the envelope that webhooks carry', async () => {
     const createdAt = new Date('2026-01-02T03:04:05.678Z');
-    const id = await emit('payment.settled', createdAt);
+    const resourceId = publicId('payment', newUuid());
+    const id = await emit('payment.settled', createdAt, 'test', resourceId);
     const { status, data } = await organisation.test.get(`/events/${id}`);
     expect(status).toBe(200);
     expect(data).toEqual({
       id,
       type: 'payment.settled',
       createdAt: createdAt.toISOString(),
+      resourceId,
+      sequence: 1,
       data: dataOf('payment.settled'),
     });
   });

@@ -121,7 +121,9 @@ describe('202 responses', () => {
       id: expect.stringMatching(/^svc_[0-9a-z]{26}_evt$/),
       type: 'webhook.test',
       createdAt: expect.any(String),
-      data: { id: endpoint.id },
+      resourceId: endpoint.id,
+      sequence: 1,
+      data: (await organisation.test.get(`${PATH}/${endpoint.id}`)).data,
     });
     expect((await organisation.test.get(`/events/${data.id}`)).data).toEqual(data);
     const { organisationId } = organisation;

@@ -207,7 +207,7 @@ export async function startTestFlows({
     },
     eventsOf: async (resourceId) => {
       const rows = await api.sql<Event[]>`
-        SELECT id, type, data, created_at FROM events WHERE resource = ${resourceId} ORDER BY created_at, id`;
+        SELECT id, type, resource, sequence, data, created_at FROM events WHERE resource = ${resourceId} ORDER BY sequence`;
       return rows.map(documentedEvent);
     },
     reviewCases: async () => [

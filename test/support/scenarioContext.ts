@@ -533,7 +533,12 @@ export class ScenarioContext {
         ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
       WHERE a.organisation_id = ${organisationId} GROUP BY a.code ORDER BY a.code`;
     const events = await sql<Event[]>`
-      SELECT id, type, data, created_at FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`;
+      SELECT id, type, resource, sequence, data, created_at FROM events WHERE organisation_id = ${organisationId} ORDER BY created_at, id`;
+    for (const [resource, ofResource] of Map.groupBy(events, (event) => event.resource)) {
+      const sequences = ofResource.map(({ sequence }) => sequence).toSorted((a, b) => a - b);
+      const gap = sequences.findIndex((sequence, index) => sequence !== index + 1);
+      if (gap >= 0) throw new Error(`the events of ${resource} are numbered ${sequences.join(', ')}`);
+    }
     const reviews = await sql<{ reason: string; amount: Kobo; status: string; accountCode: string | null }[]>`
       SELECT reason, amount, status, account_code FROM review_cases WHERE organisation_id = ${organisationId}
       ORDER BY created_at, id`;

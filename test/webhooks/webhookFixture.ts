@@ -70,8 +70,8 @@ export async function startWorkbench(): Promise<Workbench> {
     event: async (book, data = '{"amount": 200000,  "id":"x"}', type = 'payment.settled') => {
       const id = newUuid();
       await sql`
-        INSERT INTO events (organisation_id, environment, id, type, resource, data, created_at)
-        VALUES (${book.organisationId}, ${book.environment}, ${id}, ${type}, 'x', ${data}::text::json, ${new Date()})`;
+        INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
+        VALUES (${book.organisationId}, ${book.environment}, ${id}, ${type}, ${id}, 1, ${data}::text::json, ${new Date()})`;
       return id;
     },
     deliveries: async (book, eventId) => {

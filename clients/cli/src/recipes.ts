@@ -21,6 +21,8 @@ interface Impossible {
 
 export type Recipe = Possible | Impossible;
 
+const BY_OPERATORS = 'An operator does that, with `npm run cli -- wallets` of the service.';
+
 /** Complete by its type: an event that the API gains is a type error here. */
 export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
   'payment.settled': {
@@ -113,6 +115,9 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
     summary: "operators correct a wallet's balance",
     impossible: 'Two operators make an adjustment, with `npm run cli -- adjustments` of the service.',
   },
+  'wallet.frozen': { summary: 'a wallet is frozen', impossible: BY_OPERATORS },
+  'wallet.unfrozen': { summary: 'a frozen wallet is active again', impossible: BY_OPERATORS },
+  'wallet.closed': { summary: 'a wallet is closed', impossible: BY_OPERATORS },
   'review_case.opened': {
     summary: 'a payment expires with a part of its money',
     cause: async (stage) => ({ resourceId: await stage.reviewCase() }),

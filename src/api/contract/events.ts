@@ -12,6 +12,7 @@ import {
   reviewCase,
   sender,
   transfer,
+  walletStatus,
   webhookEndpoint,
   withdrawal,
 } from '../../resources/publicSchemas.ts';
@@ -19,7 +20,7 @@ import {
 const paymentData = paymentOfEvent.extend({
   credit: creditOfEvent.optional().describe('The credit that caused the event, if one did'),
 });
-const walletId = publicIdOf('wallet');
+const ofWallet = { walletId: publicIdOf('wallet'), status: walletStatus.describe('Of the wallet, at that moment') };
 const reviewCaseData = reviewCase.extend({
   credit: creditOfEvent.optional().describe('The credit that the case is about, when it is opened with it'),
 });
@@ -46,7 +47,7 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'wallet.credited': [
     "Money came to a wallet's own account number, or fees to the settlement wallet",
     z.object({
-      walletId,
+      ...ofWallet,
       inboundCreditId: publicIdOf('inboundCredit').nullable(),
       feeSweepId: publicIdOf('feeSweep').optional().describe('Only where fees were swept to the settlement wallet'),
       payoutItemId: publicIdOf('payoutItem').optional().describe('Only of a payout item posted inside the book'),
@@ -60,7 +61,7 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'wallet.debited': [
     'The bank paid a transfer after it had reported its failure, or took a credit back',
     z.object({
-      walletId,
+      ...ofWallet,
       transferId: anyPublicId.optional().describe('The withdrawal, refund or payout item that was paid after all'),
       inboundCreditId: publicIdOf('inboundCredit').optional().describe('The credit that the bank took back'),
       amount: kobo.describe('What was taken from the wallet, in kobo'),
@@ -71,7 +72,7 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'wallet.adjusted': [
     "Operators corrected a wallet's balance",
     z.object({
-      walletId,
+      ...ofWallet,
       adjustmentId: publicIdOf('adjustment'),
       reversesAdjustmentId: publicIdOf('adjustment').nullable(),
       direction: z.enum(['credit', 'debit']),
@@ -79,11 +80,14 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
       currency,
     }),
   ],
+  'wallet.frozen': ['Operators froze a wallet', z.object(ofWallet)],
+  'wallet.unfrozen': ['A frozen wallet is active again', z.object(ofWallet)],
+  'wallet.closed': ['Operators closed a wallet', z.object(ofWallet)],
   'review_case.opened': ['Money went to suspense, or a credit was not confirmed', reviewCaseData],
   'review_case.resolved': ['A review case was decided', reviewCaseData],
   'webhook_endpoint.failing': ['Every attempt at another endpoint has failed for an hour', webhookEndpoint],
   'webhook_endpoint.disabled': ['Every attempt at an endpoint has failed for five days', webhookEndpoint],
-  [TEST_EVENT_TYPE]: ['You requested it, for one endpoint', z.object({ id: publicIdOf('webhookEndpoint') })],
+  [TEST_EVENT_TYPE]: ['You requested it, for one endpoint', webhookEndpoint],
 };
 
 /** The name of an event's schema: `PaymentSettledEvent`. */
@@ -95,7 +99,17 @@ export const eventSchemaName = (type: string): string =>
 
 const eventOf = <Type extends keyof typeof EVENTS>(type: Type) =>
   z
-    .object({ id: publicIdOf('event'), type: z.literal(type), createdAt: time, data: EVENTS[type][1] })
+    .object({
+      id: publicIdOf('event'),
+      type: z.literal(type),
+      createdAt: time,
+      resourceId: anyPublicId.describe('What the event is about'),
+      sequence: z
+        .number()
+        .int()
+        .describe('Rises by one with every event of the resource: an event with a lower one has an older state'),
+      data: EVENTS[type][1],
+    })
     .meta({ id: eventSchemaName(type), description: EVENTS[type][0] });
 
 const [first, ...others] = ([...EVENT_TYPES, TEST_EVENT_TYPE] as const).map((type) => eventOf(type));

@@ -162,10 +162,9 @@ const sendTest = route({
   body: z.strictObject({}).optional(),
   handle: async (call) => {
     const endpoint = await requireEnabledEndpoint(call);
-    const endpointId = publicId('webhookEndpoint', endpoint.id);
-    const event = { id: newUuid(), type: TEST_EVENT_TYPE, data: { id: endpointId }, createdAt: call.now };
-    await insertTestEvent(call.sql, call.book, endpoint.id, event);
-    return eventView(event);
+    const data = webhookEndpointView(endpoint);
+    const event = { id: newUuid(), type: TEST_EVENT_TYPE, resource: data.id, data, createdAt: call.now };
+    return eventView({ ...event, sequence: await insertTestEvent(call.sql, call.book, endpoint.id, event) });
   },
 });
 

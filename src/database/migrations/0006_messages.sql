@@ -30,14 +30,17 @@ CREATE TABLE events (
   id              uuid NOT NULL,
   type            text NOT NULL,
   resource        text NOT NULL,
+  sequence        integer NOT NULL CHECK (sequence > 0),
   data            json NOT NULL,
   created_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX events_newest ON events (organisation_id, environment, created_at, id);
 -- The events of a resource. Without those of transfers, the most frequent: a transfer has one, which is found by its time.
-CREATE INDEX events_by_resource
-  ON events (organisation_id, environment, resource, created_at, id) WHERE type <> 'transfer.completed';
+CREATE UNIQUE INDEX event_sequence_unique
+  ON events (organisation_id, environment, resource, sequence) WHERE type <> 'transfer.completed';
+COMMENT ON COLUMN events.sequence IS
+  'Rises by one with every event of the resource: 1, 2, 3 … in the order of its changes (src/ledger/sql/insert_events.sql).';
 COMMENT ON COLUMN events.data IS
   'The payload at that moment; json, not jsonb, so that its text never changes and a signature stays valid.';
 

@@ -5,14 +5,15 @@
 -- statement: after a lost connection either all of it was written or nothing.
 --
 -- Movements, accounts and postings are known by their position in the batch, counting from 1 (src/ledger/batch.ts).
---   accounts           codes of the accounts in the postings, in the order in which every caller locks them
+--   accounts           codes of the accounts in the postings and of the wallets in the events, in the order in which
+--                      every caller locks them
 --   platform_accounts  those of them that the first posting creates; a wallet's account is opened with the wallet
 --   transactions       one for each movement; NULL for a movement without money
 --   links              the earlier transactions that they resolve or reverse
 --   postings           in the order of their movements
 --   row_tables         the tables of the resource rows, in alphabetical order; the document of a table is a JSON array of
 --                      its rows, each with its movement
---   events, messages, outcomes
+--   events, wallet_events, messages, outcomes
 --                      each with its movement, and a document: the data of an event, a message, a stored response
 --   document_lines     the documents, a line each, in JSON, which has no line breaks. Here they need no quotes
 --
@@ -33,6 +34,7 @@ CREATE OR REPLACE FUNCTION ledger.post(
   postings          ledger.batch_posting[],
   row_tables        ledger.batch_table[],
   events            ledger.batch_event[],
+  wallet_events     ledger.batch_event[],
   messages          ledger.batch_message[],
   outcomes          ledger.batch_outcome[],
   document_lines    text
@@ -75,7 +77,7 @@ BEGIN
       IF documents <> '{}' THEN
         PERFORM ledger.write_records(organisation, environment, row_tables, events, messages, outcomes, documents, rejections);
       END IF;
-      EXIT WHEN postings = '{}';
+      EXIT WHEN accounts = '{}';
 
       IF platform_accounts <> '{}' THEN
         PERFORM ledger.create_accounts(organisation, environment, platform_accounts, creates_all);
@@ -95,6 +97,9 @@ BEGIN
       decision := ledger.decide(organisation, accounts, transactions, postings, states, rejections);
       IF NOT decision.is_as_written OR NOT states.are_locked THEN
         RAISE EXCEPTION 'the decisions differ from those that were written' USING ERRCODE = 'ML003';
+      END IF;
+      IF wallet_events <> '{}' THEN
+        PERFORM ledger.insert_wallet_events(organisation, environment, wallet_events, documents, rejections);
       END IF;
       first_id := ledger.posting_id(posted_at);
       INSERT INTO ledger.postings (organisation_id, environment, id, transaction_id, debit_account_id, credit_account_id, amount,

@@ -34,10 +34,12 @@ END
 $$;
 
 -- Freezes, unfreezes ('active') or closes a wallet for an operator. It takes the row lock under which money moves, so
--- the new status applies to every movement after it returns. The audit entry is written in the same statement.
+-- the new status applies to every movement after it returns. The audit entry and the event, with the id that the caller
+-- gives, are written in the same statement.
 -- Outcomes: changed; unchanged (it had this status before); not_found; closed (a closed wallet cannot be changed);
 -- settlement, balance or in_flight (the reason why it cannot be closed).
-CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, deciding_operator uuid, operator_name text, why text)
+CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, deciding_operator uuid, operator_name text, why text,
+                                                    event uuid)
 RETURNS TABLE (outcome text, env text, status_before text, held bigint, in_flight jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
@@ -71,6 +73,10 @@ BEGIN
     VALUES (organisation, env, deciding_operator, operator_name,
             'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END, wallet::text, why,
             clock_timestamp());
+    PERFORM ledger.insert_event(
+      organisation, env, event, 'wallet.' || CASE wanted WHEN 'active' THEN 'unfrozen' ELSE wanted END,
+      ledger.public_id(wallet, 'wlt'),
+      json_build_object('walletId', ledger.public_id(wallet, 'wlt'), 'status', wanted), clock_timestamp());
   END IF;
   RETURN NEXT;
 END

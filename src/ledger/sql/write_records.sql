@@ -1,6 +1,6 @@
 -- version 1
 -- Part of ledger.post: writes what is committed with the money, of the movements that are not rejected: resource rows,
--- events, outbox messages and the outcomes of Idempotency-Keys.
+-- events but those of wallets, outbox messages and the outcomes of Idempotency-Keys.
 CREATE OR REPLACE FUNCTION ledger.write_records(
   organisation uuid, environment text, row_tables ledger.batch_table[], events ledger.batch_event[],
   messages ledger.batch_message[], outcomes ledger.batch_outcome[], documents text[], rejections ledger.rejection[]
@@ -24,9 +24,7 @@ BEGIN
     END IF;
   END LOOP;
   IF events <> '{}' THEN
-    INSERT INTO public.events (organisation_id, environment, id, type, resource, data, created_at)
-    SELECT organisation, environment, e.id, e.type, e.resource, documents[e.document]::json, e.created_at
-    FROM unnest(events) AS e WHERE rejections[e.movement] IS NULL;
+    PERFORM ledger.insert_events(organisation, environment, events, documents, rejections);
   END IF;
   IF messages <> '{}' THEN
     -- An event is delivered to the endpoints of its book: without one there is nothing to deliver, and no message.

@@ -1,6 +1,6 @@
 // Wallet status for operators: changing it, and a report with what is in flight and the audit entries.
 import type { Sql } from '../../database/pool.ts';
-import type { Uuid } from '../../ids.ts';
+import { newUuid, type Uuid } from '../../ids.ts';
 import type { Environment, Kobo } from '../../money.ts';
 import type { Operator } from '../operators.ts';
 import { findWallet, type Wallet } from './queries.ts';
@@ -14,7 +14,7 @@ export type StatusChange =
   | { outcome: 'in_flight'; inFlight: InFlight };
 
 /**
- * Changes the status and writes the audit entry, under the account lock that postings take. Once this resolves, no
+ * Changes the status and writes the audit entry and the event, under the account lock that postings take. Once this resolves, no
  * movement that the new status forbids can be posted.
  */
 export async function setWalletStatus(
@@ -27,7 +27,7 @@ export async function setWalletStatus(
   const [row] = await sql<{ outcome: StatusChange['outcome']; held: Kobo; inFlight: InFlight }[]>`
     SELECT outcome, held, in_flight
     FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${act.operator.id}, ${act.operator.name},
-                                 ${act.reason})`;
+                                 ${act.reason}, ${newUuid()})`;
   if (row === undefined) throw new Error('ledger.set_wallet_status returned no row');
   const { outcome, held, inFlight } = row;
   if (outcome === 'balance') return { outcome, balance: held };
