@@ -9,11 +9,12 @@ import { createBatchCode } from '../resources/operators.ts';
 import { findProviderMessage } from '../resources/rails/providerMessages.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';
 import type { Resolution, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
+import { onTaskQueues } from '../workflows/flows.ts';
 import { addCommand, example, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { printLine, printResult, printRows, timeText } from './print.ts';
 import { createCode, signedIn } from './signIn.ts';
-import { isNoFlow, printDecision, sendUpdate, withTemporal } from './temporal.ts';
+import { flowsQueue, isNoFlow, printDecision, sendUpdate, withTemporal } from './temporal.ts';
 
 /** Workflow ids that fit into one list query of Temporal. */
 const IDS_PER_QUERY = 100;
@@ -141,8 +142,10 @@ async function unstartedView(id: string) {
   };
 }
 
+/** Of this installation: another one may use the same namespace. */
 const parkedQuery = (filter?: string): string =>
-  `Attention IS NOT NULL AND ExecutionStatus = 'Running'${filter === undefined ? '' : ` AND (${filter})`}`;
+  `Attention IS NOT NULL AND ExecutionStatus = 'Running' AND ${onTaskQueues(flowsQueue())}` +
+  (filter === undefined ? '' : ` AND (${filter})`);
 
 async function listParked(client: Client, filter?: string) {
   const { AMOUNT_KOBO, ATTENTION, ATTENTION_SINCE } = await import('../workflows/searchAttributes.ts');

@@ -25,7 +25,7 @@ import type { Collector } from '../telemetry/metricsServer.ts';
 import { ADJUSTMENT_ATTENTION } from '../workflows/adjustment/decide.ts';
 import { CHOICES } from '../workflows/attention/decide.ts';
 import type { AttentionCause } from '../workflows/attention/messages.ts';
-import { FLOW_TOPIC } from '../workflows/flows.ts';
+import { FLOW_TOPIC, onTaskQueues } from '../workflows/flows.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../workflows/searchAttributes.ts';
 
 /** Shorter than the time a scrape waits (3 s), so that no statement is still running at the next scrape. */
@@ -192,8 +192,8 @@ const CAUSES = [...Object.keys(CHOICES), ADJUSTMENT_ATTENTION];
 const BULK_CAUSES: readonly AttentionCause[] = ['rail_paused', 'rail_unreachable', 'credit_unconfirmed'];
 const BULK_LIST = BULK_CAUSES.map((cause) => `'${cause}'`).join(', ');
 
-/** Reads the parked flows from Temporal's visibility list. */
-export function parkedFlowGauges(client: Client): Collector {
+/** Reads the parked flows of this installation from Temporal's visibility list. */
+export function parkedFlowGauges(client: Client, taskQueue: string): Collector {
   return {
     name: 'temporal',
     collect: async () => {
@@ -201,7 +201,9 @@ export function parkedFlowGauges(client: Client): Collector {
       // One query per bulk cause and one for all others, so that a bulk cause cannot use up PARKED_READ_MAX for others.
       await Promise.all(
         [`NOT IN (${BULK_LIST})`, ...BULK_CAUSES.map((cause) => `= '${cause}'`)].map(async (condition) => {
-          const query = `${ATTENTION.name} IS NOT NULL AND ${ATTENTION.name} ${condition} AND ExecutionStatus = 'Running'`;
+          const query =
+            `${ATTENTION.name} IS NOT NULL AND ${ATTENTION.name} ${condition} AND ExecutionStatus = 'Running' ` +
+            `AND ${onTaskQueues(taskQueue)}`;
           let read = 0;
           for await (const { typedSearchAttributes } of client.workflow.list({ query })) {
             const cause = typedSearchAttributes.get(ATTENTION) ?? 'other';

@@ -52,7 +52,7 @@ export async function startWorker(runtime: WorkerRuntime, workflowBundle?: Workf
     dataConverter: dataConverterOf(config.temporal.payloadKeys),
     ...(isTracing() && { interceptors: { workflow: [traceOfClient] } }),
   });
-  metrics?.server.add(parkedFlowGauges(client));
+  metrics?.server.add(parkedFlowGauges(client, config.temporal.taskQueue));
   metrics?.server.add(pollerGauges(client, config.temporal.taskQueue));
   await guardRestore({ sql, client, taskQueue: config.temporal.taskQueue, log });
   const workers = await createWorkers(runtime, { client, connection, closing: closing.signal, workflowBundle });

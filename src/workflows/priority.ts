@@ -49,10 +49,11 @@ interface FlowOwner {
 
 const ALL_BOOKS: FlowOwner = { environment: 'live', organisationId: null };
 
-/** Of an outbox message: which flow it starts, and whether with a signal. */
+/** Of an outbox message: which flow it starts, whether with a signal, and whether again. */
 interface Start {
   workflow: FlowType;
   signal?: unknown;
+  allowRestart?: true;
 }
 
 /** The priority of a flow that this message starts. */
@@ -62,8 +63,12 @@ export function priorityOf(message: Start, owner = ALL_BOOKS): Priority {
   return organisationId === null ? { priorityKey } : { priorityKey, fairnessKey: organisationId };
 }
 
-/** A payment whose flow starts without a signal has no money: the flow expires it. Thousands may expire together. */
-const expires = ({ workflow, signal }: Start): boolean => workflow === 'payment' && signal === undefined;
+/**
+ * A payment whose flow starts without a signal has no money: the flow expires it. Thousands may expire together. One
+ * that is started again may have a part of its money.
+ */
+const expires = ({ workflow, signal, allowRestart }: Start): boolean =>
+  workflow === 'payment' && signal === undefined && allowRestart !== true;
 
 /** For a background activity of a flow with a higher priority, such as the expiry of a payment. */
 export const inBackground = ({ environment }: Pick<Book, 'environment'>): Priority => ({

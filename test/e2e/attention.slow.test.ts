@@ -4,6 +4,9 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { saveProviderMessage } from '../../src/resources/rails/providerMessages.ts';
+import { parkedFlows } from '../../src/telemetry/metrics.ts';
+import { parkedFlowGauges } from '../../src/worker/backlogGauges.ts';
+import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { operate } from '../cli/run.ts';
 import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows } from '../support/flows.ts';
@@ -120,6 +123,35 @@ describe('attention commands', () => {
       SELECT operator, reason FROM audit_log WHERE action = 'attention.retry'`;
     expect(batches).toEqual([{ operator: 'ada', reason: `the bank is back (WalletId = '${walletId}')` }]);
     await waitFor('the list to be empty', async () => ((await cli('list', ...byWallet)) as unknown[]).length === 0);
+  });
+
+  test('a flow of another installation in the same namespace is neither listed, retried nor counted', async () => {
+    const elsewhere = await flows.temporal.workflow.start('withdrawal', {
+      taskQueue: `elsewhere-${newUuid()}`,
+      workflowId: `elsewhere-${newUuid()}`,
+      args: [],
+      typedSearchAttributes: [{ key: ATTENTION, value: 'rail_unreachable' }],
+    });
+    const { id, recover, path } = await withdraw();
+    await untilParked(id, 'rail_unreachable');
+    await waitFor('both to be listed by Temporal', async () => {
+      const ids = `WorkflowId IN ('${id}', '${elsewhere.workflowId}') AND Attention = 'rail_unreachable'`;
+      return (await flows.temporal.workflow.count(ids)).count === 2;
+    });
+    const listed = (await cli('list')) as { id: string }[];
+    expect(listed.map((one) => one.id)).toContain(id);
+    expect(listed.map((one) => one.id)).not.toContain(elsewhere.workflowId);
+    const show = await parkedFlowGauges(flows.temporal, flows.dependencies.config.temporal.taskQueue).collect();
+    show();
+    const { values } = await parkedFlows.get();
+    expect(values.reduce((sum, { value }) => sum + value, 0)).toBe(listed.length);
+    await recover();
+    const retry = ['retry', '--query', "Attention = 'rail_unreachable'", '--reason', 'the bank is back'];
+    expect(await cli(...retry)).toMatchObject({ failed: 0 });
+    await flows.untilStatus(path, 'completed');
+    const { events } = await elsewhere.fetchHistory();
+    expect(events?.some((event) => event.workflowExecutionSignaledEventAttributes)).toBe(false);
+    await elsewhere.terminate();
   });
 
   test('attention resolve executes a resolution and reports a refusal', async () => {

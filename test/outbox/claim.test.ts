@@ -2,7 +2,11 @@
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import type { Sql } from '../../src/database/pool.ts';
 import { ALL_ORGANISATIONS, newUuid, type Uuid } from '../../src/ids.ts';
-import type { Environment } from '../../src/money.ts';
+import type { Book, Environment } from '../../src/money.ts';
+import { enqueue } from '../../src/resources/outbox.ts';
+import { FLOW_TOPIC, type FlowMessage, SCHEDULED_TOPIC, toOutbox } from '../../src/workflows/flows.ts';
+import * as workflows from '../../src/workflows/index.ts';
+import type { FlowType } from '../../src/workflows/priority.ts';
 import { openBooks } from '../ledger/books.ts';
 
 const [URGENT, NOT_URGENT] = [1, 2] as const;
@@ -49,12 +53,13 @@ const claim = async (
     after = null,
     environment = 'test',
     priority = NOT_URGENT,
+    topic = FLOW_TOPIC,
     sql = books.sql,
-  }: { after?: Uuid | null; environment?: Environment; priority?: number; sql?: Sql } = {},
+  }: { after?: Uuid | null; environment?: Environment; priority?: number; topic?: string; sql?: Sql } = {},
 ): Promise<Claimed[]> => [
   ...(await sql<Claimed[]>`
     SELECT organisation_id, environment, message, attempts
-    FROM ledger.claim_messages('flow', ${priority}, ${after}, ${environment}, ${room}, 60)`),
+    FROM ledger.claim_messages(${topic}, ${priority}, ${after}, ${environment}, ${room}, 60)`),
 ];
 
 /** The organisations of the messages as letters, in the order of their turns; capital ones for live messages. */
@@ -78,6 +83,34 @@ test('messages are claimed oldest first, once, and again when the lease has ende
   // A millisecond ago, because the column rounds to milliseconds: up, half of the time.
   await books.owner`UPDATE outbox SET available_at = now() - interval '1 ms' WHERE attempts > 0`;
   expect((await claim(10)).map(({ attempts }) => attempts)).toEqual([2, 2, 2]);
+});
+
+const SIGNAL = { name: 'any', payload: null };
+const FLOWS = (Object.keys(workflows) as FlowType[]).flatMap((workflow) =>
+  [{}, { signal: SIGNAL }, { allowRestart: true as const }, { signal: SIGNAL, allowRestart: true as const }].map(
+    (more): [string, FlowMessage] => [
+      [workflow, ...Object.keys(more)].join(' '),
+      { workflow, id: newUuid(), summary: '', state: '', input: { environment: 'test' }, ...more },
+    ],
+  ),
+);
+
+test.each(FLOWS)('a message that is delayed is claimed when it is due, whatever its class: %s', async (_name, message) => {
+  const [a] = organisations;
+  const book: Book = { organisationId: a, environment: 'test' };
+  const claimAll = async () =>
+    (
+      await Promise.all(
+        [FLOW_TOPIC, SCHEDULED_TOPIC].flatMap((topic) =>
+          [URGENT, NOT_URGENT].map((priority) => claim(10, { priority, topic })),
+        ),
+      )
+    ).flat();
+  await enqueue(books.sql, book, toOutbox(message, new Date(Date.now() + 60_000)));
+  await books.journal.post({ book, outbox: [toOutbox(message, new Date(Date.now() + 60_000))] });
+  expect(await claimAll()).toEqual([]);
+  await books.owner`UPDATE outbox SET available_at = now() - interval '1 ms'`;
+  expect(await claimAll()).toHaveLength(2);
 });
 
 test('organisations share a claim equally, and one with fewer messages leaves its room to the next', async () => {

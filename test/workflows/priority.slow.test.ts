@@ -70,6 +70,8 @@ test('every workflow has a class: urgent ones before batches, batches before the
   expect(keyOf('payout', 'live')).toBeLessThan(keyOf('webhookDelivery', 'live'));
   // A payment that starts without a credit expires.
   expect(priorityOf({ workflow: 'payment' }).priorityKey).toBe(keyOf('webhookDelivery', 'live'));
+  // One that is started again may have a part of its money, and a payer waits.
+  expect(priorityOf({ workflow: 'payment', allowRestart: true }).priorityKey).toBe(keyOf('payment', 'live'));
   expect(priorityOf({ workflow: 'retention' }).priorityKey).toBe(keyOf('webhookDelivery', 'live'));
 });
 
