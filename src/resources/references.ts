@@ -27,7 +27,7 @@ export type ReferencedResource = keyof typeof TABLES;
 export const isReferenceTaken = (resource: ReferencedResource, constraint: string | null): boolean =>
   constraint === `${resource}_reference_unique`;
 
-/** The id of the resource that holds a reference; null when there is none. A payment that failed holds none. */
+/** The id of the resource that holds a reference; null when there is none. A payment that ended unpaid holds none. */
 export async function findByReference(
   sql: Sql,
   book: Book,
@@ -37,6 +37,6 @@ export async function findByReference(
   const [row] = await sql<{ id: Uuid }[]>`
     SELECT id FROM ${sql(TABLES[resource])}
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND reference = ${reference}
-      ${resource === 'payment' ? sql`AND status <> 'failed'` : sql``}`;
+      ${resource === 'payment' ? sql`AND NOT reference_is_free` : sql``}`;
   return row?.id ?? null;
 }

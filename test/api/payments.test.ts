@@ -214,7 +214,8 @@ describe('payments while the rail cannot open an account', () => {
         async (faulty) => {
           const client = faulty.client(api.test.key);
           const target = await api.createWallet();
-          const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target };
+          const reference = randomUUID();
+          const body = { method: 'bank_transfer', baseAmount: 7, targetWalletId: target, reference };
           const key = randomUUID();
           const answer = await client.money('/payments', body, key);
           expectError(answer, status, code, { retryable: true, service: 'bank_rail' });

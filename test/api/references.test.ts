@@ -1,6 +1,9 @@
 // The caller's own reference and metadata of the resources that move money, and the items of a payout.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
+import { nextVersion } from '../../src/resources/bookTable.ts';
+import { paymentRow } from '../../src/resources/payments/movements.ts';
+import { findPayment } from '../../src/resources/payments/queries.ts';
 import { type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { added, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 
@@ -122,17 +125,40 @@ test('metadata has up to 50 keys, and comes back through the event', async () =>
   expect(data.metadata).toEqual(metadata);
 });
 
-test('a payment that failed at its creation leaves its reference to the retry', async () => {
+test('a payment that expired without money leaves its reference to the next, for good', async () => {
   const reference = 'tried again';
-  const failed = (await create('POST /payments', { reference })).data;
-  // As the API stores it when the rail opens no account number.
-  await api.sql`UPDATE payments SET status = 'failed' WHERE id = ${requireUuid('payment', failed.id)}`;
+  const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
+  const expired = (await create('POST /payments', { reference })).data;
+  expect((await api.test.post(`/simulations/payments/${expired.id}/expire`)).data.status).toBe('expired');
   const retried = await create('POST /payments', { reference });
   expect(retried.status).toBe(201);
   const { items } = await api.test.get(`/payments?reference=${encodeURIComponent(reference)}`);
-  expect(items.map(({ id }) => id)).toEqual([retried.data.id, failed.id]);
+  expect(items.map(({ id, status }) => [id, status])).toEqual([
+    [retried.data.id, 'pending'],
+    [expired.id, 'expired'],
+  ]);
   const third = await create('POST /payments', { reference });
-  expect(third.error.details.id).toBe(retried.data.id);
+  expect([third.status, third.error.details.id]).toEqual([409, retried.data.id]);
+  // Money that comes late changes the expired one: no conflict with the other.
+  const row = await findPayment(api.sql, book, requireUuid('payment', expired.id));
+  if (row === null) throw new Error('the payment is gone');
+  const payments = [paymentRow(nextVersion(row, { amountReceived: 500 }))];
+  expect(await api.dependencies.journal.post({ book, rows: { payments } })).toEqual({ outcome: 'posted' });
+});
+
+test('a payment that expired with a part of its money, or was paid, keeps its reference', async () => {
+  for (const change of [{ amountReceived: 100, status: 'partial' }, { status: 'settled' }]) {
+    const reference = `kept ${change.status}`;
+    const { id } = (await create('POST /payments', { reference })).data;
+    await api.sql`
+      UPDATE payments SET status = ${change.status}, amount_received = ${change.amountReceived ?? 0},
+                          settled_at = ${change.status === 'settled' ? new Date() : null}
+      WHERE id = ${requireUuid('payment', id)}`;
+    const { status } = await api.test.post(`/simulations/payments/${id}/expire`);
+    expect(status).toBe(change.status === 'partial' ? 200 : 422);
+    const again = await create('POST /payments', { reference });
+    expect([again.status, again.error.details.id]).toEqual([409, id]);
+  }
 });
 
 describe('GET /payouts/:id/items', () => {

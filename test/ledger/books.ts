@@ -177,6 +177,7 @@ export function paymentRow(id: Uuid, more: object = {}): object {
     amountRefunded: 0,
     targetWalletId: newUuid(),
     payerWalletId: null,
+    referenceIsFree: false,
     description: null,
     onMismatch: 'hold',
     returnUrl: null,

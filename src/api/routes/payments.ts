@@ -194,7 +194,7 @@ async function openPaymentAccount(
   } catch (error) {
     // A rail that was not called, or is not ready, has failed nothing.
     if (error instanceof RailCallError && !isNotTaken(error)) {
-      await dependencies.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed' }] } });
+      await dependencies.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed', referenceIsFree: true }] } });
     }
     throw toRailError(error);
   }

@@ -74,6 +74,7 @@ CREATE TABLE payments (
   payer_wallet_id  uuid,
   description      text,
   reference        text,
+  reference_is_free boolean NOT NULL DEFAULT false,
   metadata         jsonb,
   on_mismatch      text NOT NULL DEFAULT 'hold' CHECK (on_mismatch IN ('hold', 'refund')),
   return_url       text,
@@ -89,10 +90,9 @@ CREATE INDEX payments_by_target ON payments (organisation_id, environment, targe
 -- The sweep pages over resources that have not ended. These are a small part of all rows, so each partial index is
 -- small.
 CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('pending', 'partial');
--- A payment that the rail opened no account number for has failed, and the caller retries the request: its reference
--- stays free. The last column makes failed payments distinct, so that one index serves the filter too.
+-- The last column makes payments that ended unpaid distinct, so that one index serves the filter too.
 CREATE UNIQUE INDEX payment_reference_unique
-  ON payments (organisation_id, environment, reference, (CASE WHEN status = 'failed' THEN id END)) NULLS NOT DISTINCT
+  ON payments (organisation_id, environment, reference, (CASE WHEN reference_is_free THEN id END)) NULLS NOT DISTINCT
   WHERE reference IS NOT NULL;
 COMMENT ON COLUMN payments.version IS
   'Incremented by every change. A writer passes the version that it read; a stale version changes nothing.';
@@ -101,7 +101,10 @@ COMMENT ON COLUMN payments.amount_credited IS
 COMMENT ON COLUMN payments.amount_refunding IS
   'Total of the refunds in progress; amount_refunded is the total of the completed ones.';
 COMMENT ON COLUMN payments.payer_wallet_id IS 'The wallet that paid a virtual_wallet payment.';
-COMMENT ON COLUMN payments.reference IS 'The caller''s own reference; unique among payments that did not fail at their creation.';
+COMMENT ON COLUMN payments.reference IS 'The caller''s own reference; unique among payments whose reference is not free.';
+COMMENT ON COLUMN payments.reference_is_free IS
+  'It failed at its creation, or expired without money: another payment may have its reference. True for good, also when '
+  'money comes late.';
 COMMENT ON COLUMN payments.metadata IS 'The caller''s own keys and values, never interpreted; NULL: none.';
 COMMENT ON COLUMN payments.on_mismatch IS
   'Money that it does not take: hold opens a review case; refund returns it to its sender without a decision.';

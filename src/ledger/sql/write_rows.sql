@@ -20,8 +20,10 @@ BEGIN
        'version account_number account_reference amount sender_name sender_account_number sender_bank_code owner_kind owner_id '
        'status received_at recall recalled_from recalled_taken'),
       ('payments', 'id version method status base_amount fee amount_received amount_credited amount_refunding amount_refunded '
-       'target_wallet_id payer_wallet_id description expires_at settled_at created_at reference metadata on_mismatch return_url',
-       'version status amount_received amount_credited amount_refunding amount_refunded payer_wallet_id settled_at'),
+       'target_wallet_id payer_wallet_id description expires_at settled_at created_at reference reference_is_free metadata on_mismatch '
+       'return_url',
+       'version status amount_received amount_credited amount_refunding amount_refunded payer_wallet_id settled_at '
+       'reference_is_free'),
       ('payout_items', 'id version payout_id position amount fee status destination_wallet_id account_number account_name bank_code '
        'reference failure_reason rail session_id returned_at clawed_back inside failure_code',
        'version status account_name failure_reason failure_code session_id returned_at clawed_back'),

@@ -27,6 +27,7 @@ const noCredits = () =>
     amountRefunding: 0,
     amountRefunded: 0,
     payerWalletId: null,
+    referenceIsFree: false,
     settledAt: null,
   }) satisfies Partial<Payment>;
 
@@ -115,7 +116,7 @@ export function expiryMovement(book: Book, next: PaymentWithAccount, toSuspense:
   return withCaseFlows({
     book,
     rows: {
-      payments: [paymentRow(next)],
+      payments: [{ ...paymentRow(next), referenceIsFree: next.amountReceived === 0 }],
       review_cases:
         toSuspense > 0
           ? [

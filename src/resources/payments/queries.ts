@@ -38,6 +38,8 @@ export interface Payment extends Versioned, Attached {
   payerWalletId: Uuid | null;
   description: string | null;
   onMismatch: OnMismatch;
+  /** It ended unpaid: another payment may have its reference. */
+  referenceIsFree: boolean;
   /** Where the payment page leads back to, of the caller's own; null: nowhere. */
   returnUrl: string | null;
   expiresAt: Date;
@@ -61,7 +63,7 @@ type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> &
 const select = (sql: Sql) => sql`
   SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.amount_received, p.amount_credited,
          p.amount_refunding, p.amount_refunded, p.target_wallet_id, p.payer_wallet_id, p.description,
-         p.on_mismatch, p.return_url, p.reference, p.metadata, p.expires_at, p.settled_at, p.created_at,
+         p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
          CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
            'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
            'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account

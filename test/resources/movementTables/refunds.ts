@@ -39,6 +39,7 @@ const payment: Payment = {
   amountRefunded: 0,
   targetWalletId: OWNER,
   payerWalletId: null,
+  referenceIsFree: false,
   description: null,
   onMismatch: 'hold',
   returnUrl: null,
