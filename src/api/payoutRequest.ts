@@ -2,7 +2,8 @@
 // as a whole.
 import { z } from 'zod';
 import { parseId, publicId } from '../ids.ts';
-import type { Book } from '../money.ts';
+import { type FeeSchedule, feeOf } from '../ledger/fees.ts';
+import type { Book, Kobo } from '../money.ts';
 import type { Bank, BankRail } from '../rail/port.ts';
 import { findPayoutWallets, type PayoutItem, type PayoutWallet } from '../resources/payouts/queries.ts';
 import { requireDepositAccount } from './bankLookup.ts';
@@ -126,6 +127,14 @@ const DESTINATION_MESSAGES = {
   WALLET_FROZEN: 'must not be a frozen wallet; use another wallet, or ask support to unfreeze it',
   WALLET_KYC_REQUIRED: 'must be a tier1 wallet; submit its KYC details first',
 };
+
+/** Whether an item is posted within the book: what the rail charges for collections would be paid for nothing. */
+export const isInside = ({ capabilities }: BankRail, { destinationWalletId }: ItemBody): boolean =>
+  destinationWalletId !== undefined && capabilities.charges?.collection != null;
+
+/** The fee of an item: that of a transfer between wallets where no bank carries it. */
+export const itemFee = (fees: FeeSchedule, rail: BankRail, item: ItemBody): Kobo =>
+  feeOf(fees, isInside(rail, item) ? 'transfer' : 'payout_item', item.amount);
 
 type DepositAccount = Pick<PayoutItem, 'accountNumber' | 'accountName' | 'bankCode'>;
 

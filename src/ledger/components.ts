@@ -15,6 +15,9 @@ export interface PlacedPosting {
   credit: AccountCode;
 }
 
+/** The kinds of the reserve of a payout: with a posting for each item and one for all fees, or without fees. */
+export const PAYOUT_RESERVE = { withFees: 'payout_reserve', free: 'payout_reserve_free' } as const;
+
 /** Kinds that move amount and fee of a transfer together, out of a reserve or out of transit. */
 const TOGETHER: ReadonlySet<string> = new Set([
   'withdrawal_failure',
@@ -29,7 +32,6 @@ export function componentOf({ kind, place, count, debit, credit }: PlacedPosting
   if (kind === 'fee_sweep') return 'principal';
   if (debit === FEE_INCOME || credit === FEE_INCOME) return 'fee';
   if (kind === 'withdrawal_hold') return place === 1 ? 'principal' : 'fee';
-  // One posting for each item, then one for all fees.
-  if (kind === 'payout_reserve') return place < count ? 'principal' : 'fee';
+  if (kind === PAYOUT_RESERVE.withFees) return place < count ? 'principal' : 'fee';
   return TOGETHER.has(kind) && /^(in_transit|reserve):/.test(debit) ? 'total' : 'principal';
 }

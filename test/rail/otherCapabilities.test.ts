@@ -234,12 +234,14 @@ describe('credits', () => {
 
 describe('payout items to wallets of the organisation, on a rail that charges for collections', () => {
   async function payOut(): Promise<{ itemId: string; payoutId: string; destination: string; source: string }> {
-    const source = await api.createWallet(undefined, { balance: 103_000 });
+    const source = await api.createWallet(undefined, { balance: 100_000 });
     const destination = await api.createWallet();
     expect((await api.test.post(`/wallets/${destination}/kyc`, KYC)).status).toBe(200);
     const items = [{ amount: 100_000, destinationWalletId: destination }];
+    const checked = (await api.test.post('/payouts/validate', { sourceWalletId: source, items })).data;
+    expect(checked).toMatchObject({ isValid: true, totalAmount: 100_000, totalFee: 0 });
     const { status, data } = await api.test.money('/payouts', { sourceWalletId: source, items });
-    expect(status).toBe(202);
+    expect([status, data.totalFee]).toEqual([202, 0]);
     return { itemId: (data.items as { id: string }[])[0]?.id ?? '', payoutId: data.id, destination, source };
   }
   const send = async ({ itemId, source }: { itemId: string; source: string }) => {
@@ -260,13 +262,29 @@ describe('payout items to wallets of the organisation, on a rail that charges fo
     expect(await Promise.all([api.balanceOf(made.source), api.balanceOf(made.destination)])).toEqual([0, 100_000]);
     expect(sent).toEqual([]);
     expect((await api.test.get(`/payouts/${made.payoutId}`)).data.status).toBe('completed');
+    const [line] = (await api.test.get(`/wallets/${made.source}/transactions`)).items;
+    expect(line).toMatchObject({ kind: 'payout_reserve_free', component: 'principal', payoutItemId: made.itemId });
+  });
+
+  test('cost a fee only where a bank carries them', async () => {
+    const source = await api.createWallet(undefined, { balance: 300_000 });
+    const destination = await api.createWallet();
+    expect((await api.test.post(`/wallets/${destination}/kyc`, KYC)).status).toBe(200);
+    const items = [
+      { amount: 100_000, destinationWalletId: destination },
+      { amount: 100_000, bankAccount: { accountNumber: '0123456789', bankCode: '058' } },
+    ];
+    const { data } = await api.test.money('/payouts', { sourceWalletId: source, items });
+    expect((data.items as { fee: number }[]).map(({ fee }) => fee)).toEqual([0, 3_000]);
+    const [fees] = (await api.test.get(`/wallets/${source}/transactions`)).items;
+    expect(fees).toMatchObject({ kind: 'payout_reserve', component: 'fee', amount: 3_000 });
   });
 
   test('fail, with the money back, if the wallet cannot receive it', async () => {
     const made = await payOut();
     await api.setWalletStatus(made.destination, 'frozen');
     for (const _attempt of [1, 2]) expect(await send(made)).toMatchObject({ status: 'failed' });
-    expect(await Promise.all([api.balanceOf(made.source), api.balanceOf(made.destination)])).toEqual([103_000, 0]);
+    expect(await Promise.all([api.balanceOf(made.source), api.balanceOf(made.destination)])).toEqual([100_000, 0]);
   });
 });
 

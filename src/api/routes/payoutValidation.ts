@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { publicId } from '../../ids.ts';
-import { feeOf, feesOf } from '../../ledger/fees.ts';
+import { feesOf } from '../../ledger/fees.ts';
 import { CURRENCY } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import { RailCallError } from '../../rail/errors.ts';
@@ -10,7 +10,7 @@ import type { BankRail } from '../../rail/port.ts';
 import { payoutValidation } from '../../resources/publicSchemas.ts';
 import { fromRail, RAIL_ERRORS, requireRail } from '../bankLookup.ts';
 import { payoutFile } from '../payoutFile.ts';
-import { itemErrors, loadWallets, PAYOUT_BYTES_MAX, type PayoutBody, payoutBody } from '../payoutRequest.ts';
+import { itemErrors, itemFee, loadWallets, PAYOUT_BYTES_MAX, type PayoutBody, payoutBody } from '../payoutRequest.ts';
 import { type Route, route } from '../route.ts';
 import { requireUsable, WALLET_REFUSALS } from '../walletRefusal.ts';
 
@@ -44,7 +44,7 @@ const validate = route({
     const names = await enquire(rail, book.organisationId, body.items);
     const items = body.items.map((item, position) => {
       const prefix = `items.${position}.`;
-      const fee = feeOf(fees, 'payout_item', item.amount);
+      const fee = itemFee(fees, rail, item);
       const known = errors.filter(({ field }) => field.startsWith(prefix));
       const problems: Problem[] = known.map(({ field, code, message }) => ({
         field: field.slice(prefix.length),

@@ -1,7 +1,7 @@
 // Payouts (contract, section 4.9): validates a batch as a whole and reserves its money; the payout's flow sends the
 // items.
 import { newUuid } from '../../ids.ts';
-import { feeOf, feesOf } from '../../ledger/fees.ts';
+import { feesOf } from '../../ledger/fees.ts';
 import { startPayout } from '../../resources/flows.ts';
 import { reservePayout } from '../../resources/payouts/movements.ts';
 import {
@@ -19,7 +19,15 @@ import { ApiError } from '../errors.ts';
 import { columnsOf } from '../lists/csv.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { payoutFile } from '../payoutFile.ts';
-import { depositAccounts, itemErrors, loadWallets, PAYOUT_BYTES_MAX, payoutBody } from '../payoutRequest.ts';
+import {
+  depositAccounts,
+  isInside,
+  itemErrors,
+  itemFee,
+  loadWallets,
+  PAYOUT_BYTES_MAX,
+  payoutBody,
+} from '../payoutRequest.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
@@ -62,7 +70,7 @@ const create = route({
         payoutId,
         position,
         amount: item.amount,
-        fee: feeOf(fees, 'payout_item', item.amount),
+        fee: itemFee(fees, rail, item),
         status: 'pending',
         destinationWalletId: destination?.id ?? null,
         accountNumber: account.accountNumber,
@@ -75,7 +83,7 @@ const create = route({
         sessionId: null,
         returnedAt: null,
         clawedBack: null,
-        inside: destination !== null && rail.capabilities.charges?.collection != null,
+        inside: isInside(rail, item),
       };
     });
     const payout: Payout = {

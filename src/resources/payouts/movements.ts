@@ -1,6 +1,7 @@
 // Ledger movements of a payout: all of its money goes to a reserve account when it is accepted; each item moves from
 // there into transit when it is sent, and is then completed by the rail or returned to the wallet.
 import { publicId, type Uuid } from '../../ids.ts';
+import { PAYOUT_RESERVE } from '../../ledger/components.ts';
 import { FEE_INCOME, IN_TRANSIT_PAYOUTS, payoutReserveAccount, walletAccount } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
@@ -28,16 +29,18 @@ export function reservePayout(payout: Payout, items: readonly PayoutItem[]): Tra
   return {
     id: payout.id,
     key: `${publicId('payout', payout.id)}/reserve`,
-    kind: 'payout_reserve',
+    kind: payout.totalFee > 0 ? PAYOUT_RESERVE.withFees : PAYOUT_RESERVE.free,
     resource: publicId('payout', payout.id),
     effectiveAt: payout.createdAt,
     rules: 'enforced',
     // One posting per item, because the tier1 limit applies to each amount without its fee; one posting for all fees.
-    postings: [...items.map(({ amount }) => amount), payout.totalFee].map((amount) => ({
-      debit: walletAccount(payout.sourceWalletId),
-      credit: payoutReserveAccount(payout.id),
-      amount,
-    })),
+    postings: [...items.map(({ amount }) => amount), ...(payout.totalFee > 0 ? [payout.totalFee] : [])].map(
+      (amount) => ({
+        debit: walletAccount(payout.sourceWalletId),
+        credit: payoutReserveAccount(payout.id),
+        amount,
+      }),
+    ),
   };
 }
 

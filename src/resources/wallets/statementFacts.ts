@@ -3,7 +3,7 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import { type IdKind, parseId, publicId, type Uuid } from '../../ids.ts';
-import type { PostingComponent } from '../../ledger/components.ts';
+import { PAYOUT_RESERVE, type PostingComponent } from '../../ledger/components.ts';
 import type { Book } from '../../money.ts';
 
 /** The other side: a wallet of the same book, or an account at a bank, with what is known of it. */
@@ -50,7 +50,7 @@ const NONE: LineFacts = { counterparty: null, description: null, reference: null
 
 /** The place in `FactRow` of a line: one item of a payout, or all of a resource. */
 const placeOf = ({ kind, component, place }: Line): number =>
-  kind === 'payout_reserve' && component === 'principal' ? place : 0;
+  (Object.values(PAYOUT_RESERVE) as string[]).includes(kind) && component === 'principal' ? place : 0;
 
 /** Adds to each line of a wallet what is known about its resource. */
 export async function readLineFacts<L extends Line>(

@@ -1,5 +1,5 @@
 // Movements of a payout with two items: ₦1,000.00 with a fee of ₦30.00, and ₦500.00 with a fee of ₦25.00.
-import { DEFAULT_FEES, feeOf } from '../../../src/ledger/fees.ts';
+import { DEFAULT_FEES, feeOf, WALLET_FEE } from '../../../src/ledger/fees.ts';
 import type { Kobo } from '../../../src/money.ts';
 import {
   clawBackItem,
@@ -102,6 +102,7 @@ const insideItem: PayoutItem = {
     position: 0,
     amount: 100_000,
   }),
+  fee: WALLET_FEE,
   destinationWalletId: OTHER,
   inside: true,
 };
@@ -109,24 +110,24 @@ const insidePayout: Payout = {
   ...payout,
   id: insideItem.payoutId,
   totalAmount: 100_000,
-  totalFee: 3_000,
+  totalFee: WALLET_FEE,
   itemCount: 1,
 };
 
 const reservedInside = step({
-  title: 'a payout to a wallet of the same book is reserved as any other',
+  title: 'a payout to a wallet of the same book that no bank carries is reserved without a fee',
   call: call(reservePayout, insidePayout, [insideItem]),
   alsoWritten: { payouts: [insidePayout], payout_items: [insideItem] },
-  net: { 'wallet:owner': -103_000, 'reserve:payout:inside payout': 103_000 },
-  transaction: 'payout_reserve inside payout/reserve, enforced',
+  net: { 'wallet:owner': -100_000, 'reserve:payout:inside payout': 100_000 },
+  transaction: 'payout_reserve_free inside payout/reserve, enforced',
   rows: ['payouts: processing, version 1, 0 failures reported', 'payout_items: pending, version 1'],
 });
 
 const completedInside = step({
-  title: 'an item that is posted within the book credits the wallet, and its fee is income',
+  title: 'an item that is posted within the book credits the wallet, without a fee',
   after: reservedInside,
   call: call(completeInside, BOOK, rowAfter(reservedInside, 'payout_items', 0), OTHER),
-  net: { 'reserve:payout:inside payout': -103_000, 'wallet:other': 100_000, 'income:fees': 3_000 },
+  net: { 'reserve:payout:inside payout': -100_000, 'wallet:other': 100_000 },
   transaction: 'payout_item_completion inside item/completion, enforced',
   rows: ['payout_items: completed, version 2'],
   events: ['payout.item_completed', 'wallet.credited'],
