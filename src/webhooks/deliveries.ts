@@ -185,7 +185,8 @@ export type AttemptOutcome =
   | { status: 'failed'; reason: DeliveryFailure; answer: string | null };
 
 /**
- * Logs an attempt and applies its outcome to the delivery, in one statement. A failure is ignored when another attempt
+ * Logs an attempt and applies its outcome to the delivery, and the first success to those that wait for the endpoint,
+ * in one statement. A failure is ignored when another attempt
  * has changed the delivery since it was read (`attempts` is the version); a success always applies.
  */
 export async function recordAttempt(
@@ -207,6 +208,7 @@ export async function recordAttempt(
       VALUES (${book.organisationId}, ${book.environment}, ${eventId}, ${endpointId}, ${result.attemptedAt},
               ${result.durationMs}, ${result.responseStatus}, ${result.responseBody}, ${result.error})
     )${delivered === delivery.endpointIsFailing ? changeHealth(sql, book, endpointId, delivered) : sql``}
+    ${delivered && delivery.endpointIsFailing ? resumeWaiting(sql, eventId) : sql``}
     UPDATE webhook_deliveries
     SET status = ${status}, attempts = attempts + 1,
         failure_reason = ${status === 'failed' ? outcome.reason : null}, next_attempt_at = ${nextAt},
@@ -221,6 +223,30 @@ const changeHealth = (sql: Sql, book: Book, endpointId: Uuid, delivered: boolean
       UPDATE webhook_endpoints SET failing_since = ${delivered ? null : sql`now()`}
       WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${endpointId}
         AND failing_since ${delivered ? sql`IS NOT NULL` : sql`IS NULL`}
+      RETURNING organisation_id, environment, id
+    )`;
+
+/** The pause between two deliveries that waited for an endpoint that has recovered. */
+const RESUME_GAP_MS = 5;
+
+/**
+ * SQL: once an endpoint has recovered, its deliveries that wait for a later attempt are due at once, the oldest first;
+ * each with a message to the relay, so that new events go between them.
+ */
+const resumeWaiting = (sql: Sql, eventId: Uuid) => sql`, waiting AS (
+      SELECT d.organisation_id, d.environment, d.event_id, d.endpoint_id,
+             now() + (row_number() OVER (ORDER BY d.created_at, d.event_id) - 1) * ${RESUME_GAP_MS}::int * interval '1 ms' AS due
+      FROM webhook_deliveries d JOIN health h ON d.organisation_id = h.organisation_id AND d.endpoint_id = h.id
+      WHERE d.status = 'pending' AND d.next_attempt_at > now() AND d.event_id <> ${eventId}
+    ), resumed AS (
+      UPDATE webhook_deliveries d SET next_attempt_at = w.due
+      FROM waiting w
+      WHERE d.organisation_id = w.organisation_id AND d.event_id = w.event_id AND d.endpoint_id = w.endpoint_id
+    ), queued AS (
+      INSERT INTO outbox (organisation_id, environment, topic, message, available_at)
+      SELECT organisation_id, environment, 'event',
+             jsonb_build_object('eventId', event_id, 'endpointId', endpoint_id, 'redelivery', true), due
+      FROM waiting
     )`;
 
 /** Ends a pending delivery as failed, without another attempt. Does nothing when it has ended. */

@@ -169,6 +169,33 @@ describe('an endpoint that fails', () => {
   });
 });
 
+describe('an endpoint that recovers', () => {
+  const queued = () => fixture.sql<{ message: Omit<EventMessage, 'book'>; isDue: boolean }[]>`
+    SELECT message, available_at <= now() + interval '1 second' AS is_due FROM outbox
+    WHERE organisation_id = ${book.organisationId} ORDER BY available_at, id`;
+
+  test('has its waiting deliveries tried at once after its first success, and those of others keep their times', async () => {
+    const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
+    const other = await fixture.endpoint(book, {}, answerStatus(500));
+    const waiting = [await send(), await send(), await send()];
+    const nextOf = async (eventId: Uuid, id: Uuid) => (await fixture.deliveries(book, eventId)).get(id)?.nextAttemptAt;
+    const otherNext = await nextOf(waiting[0] ?? '', other.id);
+    endpoint.answerWith(answerStatus(200));
+    await send();
+    const messages = await queued();
+    expect(messages).toEqual(
+      waiting.map((eventId) => ({ message: { eventId, endpointId: endpoint.id, redelivery: true }, isDue: true })),
+    );
+    expect(await nextOf(waiting[0] ?? '', other.id)).toEqual(otherNext);
+    for (const { message } of messages) await dispatch(message);
+    for (const eventId of waiting) {
+      expect((await fixture.deliveries(book, eventId)).get(endpoint.id)?.status).toBe('delivered');
+    }
+    await send();
+    expect(await queued()).toHaveLength(messages.length);
+  });
+});
+
 describe('sending everything again', () => {
   const HOUR_AGO = () => new Date(Date.now() - 3_600_000);
 

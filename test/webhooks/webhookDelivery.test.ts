@@ -38,7 +38,7 @@ async function emit(type = 'payment.settled', data: Record<string, unknown> = { 
   const { organisationId } = flows.organisation;
   await flows.dependencies.journal.post({
     book: { organisationId, environment: 'test' },
-    events: [{ id, type, resource: 'test', data, createdAt: new Date() }],
+    events: [{ id, type, resource: publicId('payment', id), data, createdAt: new Date() }],
   });
   return publicId('event', id);
 }
