@@ -5,7 +5,7 @@ import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
 import type { EventRow } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from './bookTable.ts';
-import { filterClause, type ListFilters, type PageRequest, pageClause } from './pages.ts';
+import { filterClause, type ListFilters, type Order, type PageRequest, pageClause } from './pages.ts';
 
 /** About one endpoint, for the others. */
 export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
@@ -71,7 +71,15 @@ export interface EventFilters extends ListFilters {
   type?: string | undefined;
   /** A public id. */
   resourceId?: string | undefined;
+  /** Default: newest first. */
+  order?: Order | undefined;
 }
+
+/**
+ * An event has the time at which its movement was decided. So a younger one may still be committed before others, and
+ * be on its way for the first time.
+ */
+export const SETTLED_AFTER_SECONDS = 60;
 
 /** The event of a transfer is written with it, by the same clock that its id has its time of. */
 const TRANSFER_EVENT_WITHIN_MS = 60_000;
@@ -83,26 +91,30 @@ function ofTransfer(sql: Sql, resource: string) {
   return sql`AND resource = ${resource} AND created_at BETWEEN ${from ?? null} AND ${to ?? null}`;
 }
 
-/** A page of events, newest first, plus one row when another page exists. Those of a resource are by their sequence. */
+/**
+ * A page of events, plus one row when another page exists. Those of a resource are by their sequence. Others, oldest
+ * first, are settled ones, so that who reads on from the last one misses none.
+ */
 export async function listEvents(
   sql: Sql,
   book: Book,
-  { resourceId, ...filters }: EventFilters,
+  { resourceId, order, ...filters }: EventFilters,
   page: PageRequest,
 ): Promise<Event[]> {
   if (resourceId === undefined || parseId('transfer', resourceId) !== null) {
     return await sql<Event[]>`
       ${table.rowsOf(sql, book)}
       ${resourceId === undefined ? sql`` : ofTransfer(sql, resourceId)}
-      ${pageClause(sql, filters, page)}`;
+      ${order === 'asc' ? sql`AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})` : sql``}
+      ${pageClause(sql, filters, page, { order })}`;
   }
   const { after, limit } = page;
   const last = sql`SELECT e.sequence FROM events e WHERE e.organisation_id = ${book.organisationId} AND e.id = ${after?.id ?? null}`;
   return await sql<Event[]>`
     ${table.rowsOf(sql, book)} AND resource = ${resourceId} AND type <> 'transfer.completed'
     ${filterClause(sql, filters)}
-    ${after === null ? sql`` : sql`AND sequence < (${last})`}
-    ORDER BY sequence DESC LIMIT ${limit + 1}`;
+    ${after === null ? sql`` : sql`AND sequence ${order === 'asc' ? sql`>` : sql`<`} (${last})`}
+    ORDER BY sequence ${order === 'asc' ? sql`ASC` : sql`DESC`} LIMIT ${limit + 1}`;
 }
 
 /**

@@ -14,6 +14,9 @@ export interface PageRequest {
   after: { createdAt: Date; id: string } | null;
 }
 
+/** By creation time: newest or oldest first. */
+export type Order = 'asc' | 'desc';
+
 export interface ListFilters {
   createdAtFrom?: Date | undefined;
   createdAtTo?: Date | undefined;
@@ -37,21 +40,22 @@ export function filterClause<Filters extends ListFilters>(
 }
 
 /**
- * SQL that ends a list query: the filters, newest first, after the previous page, and one row more than the page has
- * when another page exists.
+ * SQL that ends a list query: the filters, newest first unless `order` is `asc`, after the previous page, and one row
+ * more than the page has when another page exists.
  */
 export function pageClause<Filters extends ListFilters>(
   sql: Sql,
   filters: Filters,
   { after, limit }: PageRequest,
-  { table, id: idName = 'id' }: { table?: string; id?: string } = {},
+  { table, id: idName = 'id', order = 'desc' }: { table?: string; id?: string; order?: Order | undefined } = {},
 ) {
   const column = columnOf(sql, table);
   const [createdAt, id] = [column('created_at'), column(idName)];
+  const [direction, isAfter] = order === 'asc' ? [sql`ASC`, sql`>`] : [sql`DESC`, sql`<`];
   return sql`
     ${filterClause(sql, filters, table)}
-    ${after ? sql`AND (${createdAt}, ${id}) < (${after.createdAt}, ${after.id})` : sql``}
-    ORDER BY ${createdAt} DESC, ${id} DESC LIMIT ${limit + 1}`;
+    ${after ? sql`AND (${createdAt}, ${id}) ${isAfter} (${after.createdAt}, ${after.id})` : sql``}
+    ORDER BY ${createdAt} ${direction}, ${id} ${direction} LIMIT ${limit + 1}`;
 }
 
 const columnOf = (sql: Sql, table: string | undefined) => (name: string) =>

@@ -2,7 +2,7 @@
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
+import { FAILING_EVENT_TYPE, SETTLED_AFTER_SECONDS, TEST_EVENT_TYPE } from '../resources/events.ts';
 import type { Operator } from '../resources/operators.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import type { WebhookEndpoint } from './endpoints.ts';
@@ -80,9 +80,6 @@ export async function redeliverFailed(
 
 /** Events that one request of the owner looks at. */
 const EVENTS_PER_REQUEST_MAX = 10 * PAGE_SIZE;
-
-/** Younger events may still be on their way for the first time. */
-const SETTLED_AFTER_SECONDS = 60;
 
 /**
  * Sends an endpoint every event since a time that it subscribes to and has not received: its failed deliveries, and the

@@ -121,6 +121,47 @@ describe('200 responses', () => {
     ]);
   });
 
+  describe('GET /events?order=asc', () => {
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+    const page = async (query: string) => {
+      const { items, pagination } = await organisation.test.get(`/events?${query}`);
+      return { ids: items.map(({ id }) => id), cursor: pagination.nextCursor };
+    };
+
+    test('lists events oldest first, and the last cursor has those that follow', async () => {
+      const events = [];
+      for (const minutes of [50, 40, 30, 20, 10]) events.push(await emit('payment.settled', minutesAgo(minutes)));
+      const first = await page('order=asc&limit=2');
+      const second = await page(`cursor=${first.cursor}`);
+      const third = await page(`cursor=${second.cursor}`);
+      expect([first.ids, second.ids, third]).toEqual([
+        events.slice(0, 2),
+        events.slice(2, 4),
+        { ids: events.slice(4), cursor: null },
+      ]);
+      const later = await emit('payment.settled', minutesAgo(5));
+      expect(await page(`cursor=${second.cursor}`)).toEqual({ ids: [...events.slice(4), later], cursor: null });
+      expect((await page('order=desc')).ids).toEqual([later, ...events.toReversed()]);
+      expect((await page('')).ids).toEqual([later, ...events.toReversed()]);
+    });
+
+    test('leaves out what is younger than a minute: an event that is committed later may be older', async () => {
+      const settled = await emit('payment.settled', minutesAgo(2));
+      await emit('payment.settled', minutesAgo(0));
+      expect((await page('order=asc')).ids).toEqual([settled]);
+    });
+
+    test('lists the events of a resource by their sequence, all of them, whatever their times', async () => {
+      const resource = publicId('payment', newUuid());
+      const events = [];
+      for (const minutes of [3, 5, 0]) events.push(await emit('payment.settled', minutesAgo(minutes), 'test', resource));
+      const first = await page(`resourceId=${resource}&order=asc&limit=2`);
+      expect([first.ids, (await page(`cursor=${first.cursor}`)).ids]).toEqual([events.slice(0, 2), events.slice(2)]);
+      const newest = await page(`resourceId=${resource}&limit=2`);
+      expect([...newest.ids, ...(await page(`cursor=${newest.cursor}`)).ids]).toEqual(events.toReversed());
+    });
+  });
+
   test('GET /events/:id/deliveries returns one delivery per endpoint with its attempts, newest first', async () => {
     const id = await emit();
     const [delivered, pending] = [await createEndpoint(), await createEndpoint()];

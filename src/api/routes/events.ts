@@ -21,6 +21,10 @@ const list = listRoute({
     ...createdFilters,
     resourceId: publicIdFilter.optional(),
     type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional(),
+    order: z
+      .enum(['asc', 'desc'])
+      .describe('`asc`: oldest first, to catch up; without `resourceId`, events of the last minute follow later')
+      .optional(),
   },
   find: ({ sql, book }, filters, page) => listEvents(sql, book, filters, page),
   view: eventView,
