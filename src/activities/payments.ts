@@ -58,6 +58,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
               credit,
               decision.reason === 'wallet_refused' ? reason : decision.reason,
               payment.targetWalletId,
+              payment,
             )
           : creditMovement(book, payment, next, credit, decision);
       const result = await poster.post(movement);
@@ -114,7 +115,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         if ('incomplete' in found) {
           const { status, amountReceived } = payment;
           if (!setAside) return { status, amountReceived, ...found };
-          const posted = await poster.postOrPark(setAsideMovement(book, credit, payment.targetWalletId));
+          const posted = await poster.postOrPark(setAsideMovement(book, credit, payment.targetWalletId, payment));
           return posted ? { status, amountReceived } : null;
         }
         const next = await postCredit(poster, book, payment, found.confirmed);

@@ -1,7 +1,7 @@
 // Queries for events. `ledger.post` writes an event in the same statement as the change that it describes; an event
 // never changes.
 import type { Sql } from '../database/pool.ts';
-import { newUuid, parseId, publicId, timeOfId, type Uuid } from '../ids.ts';
+import { newUuid, parseId, timeOfId, type Uuid } from '../ids.ts';
 import type { EventRow } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from './bookTable.ts';
@@ -84,6 +84,13 @@ export const SETTLED_AFTER_SECONDS = 60;
 /** The event of a transfer is written with it, by the same clock that its id has its time of. */
 const TRANSFER_EVENT_WITHIN_MS = 60_000;
 
+/** SQL: the events of a payment and of its review cases. */
+const ofPayment = (sql: Sql, { organisationId, environment }: Book, resource: string, paymentId: Uuid) => sql`
+  AND type <> 'transfer.completed' AND resource = ANY (ARRAY(
+    SELECT ${resource} UNION ALL
+    SELECT ledger.public_id(r.id, 'rev') FROM review_cases r
+    WHERE r.organisation_id = ${organisationId} AND r.environment = ${environment} AND r.payment_id = ${paymentId}))`;
+
 /** SQL: the event of a transfer. The index by resource has none of transfers. */
 function ofTransfer(sql: Sql, resource: string) {
   const at = timeOfId(resource)?.getTime() ?? 0;
@@ -92,29 +99,34 @@ function ofTransfer(sql: Sql, resource: string) {
 }
 
 /**
- * A page of events, plus one row when another page exists. Those of a resource are by their sequence. Others, oldest
+ * A page of events, plus one row when another page exists. Those of one resource are by their sequence. Others, oldest
  * first, are settled ones, so that who reads on from the last one misses none.
  */
 export async function listEvents(
   sql: Sql,
   book: Book,
-  { resourceId, order, ...filters }: EventFilters,
+  { resourceId = '', order, ...filters }: EventFilters,
   page: PageRequest,
 ): Promise<Event[]> {
-  if (resourceId === undefined || parseId('transfer', resourceId) !== null) {
+  const paymentId = parseId('payment', resourceId);
+  const isTransfer = parseId('transfer', resourceId) !== null;
+  if (resourceId === '' || paymentId !== null || isTransfer) {
     return await sql<Event[]>`
       ${table.rowsOf(sql, book)}
-      ${resourceId === undefined ? sql`` : ofTransfer(sql, resourceId)}
+      ${paymentId === null ? sql`` : ofPayment(sql, book, resourceId, paymentId)}
+      ${isTransfer ? ofTransfer(sql, resourceId) : sql``}
       ${order === 'asc' ? sql`AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})` : sql``}
       ${pageClause(sql, filters, page, { order })}`;
   }
   const { after, limit } = page;
-  const last = sql`SELECT e.sequence FROM events e WHERE e.organisation_id = ${book.organisationId} AND e.id = ${after?.id ?? null}`;
+  const [direction, isAfter] = order === 'asc' ? [sql`ASC`, sql`>`] : [sql`DESC`, sql`<`];
+  const last = sql`
+    SELECT e.sequence FROM events e WHERE e.organisation_id = ${book.organisationId} AND e.id = ${after?.id ?? null}`;
   return await sql<Event[]>`
     ${table.rowsOf(sql, book)} AND resource = ${resourceId} AND type <> 'transfer.completed'
     ${filterClause(sql, filters)}
-    ${after === null ? sql`` : sql`AND sequence ${order === 'asc' ? sql`>` : sql`<`} (${last})`}
-    ORDER BY sequence ${order === 'asc' ? sql`ASC` : sql`DESC`} LIMIT ${limit + 1}`;
+    ${after === null ? sql`` : sql`AND sequence ${isAfter} (${last})`}
+    ORDER BY sequence ${direction} LIMIT ${limit + 1}`;
 }
 
 /**

@@ -235,6 +235,7 @@ export const reviewCase = z
     amount: kobo,
     currency,
     paymentId: publicIdOf('payment').nullable(),
+    reference: z.string().nullable().describe('Your own reference of the payment'),
     walletId: publicIdOf('wallet').nullable().describe('The wallet that the money was for, or that it was credited to'),
     inboundCreditId: publicIdOf('inboundCredit').nullable(),
     actions: z.array(z.enum(KEY_ACTIONS)).describe('What a key may decide now'),

@@ -152,9 +152,10 @@ describe('200 responses', () => {
     });
 
     test('lists the events of a resource by their sequence, all of them, whatever their times', async () => {
-      const resource = publicId('payment', newUuid());
+      const resource = publicId('withdrawal', newUuid());
       const events = [];
-      for (const minutes of [3, 5, 0]) events.push(await emit('payment.settled', minutesAgo(minutes), 'test', resource));
+      for (const minutes of [3, 5, 0])
+        events.push(await emit('payment.settled', minutesAgo(minutes), 'test', resource));
       const first = await page(`resourceId=${resource}&order=asc&limit=2`);
       expect([first.ids, (await page(`cursor=${first.cursor}`)).ids]).toEqual([events.slice(0, 2), events.slice(2)]);
       const newest = await page(`resourceId=${resource}&limit=2`);

@@ -28,6 +28,7 @@ test('a case has what the money was for and what may be decided', async () => {
     amount: 5_000,
     currency: 'NGN',
     paymentId: null,
+    reference: null,
     walletId,
     inboundCreditId: expect.stringMatching(/^svc_\w{26}_inc$/),
     actions: ['credit', 'return_to_sender', 'move_to_unclaimed'],

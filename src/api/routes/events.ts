@@ -19,11 +19,11 @@ const list = listRoute({
   access: 'webhook',
   filters: {
     ...createdFilters,
-    resourceId: publicIdFilter.optional(),
+    resourceId: publicIdFilter.describe('What the events are about; of a payment, also its review cases').optional(),
     type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional(),
     order: z
       .enum(['asc', 'desc'])
-      .describe('`asc`: oldest first, to catch up; without `resourceId`, events of the last minute follow later')
+      .describe('`asc`: oldest first, to catch up; events of the last minute follow later')
       .optional(),
   },
   find: ({ sql, book }, filters, page) => listEvents(sql, book, filters, page),

@@ -60,6 +60,7 @@ CREATE TABLE review_cases (
   account_code      text,
   inbound_credit_id uuid,
   payment_id        uuid,
+  reference         text,
   wallet_id         uuid,
   transfer          text,
   rail              text,
@@ -79,7 +80,7 @@ CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, 
 -- To find where a credit went that was not credited as intended: by its own case, or by the case of the payment that
 -- held it at its expiry.
 CREATE INDEX review_cases_by_credit ON review_cases (organisation_id, inbound_credit_id) WHERE inbound_credit_id IS NOT NULL;
-CREATE INDEX review_cases_by_expired_payment ON review_cases (organisation_id, payment_id) WHERE reason = 'partial_expired';
+CREATE INDEX review_cases_by_payment ON review_cases (organisation_id, payment_id) WHERE payment_id IS NOT NULL;
 CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE status IN ('open', 'returning');
 COMMENT ON TABLE review_cases IS
   'Decisions for an operator: where money in suspense belongs, how a reconciliation break was corrected, or what '
@@ -87,6 +88,7 @@ COMMENT ON TABLE review_cases IS
 COMMENT ON COLUMN review_cases.amount IS
   'The amount in suspense; for a case that holds no money, the amount in question, or the rest that is missing.';
 COMMENT ON COLUMN review_cases.account_code IS 'The suspense account that holds the money; NULL where the case holds none.';
+COMMENT ON COLUMN review_cases.reference IS 'The caller''s own reference of the payment.';
 COMMENT ON COLUMN review_cases.transfer IS 'Public id of the transfer that the bank paid after reporting it as failed.';
 COMMENT ON COLUMN review_cases.rail IS 'The rail that returns the money to the sender.';
 COMMENT ON COLUMN review_cases.attempts IS

@@ -9,8 +9,9 @@ import { type Book, CURRENCY } from '../../money.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
+import type { Payment } from '../payments/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
-import type { ReviewReason } from '../reviewCases/queries.ts';
+import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
 import { senderView } from '../views.ts';
 import type { ConfirmedCredit } from './confirm.ts';
 import type { InboundCredit } from './queries.ts';
@@ -52,38 +53,54 @@ export const redirectMovement = (book: Book, credit: ConfirmedCredit, flow: Flow
   outbox: flow === null ? [] : [restarted(flow)],
 });
 
-/** Posts the whole credit to suspense and opens a review case. `walletId`: the intended wallet, if known. */
+/**
+ * Posts the whole credit to suspense and opens a review case. `walletId`, `payment`: what it was intended for, if known.
+ */
 export function creditToSuspense(
   book: Book,
   credit: ConfirmedCredit,
   reason: ReviewReason,
   walletId: Uuid | null,
+  payment: OfPayment = null,
 ): Movement {
   return withCaseFlows({
     book,
     transaction: creditTo(UNMATCHED, credit, 'credit_to_suspense'),
     rows: {
       inbound_credits: [nextVersion(credit, { status: 'suspense' })],
-      review_cases: [caseOf(credit, reason, UNMATCHED, walletId)],
+      review_cases: [caseOf(credit, reason, UNMATCHED, walletId, payment)],
     },
   });
 }
 
 /**
  * Sets aside a credit that the rail does not confirm, on an operator's request: posts nothing, and opens a review case
- * that holds no money. `walletId`: the intended wallet, if known.
+ * that holds no money. `walletId`, `payment`: what it was intended for, if known.
  */
-export function setAsideMovement(book: Book, credit: InboundCredit, walletId: Uuid | null): Movement {
+export function setAsideMovement(
+  book: Book,
+  credit: InboundCredit,
+  walletId: Uuid | null,
+  payment: OfPayment = null,
+): Movement {
   return withCaseFlows({
     book,
     rows: {
       inbound_credits: [nextVersion(credit, { status: 'set_aside' })],
-      review_cases: [caseOf(credit, 'credit_unconfirmed', null, walletId)],
+      review_cases: [caseOf(credit, 'credit_unconfirmed', null, walletId, payment)],
     },
   });
 }
 
-function caseOf(credit: InboundCredit, reason: ReviewReason, accountCode: AccountCode | null, walletId: Uuid | null) {
+type OfPayment = Pick<Payment, 'reference'> | null;
+
+function caseOf(
+  credit: InboundCredit,
+  reason: ReviewReason,
+  accountCode: AccountCode | null,
+  walletId: Uuid | null,
+  payment: OfPayment,
+): ReviewCase {
   const paymentId = credit.ownerKind === 'payment' ? credit.ownerId : null;
   return openReviewCase({
     reason,
@@ -91,6 +108,7 @@ function caseOf(credit: InboundCredit, reason: ReviewReason, accountCode: Accoun
     accountCode,
     inboundCreditId: credit.id,
     paymentId,
+    reference: payment?.reference ?? null,
     walletId,
   });
 }

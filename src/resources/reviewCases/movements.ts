@@ -12,13 +12,14 @@ import { newEvent } from '../events.ts';
 import { startReviewCase, wakeReviewCase } from '../flows.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
+import type { Payment } from '../payments/queries.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
 import { isInternal, type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
 export function openReviewCase(
   about: Pick<ReviewCase, 'reason' | 'amount'> &
-    Partial<Pick<ReviewCase, 'accountCode' | 'inboundCreditId' | 'paymentId' | 'walletId' | 'transfer'>>,
+    Partial<Pick<ReviewCase, 'accountCode' | 'inboundCreditId' | 'paymentId' | 'reference' | 'walletId' | 'transfer'>>,
 ): ReviewCase {
   return {
     id: newUuid(),
@@ -27,6 +28,7 @@ export function openReviewCase(
     accountCode: null,
     inboundCreditId: null,
     paymentId: null,
+    reference: null,
     walletId: null,
     rail: null,
     attempts: 0,
@@ -43,15 +45,24 @@ export function openReviewCase(
 export const closedWalletCase = (amount: Kobo, walletId: Uuid, paymentId: Uuid | null = null): ReviewCase =>
   openReviewCase({ reason: 'wallet_closed', amount, accountCode: UNMATCHED, paymentId, walletId });
 
-/** Adds the flow starts of all cases that a movement opens, and `review_case.opened` of those that the caller sees. */
+/**
+ * Adds the flow starts of all cases that a movement opens, and `review_case.opened` of those that the caller sees; to a
+ * case of a payment that the movement changes, its reference.
+ */
 export function withCaseFlows(movement: Movement): Movement {
-  const cases = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
-  if (cases.length === 0) return movement;
+  const opened = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
+  if (opened.length === 0) return movement;
+  const payments = (movement.rows?.payments ?? []) as readonly Payment[];
+  const cases = opened.map((row) => {
+    const payment = payments.find(({ id }) => id === row.paymentId);
+    return payment === undefined ? row : { ...row, reference: payment.reference };
+  });
   const visible = cases.filter(({ reason }) => !isInternal(reason));
   const credits = (movement.rows?.inbound_credits ?? []) as readonly InboundCredit[];
   const creditOf = (row: ReviewCase) => credits.find(({ id }) => id === row.inboundCreditId);
   return {
     ...movement,
+    rows: { ...movement.rows, review_cases: cases },
     events: [...(movement.events ?? []), ...visible.map((row) => caseEvent('review_case.opened', row, creditOf(row)))],
     outbox: [...(movement.outbox ?? []), ...cases.map((row) => startReviewCase(movement.book, row))],
   };

@@ -61,6 +61,8 @@ export interface ReviewCase extends Versioned {
   accountCode: AccountCode | null;
   inboundCreditId: Uuid | null;
   paymentId: Uuid | null;
+  /** The caller's own reference of the payment. */
+  reference: string | null;
   /** The wallet that the money was for, or that it was credited to. */
   walletId: Uuid | null;
   /** The rail that returns the money. */
@@ -93,7 +95,7 @@ const { columns, rowsOf, find } = bookTable<ReviewCase>(
   'review_cases',
   (sql) => sql`
     id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
-    failure_reason, created_at, resolved_at, transfer`,
+    failure_reason, created_at, resolved_at, transfer, reference`,
 );
 export const findReviewCase = find;
 
