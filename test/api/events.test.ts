@@ -121,6 +121,28 @@ describe('200 responses', () => {
     ]);
   });
 
+  test('GET /events?resourceId= of a payment has the events of its review cases, which carry its reference', async () => {
+    const { test: client } = organisation;
+    const reference = 'order-7';
+    const body = {
+      method: 'bank_transfer',
+      baseAmount: 1_000,
+      targetWalletId: await api.createWallet(client),
+      reference,
+    };
+    const { id } = (await client.money('/payments', body)).data;
+    await api.sql`
+      UPDATE payments SET status = 'partial', amount_received = 100 WHERE id = ${requireUuid('payment', id)}`;
+    await client.post(`/simulations/payments/${id}/expire`);
+    const { items } = await client.get(`/events?resourceId=${id}`);
+    expect(items.map(({ type, data }) => [type, (data as Resource).reference])).toEqual([
+      ['review_case.opened', reference],
+      ['payment.expired', reference],
+    ]);
+    const { items: cases } = await client.get(`/review-cases?paymentId=${id}`);
+    expect(cases).toMatchObject([{ id: items[0]?.resourceId, reference }]);
+  });
+
   describe('GET /events?order=asc', () => {
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
     const page = async (query: string) => {

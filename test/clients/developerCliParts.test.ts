@@ -216,6 +216,8 @@ describe('signed on this machine', () => {
     id: 'svc_1_evt',
     type: 'webhook.test',
     createdAt: '2026-01-02T12:00:00.000Z',
+    resourceId: 'svc_1_whe',
+    sequence: 1,
     data: { id: 'svc_1_whe' },
   } as Event;
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

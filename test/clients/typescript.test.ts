@@ -25,7 +25,7 @@ describe('against the service', () => {
     });
     for (const line of [
       /^2\. A wallet of Ada Obi, tier1 with her KYC details: svc_\w+_wlt$/m,
-      /^5\. The webhook payment\.settled came, with a valid signature: settled, fee ₦20\.00$/m,
+      /^5\. The webhook payment\.completed came, with a valid signature: settled, fee ₦20\.00$/m,
       /^6\. The balance of the wallet: ₦2,000\.00$/m,
       /^7\. Its statement: credit ₦2,000\.00, payment_settlement$/m,
       /^8\. A transfer to itself is refused: SAME_WALLET, http:\/\/127\.0\.0\.1:\d+\/docs\/errors#same_wallet$/m,

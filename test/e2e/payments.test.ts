@@ -239,10 +239,6 @@ test('of an order paid in two parts payment.completed is delivered once, when it
   await flows.untilStatus(`/payments/${payment.id}`, 'partial');
   await pay(payment, payment.payableAmount - 50_000);
   await waitFor('the webhooks', () => eventsReceived().length === 3);
-  expect(eventsReceived()).toEqual([
-    'payment.completed settled',
-    'payment.settled partial',
-    'payment.settled settled',
-  ]);
+  expect(eventsReceived()).toEqual(['payment.completed settled', 'payment.settled partial', 'payment.settled settled']);
   await receiver.close();
 });

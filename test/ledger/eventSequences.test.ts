@@ -36,7 +36,13 @@ const eventsOf = (resource: string) => books.sql<Stored[]>`
 
 async function newWallet(): Promise<Uuid> {
   const id = newUuid();
-  const fields = { kind: 'end_user', email: 'a@b.example', fullName: null, phone: null, externalReference: null } as const;
+  const fields = {
+    kind: 'end_user',
+    email: 'a@b.example',
+    fullName: null,
+    phone: null,
+    externalReference: null,
+  } as const;
   await insertWallet(books.sql, books.book, { id, ...fields, createdAt: new Date() });
   await setAccount(books, walletAccount(id), { verified: true });
   return id;
@@ -44,7 +50,9 @@ async function newWallet(): Promise<Uuid> {
 
 async function newPayment(): Promise<Uuid> {
   const id = newUuid();
-  expect(await books.journal.post({ book: books.book, rows: { payments: [paymentRow(id)] } })).toEqual({ outcome: 'posted' });
+  expect(await books.journal.post({ book: books.book, rows: { payments: [paymentRow(id)] } })).toEqual({
+    outcome: 'posted',
+  });
   return id;
 }
 

@@ -45,10 +45,8 @@ test.each(['operations', 'errors', 'events'] as const)(
 /** What the API returns of the thing and its event does not (contract, section 6), by the first part of the type. */
 const NOT_IN_EVENTS: Readonly<Record<string, readonly string[]>> = { payment: ['checkoutUrl'], payout: ['items'] };
 
-/** Events whose data is not a resource, but what moved in a wallet. */
-const ABOUT_WALLETS = ['wallet.credited', 'wallet.debited', 'wallet.adjusted'];
-
-test.each(EVENT_TYPES.filter((type) => !ABOUT_WALLETS.includes(type)))(
+// Those of wallets carry what moved, and the status of the wallet.
+test.each(EVENT_TYPES.filter((type) => !type.startsWith('wallet.')))(
   '%s carries the whole resource, as the API returns it at that moment',
   (type) => {
     const { data, resource } = moments.get(type) ?? { data: {}, resource: {} };

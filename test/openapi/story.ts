@@ -4,6 +4,7 @@ import { KYC } from '../../dev/chaos/requests.ts';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { EVENT_TYPES, TEST_EVENT_TYPE } from '../../src/resources/events.ts';
+import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import type { Examples } from '../../tools/openapi/examples.ts';
 import type { Answer, Client, Resource } from '../support/api.ts';
 import { operationOf } from '../support/documented.ts';
@@ -61,6 +62,7 @@ export async function recordExamples(
     );
     receiver.answerWith(answerStatus(500));
     await failForDays(flows, receiver.url, moments);
+    await changeWallet(flows);
     await causeEveryEvent(flows, examples, moments);
   } finally {
     await receiver.close();
@@ -271,15 +273,33 @@ const ROUTES_OF_EVENTS: Readonly<Record<string, string>> = {
 
 async function momentOf(client: Client, event: Resource): Promise<EventAndResource> {
   const data = event.data as Record<string, unknown>;
+  if (typeof data.payoutId === 'string') {
+    const payout = (await client.get(`/payouts/${data.payoutId}`)).data;
+    const item = (payout.items as Resource[]).find(({ id }) => id === data.id);
+    return { data, resource: { ...item, payoutId: payout.id, currency: payout.currency } };
+  }
   const route = ROUTES_OF_EVENTS[String(event.type).split('.')[0] ?? ''];
   const resource = route === undefined ? {} : (await client.get(`${route}/${String(data.id)}`)).data;
   return { data, resource };
 }
 
-/** A scenario that ends with the event, so that its resource is still what the event says. Transfers never change. */
+/** No scenario ends with these: what they are about is the same at the end of the first one that has them. */
+const AMONG_OTHERS = /^(transfer\.completed|payment\.settled|payout\.item_\w+)$/;
+
+/** A scenario that ends with the event, so that its resource is still what the event says. */
 const scenarioOf = (type: string): Scenario | undefined =>
   SCENARIOS.find(({ outcome }) => outcome.events.at(-1) === type) ??
-  SCENARIOS.find(({ outcome }) => type === 'transfer.completed' && outcome.events.includes(type));
+  SCENARIOS.find(({ outcome }) => AMONG_OTHERS.test(type) && outcome.events.includes(type));
+
+/** What operators do to a wallet. */
+async function changeWallet(flows: TestFlows): Promise<void> {
+  const walletId = requireUuid('wallet', await flows.createWallet());
+  const act = { operator: { id: null, name: 'ngozi' }, reason: 'reported stolen' };
+  for (const status of ['frozen', 'active', 'closed'] as const) {
+    const { outcome } = await setWalletStatus(flows.sql, flows.organisation.organisationId, walletId, status, act);
+    if (outcome !== 'changed') throw new Error(`the wallet is ${outcome}`);
+  }
+}
 
 /** Runs a scenario of each event type, each in an organisation of its own. */
 async function causeEveryEvent(

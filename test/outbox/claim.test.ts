@@ -95,23 +95,26 @@ const FLOWS = (Object.keys(workflows) as FlowType[]).flatMap((workflow) =>
   ),
 );
 
-test.each(FLOWS)('a message that is delayed is claimed when it is due, whatever its class: %s', async (_name, message) => {
-  const [a] = organisations;
-  const book: Book = { organisationId: a, environment: 'test' };
-  const claimAll = async () =>
-    (
-      await Promise.all(
-        [FLOW_TOPIC, SCHEDULED_TOPIC].flatMap((topic) =>
-          [URGENT, NOT_URGENT].map((priority) => claim(10, { priority, topic })),
-        ),
-      )
-    ).flat();
-  await enqueue(books.sql, book, toOutbox(message, new Date(Date.now() + 60_000)));
-  await books.journal.post({ book, outbox: [toOutbox(message, new Date(Date.now() + 60_000))] });
-  expect(await claimAll()).toEqual([]);
-  await books.owner`UPDATE outbox SET available_at = now() - interval '1 ms'`;
-  expect(await claimAll()).toHaveLength(2);
-});
+test.each(FLOWS)(
+  'a message that is delayed is claimed when it is due, whatever its class: %s',
+  async (_name, message) => {
+    const [a] = organisations;
+    const book: Book = { organisationId: a, environment: 'test' };
+    const claimAll = async () =>
+      (
+        await Promise.all(
+          [FLOW_TOPIC, SCHEDULED_TOPIC].flatMap((topic) =>
+            [URGENT, NOT_URGENT].map((priority) => claim(10, { priority, topic })),
+          ),
+        )
+      ).flat();
+    await enqueue(books.sql, book, toOutbox(message, new Date(Date.now() + 60_000)));
+    await books.journal.post({ book, outbox: [toOutbox(message, new Date(Date.now() + 60_000))] });
+    expect(await claimAll()).toEqual([]);
+    await books.owner`UPDATE outbox SET available_at = now() - interval '1 ms'`;
+    expect(await claimAll()).toHaveLength(2);
+  },
+);
 
 test('organisations share a claim equally, and one with fewer messages leaves its room to the next', async () => {
   const [a, b, c] = organisations;

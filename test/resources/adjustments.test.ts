@@ -182,6 +182,7 @@ test('the owner of a wallet sees its adjustments in the statement and as events,
         direction: 'credit',
         amount: 4_000,
         currency: 'NGN',
+        status: 'active',
       },
     },
   ]);

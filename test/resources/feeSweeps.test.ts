@@ -59,6 +59,7 @@ test('a key sweeps all of the income once, with its audit entry and event', asyn
         amount: 700,
         currency: 'NGN',
         sessionId: null,
+        status: 'active',
       },
     },
     expect.anything(),

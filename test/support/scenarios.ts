@@ -372,7 +372,11 @@ export const SCENARIOS: Scenario[] = [
         await stage.money(`/wallets/${payer}/pay`, { paymentId: payment.id });
         return { workflowId: payment.id, path: `/payments/${payment.id}` };
       },
-      outcome: { status: 'settled', money: { bank: -200_000, 'wallet:seller': 200_000 }, events: ['payment.settled', 'payment.completed'] },
+      outcome: {
+        status: 'settled',
+        money: { bank: -200_000, 'wallet:seller': 200_000 },
+        events: ['payment.settled', 'payment.completed'],
+      },
     },
   }),
   ...endings<Scenario>('inboundCredit', {
@@ -450,7 +454,11 @@ export const SCENARIOS: Scenario[] = [
         await stage.untilStatus(`/payments/${payment.id}`, 'settled');
         return run;
       },
-      outcome: { status: 'posted', money: SETTLED, events: ['payment.settled', 'payment.settled', 'payment.completed'] },
+      outcome: {
+        status: 'posted',
+        money: SETTLED,
+        events: ['payment.settled', 'payment.settled', 'payment.completed'],
+      },
     },
     unconfirmedSetAside: {
       needs: 'recalls',
@@ -702,7 +710,12 @@ export const SCENARIOS: Scenario[] = [
     },
     failed: {
       run: (stage) => refunded(stage, 'rejects', 'failed'),
-      outcome: { status: 'failed', money: SETTLED, events: ['payment.settled', 'payment.completed', 'refund.failed'], bank: [REFUSED] },
+      outcome: {
+        status: 'failed',
+        money: SETTLED,
+        events: ['payment.settled', 'payment.completed', 'refund.failed'],
+        bank: [REFUSED],
+      },
     },
     returnedLate: {
       run: (stage) => refunded(stage, 'completes', 'completed', 'return'),
@@ -796,7 +809,12 @@ export const SCENARIOS: Scenario[] = [
   ...endings<Scenario>('payoutItem', {
     completed: {
       run: (stage) => paidOut(stage, ['losesResponse'], 'completed', 'item'),
-      outcome: { status: 'completed', money: FEE_LEFT, events: ['payout.item_completed', 'payout.completed'], bank: [PAID] },
+      outcome: {
+        status: 'completed',
+        money: FEE_LEFT,
+        events: ['payout.item_completed', 'payout.completed'],
+        bank: [PAID],
+      },
     },
     neverReceived: {
       run: (stage) => paidOut(stage, ['losesTransfer'], 'failed', 'item'),

@@ -92,6 +92,8 @@ describe('dispatching an event', () => {
         id: publicId('event', eventId),
         type: 'payment.settled',
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        resourceId: eventId,
+        sequence: 1,
         data: { amount: 200_000, id: 'x' },
       });
       expect(request?.body).toContain('"data":{"amount": 200000,  "id":"x"}}');

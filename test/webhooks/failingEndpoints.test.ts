@@ -50,9 +50,7 @@ const failingFor = (endpoint: TestEndpoint, days: number, minutes = 0) => fixtur
   UPDATE webhook_endpoints SET failing_since = now() - make_interval(days => ${days}, mins => ${minutes})
   WHERE id = ${endpoint.id}`;
 
-const eventsOf = (type: EventType = 'webhook_endpoint.disabled') => fixture.sql<
-  Event[]
->`
+const eventsOf = (type: EventType = 'webhook_endpoint.disabled') => fixture.sql<Event[]>`
   SELECT id, type, resource, sequence, data, created_at FROM events
   WHERE organisation_id = ${book.organisationId} AND type = ${type} ORDER BY created_at, id`;
 
@@ -223,20 +221,22 @@ describe('sending everything again', () => {
     const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
     const failed = await send(await earlier());
     await fail(failed);
-    const pending = await send(await earlier());
     endpoint.answerWith(answerStatus(200));
     await send(await earlier());
+    endpoint.answerWith(answerStatus(500));
+    const pending = await send(await earlier());
+    endpoint.answerWith(answerStatus(200));
     const missed = await earlier();
     const result = await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO());
     expect(result).toEqual({ redelivered: 2, continueFrom: null });
     expect((await queued()).toSorted()).toEqual([failed, missed].toSorted());
     endpoint.received.length = 0;
+    expect((await fixture.deliveries(book, pending)).get(endpoint.id)?.status).toBe('pending');
     for (const eventId of await queued()) {
       await dispatch({ eventId, endpointId: endpoint.id, redelivery: true });
     }
     expect(endpoint.received).toHaveLength(2);
     expect((await fixture.deliveries(book, failed)).get(endpoint.id)?.status).toBe('delivered');
-    expect((await fixture.deliveries(book, pending)).get(endpoint.id)?.status).toBe('pending');
     const again = await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO());
     expect(again.redelivered).toBe(0);
   });

@@ -17,8 +17,8 @@ export interface Forwarded {
 }
 
 /** The body of a webhook: the fields of the event in the order in which the service sends them. */
-export const webhookBody = ({ id, type, createdAt, data }: Event): string =>
-  JSON.stringify({ id, type, createdAt, data });
+export const webhookBody = ({ id, type, createdAt, resourceId, sequence, data }: Event): string =>
+  JSON.stringify({ id, type, createdAt, resourceId, sequence, data });
 
 /** The headers of Standard Webhooks for a body that is sent now. */
 export const webhookHeaders = (secret: string, id: string, at: Date, body: string): Record<string, string> => ({

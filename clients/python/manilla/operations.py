@@ -244,6 +244,52 @@ class Payment(TypedDict):
     checkoutUrl: str | None
 
 
+class PaymentCompletedEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class PaymentCompletedEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: PaymentCompletedEventDataCreditSender
+    receivedAt: str
+
+
+class PaymentCompletedEventData(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    payableAmount: int
+    amountReceived: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    returnUrl: str | None
+    acceptsAmount: Literal["exact", "any"]
+    credit: NotRequired[PaymentCompletedEventDataCredit]
+
+
+class PaymentCompletedEvent(TypedDict):
+    id: str
+    type: Literal["payment.completed"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PaymentCompletedEventData
+
+
 class PaymentExpiredEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
@@ -285,6 +331,8 @@ class PaymentExpiredEvent(TypedDict):
     id: str
     type: Literal["payment.expired"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: PaymentExpiredEventData
 
 
@@ -329,6 +377,8 @@ class PaymentSettledEvent(TypedDict):
     id: str
     type: Literal["payment.settled"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: PaymentSettledEventData
 
 
@@ -367,6 +417,8 @@ class PayoutCompletedEvent(TypedDict):
     id: str
     type: Literal["payout.completed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: PayoutCompletedEventData
 
 
@@ -389,6 +441,8 @@ class PayoutFailedEvent(TypedDict):
     id: str
     type: Literal["payout.failed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: PayoutFailedEventData
 
 
@@ -411,6 +465,96 @@ class PayoutItem(TypedDict):
     sessionId: str | None
 
 
+class PayoutItemCompletedEventDataCounterparty(TypedDict):
+    accountNumber: str
+    accountName: str | None
+    bankCode: str
+
+
+class PayoutItemCompletedEventData(TypedDict):
+    id: str
+    amount: int
+    fee: int
+    status: Literal["pending", "processing", "completed", "failed"]
+    reference: str | None
+    destinationWalletId: str | None
+    counterparty: PayoutItemCompletedEventDataCounterparty
+    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    sessionId: str | None
+    payoutId: str
+    currency: Literal["NGN"]
+
+
+class PayoutItemCompletedEvent(TypedDict):
+    id: str
+    type: Literal["payout.item_completed"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PayoutItemCompletedEventData
+
+
+class PayoutItemFailedEventDataCounterparty(TypedDict):
+    accountNumber: str
+    accountName: str | None
+    bankCode: str
+
+
+class PayoutItemFailedEventData(TypedDict):
+    id: str
+    amount: int
+    fee: int
+    status: Literal["pending", "processing", "completed", "failed"]
+    reference: str | None
+    destinationWalletId: str | None
+    counterparty: PayoutItemFailedEventDataCounterparty
+    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    sessionId: str | None
+    payoutId: str
+    currency: Literal["NGN"]
+
+
+class PayoutItemFailedEvent(TypedDict):
+    id: str
+    type: Literal["payout.item_failed"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PayoutItemFailedEventData
+
+
+class PayoutItemReturnedEventDataCounterparty(TypedDict):
+    accountNumber: str
+    accountName: str | None
+    bankCode: str
+
+
+class PayoutItemReturnedEventData(TypedDict):
+    id: str
+    amount: int
+    fee: int
+    status: Literal["pending", "processing", "completed", "failed"]
+    reference: str | None
+    destinationWalletId: str | None
+    counterparty: PayoutItemReturnedEventDataCounterparty
+    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureReason: str | None
+    sessionId: str | None
+    payoutId: str
+    currency: Literal["NGN"]
+
+
+class PayoutItemReturnedEvent(TypedDict):
+    id: str
+    type: Literal["payout.item_returned"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PayoutItemReturnedEventData
+
+
 class PayoutPartiallyCompletedEventData(TypedDict):
     id: str
     sourceWalletId: str
@@ -430,6 +574,8 @@ class PayoutPartiallyCompletedEvent(TypedDict):
     id: str
     type: Literal["payout.partially_completed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: PayoutPartiallyCompletedEventData
 
 
@@ -509,6 +655,8 @@ class RefundCompletedEvent(TypedDict):
     id: str
     type: Literal["refund.completed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: Refund
 
 
@@ -516,6 +664,8 @@ class RefundFailedEvent(TypedDict):
     id: str
     type: Literal["refund.failed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: Refund
 
 
@@ -547,6 +697,7 @@ class ReviewCase(TypedDict):
     amount: int
     currency: Literal["NGN"]
     paymentId: str | None
+    reference: str | None
     walletId: str | None
     inboundCreditId: str | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
@@ -577,6 +728,7 @@ class ReviewCaseOpenedEventData(TypedDict):
     amount: int
     currency: Literal["NGN"]
     paymentId: str | None
+    reference: str | None
     walletId: str | None
     inboundCreditId: str | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
@@ -591,6 +743,8 @@ class ReviewCaseOpenedEvent(TypedDict):
     id: str
     type: Literal["review_case.opened"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: ReviewCaseOpenedEventData
 
 
@@ -615,6 +769,7 @@ class ReviewCaseResolvedEventData(TypedDict):
     amount: int
     currency: Literal["NGN"]
     paymentId: str | None
+    reference: str | None
     walletId: str | None
     inboundCreditId: str | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
@@ -629,6 +784,8 @@ class ReviewCaseResolvedEvent(TypedDict):
     id: str
     type: Literal["review_case.resolved"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: ReviewCaseResolvedEventData
 
 
@@ -742,6 +899,8 @@ class TransferCompletedEvent(TypedDict):
     id: str
     type: Literal["transfer.completed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: Transfer
 
 
@@ -799,6 +958,7 @@ class Wallet(TypedDict):
 
 class WalletAdjustedEventData(TypedDict):
     walletId: str
+    status: Literal["active", "frozen", "closed"]
     adjustmentId: str
     reversesAdjustmentId: str | None
     direction: Literal["credit", "debit"]
@@ -810,6 +970,8 @@ class WalletAdjustedEvent(TypedDict):
     id: str
     type: Literal["wallet.adjusted"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: WalletAdjustedEventData
 
 
@@ -817,6 +979,20 @@ class WalletBalance(TypedDict):
     walletId: str
     balance: int
     currency: Literal["NGN"]
+
+
+class WalletClosedEventData(TypedDict):
+    walletId: str
+    status: Literal["active", "frozen", "closed"]
+
+
+class WalletClosedEvent(TypedDict):
+    id: str
+    type: Literal["wallet.closed"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: WalletClosedEventData
 
 
 class WalletCreditedEventDataSender(TypedDict):
@@ -827,6 +1003,7 @@ class WalletCreditedEventDataSender(TypedDict):
 
 class WalletCreditedEventData(TypedDict):
     walletId: str
+    status: Literal["active", "frozen", "closed"]
     inboundCreditId: str | None
     feeSweepId: NotRequired[str]
     payoutItemId: NotRequired[str]
@@ -841,11 +1018,14 @@ class WalletCreditedEvent(TypedDict):
     id: str
     type: Literal["wallet.credited"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: WalletCreditedEventData
 
 
 class WalletDebitedEventData(TypedDict):
     walletId: str
+    status: Literal["active", "frozen", "closed"]
     transferId: NotRequired[str]
     inboundCreditId: NotRequired[str]
     amount: int
@@ -857,14 +1037,44 @@ class WalletDebitedEvent(TypedDict):
     id: str
     type: Literal["wallet.debited"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: WalletDebitedEventData
+
+
+class WalletFrozenEventData(TypedDict):
+    walletId: str
+    status: Literal["active", "frozen", "closed"]
+
+
+class WalletFrozenEvent(TypedDict):
+    id: str
+    type: Literal["wallet.frozen"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: WalletFrozenEventData
+
+
+class WalletUnfrozenEventData(TypedDict):
+    walletId: str
+    status: Literal["active", "frozen", "closed"]
+
+
+class WalletUnfrozenEvent(TypedDict):
+    id: str
+    type: Literal["wallet.unfrozen"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: WalletUnfrozenEventData
 
 
 class WebhookEndpoint(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -875,6 +1085,8 @@ class WebhookEndpointDisabledEvent(TypedDict):
     id: str
     type: Literal["webhook_endpoint.disabled"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: WebhookEndpoint
 
 
@@ -882,6 +1094,8 @@ class WebhookEndpointFailingEvent(TypedDict):
     id: str
     type: Literal["webhook_endpoint.failing"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: WebhookEndpoint
 
 
@@ -889,7 +1103,7 @@ class WebhookEndpointWithSecret(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -897,15 +1111,13 @@ class WebhookEndpointWithSecret(TypedDict):
     secret: str
 
 
-class WebhookTestEventData(TypedDict):
-    id: str
-
-
 class WebhookTestEvent(TypedDict):
     id: str
     type: Literal["webhook.test"]
     createdAt: str
-    data: WebhookTestEventData
+    resourceId: str
+    sequence: int
+    data: WebhookEndpoint
 
 
 class WithdrawalCounterparty(TypedDict):
@@ -937,6 +1149,8 @@ class WithdrawalCompletedEvent(TypedDict):
     id: str
     type: Literal["withdrawal.completed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: Withdrawal
 
 
@@ -944,6 +1158,8 @@ class WithdrawalFailedEvent(TypedDict):
     id: str
     type: Literal["withdrawal.failed"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: Withdrawal
 
 
@@ -951,6 +1167,8 @@ class WithdrawalReturnedEvent(TypedDict):
     id: str
     type: Literal["withdrawal.returned"]
     createdAt: str
+    resourceId: str
+    sequence: int
     data: Withdrawal
 
 
@@ -1072,14 +1290,14 @@ class ValidatePayoutBody(TypedDict):
 class CreateWebhookEndpointBody(TypedDict):
     url: str
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
 class UpdateWebhookEndpointBody(TypedDict):
     url: NotRequired[str | None]
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
@@ -1143,7 +1361,7 @@ class ResolveSimulatedTransferBody(TypedDict):
     contradict: NotRequired[bool | None]
 
 
-Event: TypeAlias = "PaymentSettledEvent | PaymentExpiredEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
+Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
 
 
 class Operations:
@@ -1568,10 +1786,11 @@ class Operations:
         created_at_from: str | None = None,
         created_at_to: str | None = None,
         resource_id: str | None = None,
-        type: Literal["payment.settled", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "wallet.credited", "wallet.debited", "wallet.adjusted", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
+        type: Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
+        order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Event]:
         """List events."""
-        return self._items("/events", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "resourceId": resource_id, "type": type})
+        return self._items("/events", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "resourceId": resource_id, "type": type, "order": order})
 
     def get_event(
         self,

@@ -991,6 +991,26 @@ export type webhooks = {
         patch?: never;
         trace?: never;
     };
+    "payment.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment became `settled`: sent once
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePaymentCompletedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "payment.expired": {
         parameters: {
             query?: never;
@@ -1191,6 +1211,66 @@ export type webhooks = {
         patch?: never;
         trace?: never;
     };
+    "payout.item_completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An item of a payout was paid
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePayoutItemCompletedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.item_failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An item of a payout was not paid; its money is back in the wallet
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePayoutItemFailedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.item_returned": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The bank returned an item of a payout; its money is back in the wallet
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePayoutItemReturnedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "wallet.credited": {
         parameters: {
             query?: never;
@@ -1245,6 +1325,66 @@ export type webhooks = {
          * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
          */
         post: operations["receiveWalletAdjustedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "wallet.frozen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Operators froze a wallet
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receiveWalletFrozenEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "wallet.unfrozen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A frozen wallet is active again
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receiveWalletUnfrozenEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "wallet.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Operators closed a wallet
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receiveWalletClosedEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1519,7 +1659,7 @@ export type components = {
              */
             continueFrom: string | null;
         };
-        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
+        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
         FeeQuote: {
             /** @enum {string} */
             type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
@@ -1697,6 +1837,97 @@ export type components = {
             /** @description The page on which the payer pays: anyone with this address can see the payment. Of a bank_transfer payment */
             checkoutUrl: string | null;
         };
+        /** @description A payment became `settled`: sent once */
+        PaymentCompletedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.completed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @enum {string} */
+                method: "bank_transfer" | "virtual_wallet";
+                /** @enum {string} */
+                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                /** @description What the target wallet receives, in kobo */
+                baseAmount: number;
+                /** @description On top of baseAmount, in kobo */
+                fee: number;
+                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                payableAmount: number;
+                /** @description What has been received so far, in kobo */
+                amountReceived: number;
+                /** @constant */
+                currency: "NGN";
+                targetWalletId: string;
+                description: string | null;
+                /**
+                 * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
+                 * @enum {string}
+                 */
+                onMismatch: "hold" | "refund";
+                /** @description Your own reference, unique among the resources of this kind */
+                reference: string | null;
+                /** @description Your own keys and values */
+                metadata: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                expiresAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                settledAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                createdAt: string;
+                /** @description Of a bank_transfer payment; else null */
+                virtualAccount: components["schemas"]["VirtualAccount"] | null;
+                /** @description Where the payment page leads back to */
+                returnUrl: string | null;
+                /**
+                 * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
+                 * @enum {string}
+                 */
+                acceptsAmount: "exact" | "any";
+                /** @description The credit that caused the event, if one did */
+                credit?: {
+                    id: string;
+                    /** @description In kobo; 100 kobo are one naira */
+                    amount: number;
+                    /** @description The bank's own id of the credit */
+                    sessionId: string;
+                    /** @description Null where the bank sent nothing */
+                    sender: {
+                        name: string | null;
+                        accountNumber: string | null;
+                        bankCode: string | null;
+                    };
+                    /**
+                     * Format: date-time
+                     * @description When the bank received it
+                     */
+                    receivedAt: string;
+                };
+            };
+        };
         /** @description A payment expired before it was paid in full */
         PaymentExpiredEvent: {
             id: string;
@@ -1710,6 +1941,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 id: string;
                 /** @enum {string} */
@@ -1797,6 +2032,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 id: string;
                 /** @enum {string} */
@@ -1912,6 +2151,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 id: string;
                 sourceWalletId: string;
@@ -1952,6 +2195,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 id: string;
                 sourceWalletId: string;
@@ -2006,6 +2253,150 @@ export type components = {
             /** @description The bank's own id of the transfer, once it reported it */
             sessionId: string | null;
         };
+        /** @description An item of a payout was paid */
+        PayoutItemCompletedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payout.item_completed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @description In kobo; 100 kobo are one naira */
+                amount: number;
+                /** @description In kobo; 100 kobo are one naira */
+                fee: number;
+                /** @enum {string} */
+                status: "pending" | "processing" | "completed" | "failed";
+                /** @description Your own reference, unique in the payout */
+                reference: string | null;
+                /** @description Null: an account at another bank */
+                destinationWalletId: string | null;
+                counterparty: {
+                    accountNumber: string;
+                    accountName: string | null;
+                    bankCode: string;
+                };
+                /**
+                 * @description For programs; null unless it failed or was returned
+                 * @enum {string|null}
+                 */
+                failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+                /** @description For people; branch on status and failureCode */
+                failureReason: string | null;
+                /** @description The bank's own id of the transfer, once it reported it */
+                sessionId: string | null;
+                payoutId: string;
+                /** @constant */
+                currency: "NGN";
+            };
+        };
+        /** @description An item of a payout was not paid; its money is back in the wallet */
+        PayoutItemFailedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payout.item_failed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @description In kobo; 100 kobo are one naira */
+                amount: number;
+                /** @description In kobo; 100 kobo are one naira */
+                fee: number;
+                /** @enum {string} */
+                status: "pending" | "processing" | "completed" | "failed";
+                /** @description Your own reference, unique in the payout */
+                reference: string | null;
+                /** @description Null: an account at another bank */
+                destinationWalletId: string | null;
+                counterparty: {
+                    accountNumber: string;
+                    accountName: string | null;
+                    bankCode: string;
+                };
+                /**
+                 * @description For programs; null unless it failed or was returned
+                 * @enum {string|null}
+                 */
+                failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+                /** @description For people; branch on status and failureCode */
+                failureReason: string | null;
+                /** @description The bank's own id of the transfer, once it reported it */
+                sessionId: string | null;
+                payoutId: string;
+                /** @constant */
+                currency: "NGN";
+            };
+        };
+        /** @description The bank returned an item of a payout; its money is back in the wallet */
+        PayoutItemReturnedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payout.item_returned";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @description In kobo; 100 kobo are one naira */
+                amount: number;
+                /** @description In kobo; 100 kobo are one naira */
+                fee: number;
+                /** @enum {string} */
+                status: "pending" | "processing" | "completed" | "failed";
+                /** @description Your own reference, unique in the payout */
+                reference: string | null;
+                /** @description Null: an account at another bank */
+                destinationWalletId: string | null;
+                counterparty: {
+                    accountNumber: string;
+                    accountName: string | null;
+                    bankCode: string;
+                };
+                /**
+                 * @description For programs; null unless it failed or was returned
+                 * @enum {string|null}
+                 */
+                failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+                /** @description For people; branch on status and failureCode */
+                failureReason: string | null;
+                /** @description The bank's own id of the transfer, once it reported it */
+                sessionId: string | null;
+                payoutId: string;
+                /** @constant */
+                currency: "NGN";
+            };
+        };
         /** @description Every item of a payout has ended, some without payment */
         PayoutPartiallyCompletedEvent: {
             id: string;
@@ -2019,6 +2410,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 id: string;
                 sourceWalletId: string;
@@ -2158,6 +2553,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["Refund"];
         };
         /** @description A refund was not paid; its money is back in the wallet */
@@ -2173,6 +2572,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["Refund"];
         };
         RequestLog: {
@@ -2214,6 +2617,8 @@ export type components = {
             /** @constant */
             currency: "NGN";
             paymentId: string | null;
+            /** @description Your own reference of the payment */
+            reference: string | null;
             /** @description The wallet that the money was for, or that it was credited to */
             walletId: string | null;
             inboundCreditId: string | null;
@@ -2249,6 +2654,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 id: string;
                 /** @enum {string} */
@@ -2260,6 +2669,8 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 paymentId: string | null;
+                /** @description Your own reference of the payment */
+                reference: string | null;
                 /** @description The wallet that the money was for, or that it was credited to */
                 walletId: string | null;
                 inboundCreditId: string | null;
@@ -2315,6 +2726,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 id: string;
                 /** @enum {string} */
@@ -2326,6 +2741,8 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 paymentId: string | null;
+                /** @description Your own reference of the payment */
+                reference: string | null;
                 /** @description The wallet that the money was for, or that it was credited to */
                 walletId: string | null;
                 inboundCreditId: string | null;
@@ -2553,6 +2970,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["Transfer"];
         };
         UnprocessableError: {
@@ -2638,8 +3059,17 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 walletId: string;
+                /**
+                 * @description Of the wallet, at that moment
+                 * @enum {string}
+                 */
+                status: "active" | "frozen" | "closed";
                 adjustmentId: string;
                 reversesAdjustmentId: string | null;
                 /** @enum {string} */
@@ -2657,6 +3087,32 @@ export type components = {
             /** @constant */
             currency: "NGN";
         };
+        /** @description Operators closed a wallet */
+        WalletClosedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "wallet.closed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                walletId: string;
+                /**
+                 * @description Of the wallet, at that moment
+                 * @enum {string}
+                 */
+                status: "active" | "frozen" | "closed";
+            };
+        };
         /** @description Money came to a wallet's own account number, or fees to the settlement wallet */
         WalletCreditedEvent: {
             id: string;
@@ -2670,8 +3126,17 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 walletId: string;
+                /**
+                 * @description Of the wallet, at that moment
+                 * @enum {string}
+                 */
+                status: "active" | "frozen" | "closed";
                 inboundCreditId: string | null;
                 /** @description Only where fees were swept to the settlement wallet */
                 feeSweepId?: string;
@@ -2708,8 +3173,17 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: {
                 walletId: string;
+                /**
+                 * @description Of the wallet, at that moment
+                 * @enum {string}
+                 */
+                status: "active" | "frozen" | "closed";
                 /** @description The withdrawal, refund or payout item that was paid after all */
                 transferId?: string;
                 /** @description The credit that the bank took back */
@@ -2722,12 +3196,64 @@ export type components = {
                 currency: "NGN";
             };
         };
+        /** @description Operators froze a wallet */
+        WalletFrozenEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "wallet.frozen";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                walletId: string;
+                /**
+                 * @description Of the wallet, at that moment
+                 * @enum {string}
+                 */
+                status: "active" | "frozen" | "closed";
+            };
+        };
+        /** @description A frozen wallet is active again */
+        WalletUnfrozenEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "wallet.unfrozen";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                walletId: string;
+                /**
+                 * @description Of the wallet, at that moment
+                 * @enum {string}
+                 */
+                status: "active" | "frozen" | "closed";
+            };
+        };
         WebhookEndpoint: {
             id: string;
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -2759,6 +3285,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["WebhookEndpoint"];
         };
         /** @description Every attempt at another endpoint has failed for an hour */
@@ -2774,6 +3304,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["WebhookEndpoint"];
         };
         WebhookEndpointWithSecret: {
@@ -2781,7 +3315,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -2815,9 +3349,11 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
-            data: {
-                id: string;
-            };
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: components["schemas"]["WebhookEndpoint"];
         };
         Withdrawal: {
             id: string;
@@ -2877,6 +3413,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["Withdrawal"];
         };
         /** @description The bank refused a withdrawal; its money is back in the wallet */
@@ -2892,6 +3432,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["Withdrawal"];
         };
         /** @description The receiving bank returned a withdrawal; its money is back in the wallet */
@@ -2907,6 +3451,10 @@ export type components = {
              * @description ISO 8601, UTC, with milliseconds
              */
             createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
             data: components["schemas"]["Withdrawal"];
         };
     };
@@ -4135,7 +4683,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e1e1ea60adeb087d7"
+                     *         "requestId": "req_01a21821ddba2b09d45f0b5c"
                      *       }
                      *     }
                      */
@@ -4191,7 +4739,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *           "id": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -4200,10 +4748,10 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:10.910Z"
+                     *           "createdAt": "2026-11-26T13:53:22.754Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *           "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -4212,16 +4760,16 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:10.745Z"
+                     *           "createdAt": "2026-11-26T13:53:22.658Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "4YQGLmDaa85JS5HYjrglGyp-uvlNKX8jbPM-t28gQ7JbInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI1VDAyOjE3OjEwLjc0NVoiLCIwMWEyMTA3ZS0xZjY0LTcwMDAtOGFkMy0yZTU0MTUxMDg4OTQiXQ"
+                     *         "nextCursor": "EUcPXT04qIZ01CpDm31P_e3ZsrKcukkxYzbgP4BwJ8hbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDEzOjUzOjIyLjY1OFoiLCIwMWEyMTgyMS1kZWU0LTcwMDAtOTljMS01ZjY2YTRlOWUwOTIiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2078f57248eff6ec"
+                     *         "requestId": "req_01a21821dfe64304de1f9364"
                      *       }
                      *     }
                      */
@@ -4286,7 +4834,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4295,10 +4843,10 @@ export interface operations {
                      *         "kycStatus": "none",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:10.745Z"
+                     *         "createdAt": "2026-11-26T13:53:22.658Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e1f500ad5ed6a4d13"
+                     *         "requestId": "req_01a21821dedd7a5c3c9a1175"
                      *       }
                      *     }
                      */
@@ -4348,7 +4896,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4357,10 +4905,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:10.745Z"
+                     *         "createdAt": "2026-11-26T13:53:22.658Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e202e392a36f96368"
+                     *         "requestId": "req_01a21821dfb6ad4fb861547b"
                      *       }
                      *     }
                      */
@@ -4424,7 +4972,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4433,10 +4981,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:10.745Z"
+                     *         "createdAt": "2026-11-26T13:53:22.658Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e204dc107a939948f"
+                     *         "requestId": "req_01a21821dfcd12a0a892bed6"
                      *       }
                      *     }
                      */
@@ -4514,7 +5062,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4523,10 +5071,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:10.745Z"
+                     *         "createdAt": "2026-11-26T13:53:22.658Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e1fb1243087b272f0"
+                     *         "requestId": "req_01a21821df16a33d1a81178e"
                      *       }
                      *     }
                      */
@@ -4580,12 +5128,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e25470153f7a1bbba"
+                     *         "requestId": "req_01a21821e34bd940eb2460dd"
                      *       }
                      *     }
                      */
@@ -4642,7 +5190,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e23bdc49e7fafadf2"
+                     *         "requestId": "req_01a21821e2a4afdbc78173b4"
                      *       }
                      *     }
                      */
@@ -4704,10 +5252,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887w939e009ttw5amqnmqar_inc",
+                     *           "id": "svc_01m8c23rqre00bq02v5bgyw8dw_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261125021711195161866408",
+                     *           "sessionId": "000999261126135323414435360948",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
@@ -4716,8 +5264,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-25T02:17:11.944Z",
-                     *           "createdAt": "2026-11-25T02:17:12.041Z"
+                     *           "receivedAt": "2026-11-26T13:53:23.653Z",
+                     *           "createdAt": "2026-11-26T13:53:23.704Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -4726,7 +5274,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e253b937d302c732b"
+                     *         "requestId": "req_01a21821e34722e395d613a3"
                      *       }
                      *     }
                      */
@@ -4785,10 +5333,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887wbkte008vcw066914mam_txn/3",
-                     *           "transactionId": "svc_01m887wbkte008vcw066914mam_txn",
+                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/3",
+                     *           "transactionId": "svc_01m8c23t9re008qzg6398g1m6n_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
+                     *           "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -4798,20 +5346,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-25T02:17:14.602Z",
-                     *           "createdAt": "2026-11-25T02:17:14.621Z"
+                     *           "effectiveAt": "2026-11-26T13:53:25.288Z",
+                     *           "createdAt": "2026-11-26T13:53:25.310Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m887wbkte008vcw066914mam_txn/2",
-                     *           "transactionId": "svc_01m887wbkte008vcw066914mam_txn",
+                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/2",
+                     *           "transactionId": "svc_01m8c23t9re008qzg6398g1m6n_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
-                     *           "payoutItemId": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
+                     *           "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *           "payoutItemId": "svc_01m8c23t9re01ahfanexaffgex_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *             "walletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -4820,15 +5368,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-25T02:17:14.602Z",
-                     *           "createdAt": "2026-11-25T02:17:14.621Z"
+                     *           "effectiveAt": "2026-11-26T13:53:25.288Z",
+                     *           "createdAt": "2026-11-26T13:53:25.310Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m887wbkte008vcw066914mam_txn/1",
-                     *           "transactionId": "svc_01m887wbkte008vcw066914mam_txn",
+                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/1",
+                     *           "transactionId": "svc_01m8c23t9re008qzg6398g1m6n_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
-                     *           "payoutItemId": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
+                     *           "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *           "payoutItemId": "svc_01m8c23t9re00s4y7x612r36qy_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -4842,17 +5390,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-25T02:17:14.602Z",
-                     *           "createdAt": "2026-11-25T02:17:14.621Z"
+                     *           "effectiveAt": "2026-11-26T13:53:25.288Z",
+                     *           "createdAt": "2026-11-26T13:53:25.310Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "Tp9Xu9Q3-HGXl9Q0JjLwym4LHYaX5eqnYiyypBSdB_tbInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC93YWxsZXRzL3N2Y18wMW04ODd3N3Y0ZTAwOG5tc2VhZ2FoMTI0bV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI1VDAyOjE3OjE0LjYyMVoiLCI4Il0"
+                     *         "nextCursor": "aeKEmmnO5BnSYnsnr9HDzQjYp4S3osxsInF4ZBOrnwxbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC93YWxsZXRzL3N2Y18wMW04YzIzcXE0ZTAwOWtnYXpjdGpla3I0al93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDEzOjUzOjI1LjMxMFoiLCI4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e337d5660802b39ce"
+                     *         "requestId": "req_01a21821eb3f98bb2e6633d0"
                      *       }
                      *     }
                      */
@@ -4905,39 +5453,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wbkte008vcw066914mam_txn",
+                     *         "id": "svc_01m8c23t9re008qzg6398g1m6n_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m887wbkte008vcw066914mam_pyo",
+                     *         "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m887wbkte008vcw066914mam_txn/1",
-                     *             "debitAccount": "wallet:svc_01m887w7v4e008nmseagah124m_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m887wbkte008vcw066914mam_pyo",
+                     *             "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c23t9re008qzg6398g1m6n_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m887wbkte008vcw066914mam_txn/2",
-                     *             "debitAccount": "wallet:svc_01m887w7v4e008nmseagah124m_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m887wbkte008vcw066914mam_pyo",
+                     *             "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c23t9re008qzg6398g1m6n_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m887wbkte008vcw066914mam_txn/3",
-                     *             "debitAccount": "wallet:svc_01m887w7v4e008nmseagah124m_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m887wbkte008vcw066914mam_pyo",
+                     *             "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c23t9re008qzg6398g1m6n_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-25T02:17:14.602Z",
-                     *         "createdAt": "2026-11-25T02:17:14.619Z"
+                     *         "effectiveAt": "2026-11-26T13:53:25.288Z",
+                     *         "createdAt": "2026-11-26T13:53:25.306Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e33bb7c091e8544cd"
+                     *         "requestId": "req_01a21821eb8632b6f26fe257"
                      *       }
                      *     }
                      */
@@ -4977,7 +5525,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                 *       "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -5011,9 +5559,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
-                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *         "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *         "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5021,10 +5569,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:12.291Z"
+                     *         "createdAt": "2026-11-26T13:53:23.794Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e255cb6ccf8a4bd7b"
+                     *         "requestId": "req_01a21821e351bde770e9a397"
                      *       }
                      *     }
                      */
@@ -5084,9 +5632,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
-                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *           "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -5094,7 +5642,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:12.291Z"
+                     *           "createdAt": "2026-11-26T13:53:23.794Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5103,7 +5651,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2613daba4f2842ec"
+                     *         "requestId": "req_01a21821e37b53467575f961"
                      *       }
                      *     }
                      */
@@ -5154,9 +5702,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
-                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *         "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *         "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5164,10 +5712,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:12.291Z"
+                     *         "createdAt": "2026-11-26T13:53:23.794Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e25a1b42e217199d1"
+                     *         "requestId": "req_01a21821e368ed87694b0553"
                      *       }
                      *     }
                      */
@@ -5207,7 +5755,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m887w9m8e0085xw2xbz56ms0_pay"
+                 *       "paymentId": "svc_01m8c23rzte009x6s201hz8ya8_pay"
                  *     }
                  */
                 "application/json": {
@@ -5232,7 +5780,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w9m8e0085xw2xbz56ms0_pay",
+                     *         "id": "svc_01m8c23rzte009x6s201hz8ya8_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -5240,21 +5788,21 @@ export interface operations {
                      *         "payableAmount": 50000,
                      *         "amountReceived": 50000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
-                     *         "returnUrl": null,
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-25T02:47:12.579Z",
-                     *         "settledAt": "2026-11-25T02:17:12.599Z",
-                     *         "createdAt": "2026-11-25T02:17:12.579Z",
+                     *         "expiresAt": "2026-11-26T14:23:23.951Z",
+                     *         "settledAt": "2026-11-26T13:53:23.968Z",
+                     *         "createdAt": "2026-11-26T13:53:23.951Z",
                      *         "virtualAccount": null,
+                     *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e268f3d310278e961"
+                     *         "requestId": "req_01a21821e3fff4ed6715b904"
                      *       }
                      *     }
                      */
@@ -5334,8 +5882,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887wa1qe008n4zrjgbgqkw9_wth",
-                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23s2ee00a2a0sgdf4cxt1_wth",
+                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5352,11 +5900,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:13.011Z",
+                     *         "createdAt": "2026-11-26T13:53:24.041Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e282f223de4f51ece"
+                     *         "requestId": "req_01a21821e448ee4788abbbe4"
                      *       }
                      *     }
                      */
@@ -5418,8 +5966,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887wa1qe008n4zrjgbgqkw9_wth",
-                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *           "id": "svc_01m8c23s2ee00a2a0sgdf4cxt1_wth",
+                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -5434,10 +5982,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261125021713535036969187",
+                     *           "sessionId": "000999261126135324555229019974",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:13.011Z",
-                     *           "completedAt": "2026-11-25T02:17:13.558Z"
+                     *           "createdAt": "2026-11-26T13:53:24.041Z",
+                     *           "completedAt": "2026-11-26T13:53:24.283Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5446,7 +5994,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2ab5531fe859df3f"
+                     *         "requestId": "req_01a21821e55c75cb4e0f92bd"
                      *       }
                      *     }
                      */
@@ -5497,8 +6045,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wa1qe008n4zrjgbgqkw9_wth",
-                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23s2ee00a2a0sgdf4cxt1_wth",
+                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5513,13 +6061,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261125021713535036969187",
+                     *         "sessionId": "000999261126135324555229019974",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:13.011Z",
-                     *         "completedAt": "2026-11-25T02:17:13.558Z"
+                     *         "createdAt": "2026-11-26T13:53:24.041Z",
+                     *         "completedAt": "2026-11-26T13:53:24.283Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2a8afd314757bfb6"
+                     *         "requestId": "req_01a21821e5596ffdccb62d48"
                      *       }
                      *     }
                      */
@@ -5579,7 +6127,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *           "id": "svc_01m8c23r25e00b13d7avdc64r5_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -5587,25 +6135,25 @@ export interface operations {
                      *           "payableAmount": 505000,
                      *           "amountReceived": 505000,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *           "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
-                     *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-25T02:47:11.056Z",
-                     *           "settledAt": "2026-11-25T02:17:11.521Z",
-                     *           "createdAt": "2026-11-25T02:17:11.056Z",
+                     *           "expiresAt": "2026-11-26T14:23:22.995Z",
+                     *           "settledAt": "2026-11-26T13:53:23.483Z",
+                     *           "createdAt": "2026-11-26T13:53:22.995Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-25T02:47:11.056Z"
+                     *             "expiresAt": "2026-11-26T14:23:22.995Z"
                      *           },
+                     *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH4glnAAshs6MwunvISV1CA5WanANDfFyrkyw60v"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHgRXAAsI2nVtrDEwVPbhR2jC3AxJcpoH_jBurx"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5614,7 +6162,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2329dae01021b6ca"
+                     *         "requestId": "req_01a21821e26f71e497052e68"
                      *       }
                      *     }
                      */
@@ -5654,7 +6202,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                 *       "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -5698,7 +6246,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *         "id": "svc_01m8c23r25e00b13d7avdc64r5_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -5706,28 +6254,28 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
-                     *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-25T02:47:11.056Z",
+                     *         "expiresAt": "2026-11-26T14:23:22.995Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-25T02:17:11.056Z",
+                     *         "createdAt": "2026-11-26T13:53:22.995Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-25T02:47:11.056Z"
+                     *           "expiresAt": "2026-11-26T14:23:22.995Z"
                      *         },
+                     *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH4glnAAshs6MwunvISV1CA5WanANDfFyrkyw60v"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHgRXAAsI2nVtrDEwVPbhR2jC3AxJcpoH_jBurx"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e208e42693064a8e4"
+                     *         "requestId": "req_01a21821e02a29ec783b52a8"
                      *       }
                      *     }
                      */
@@ -5781,7 +6329,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *         "id": "svc_01m8c23r25e00b13d7avdc64r5_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -5789,28 +6337,28 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 505000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
-                     *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-25T02:47:11.056Z",
-                     *         "settledAt": "2026-11-25T02:17:11.521Z",
-                     *         "createdAt": "2026-11-25T02:17:11.056Z",
+                     *         "expiresAt": "2026-11-26T14:23:22.995Z",
+                     *         "settledAt": "2026-11-26T13:53:23.483Z",
+                     *         "createdAt": "2026-11-26T13:53:22.995Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-25T02:47:11.056Z"
+                     *           "expiresAt": "2026-11-26T14:23:22.995Z"
                      *         },
+                     *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH4glnAAshs6MwunvISV1CA5WanANDfFyrkyw60v"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHgRXAAsI2nVtrDEwVPbhR2jC3AxJcpoH_jBurx"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e22ec678ffcfd9965"
+                     *         "requestId": "req_01a21821e26b7ff17d2d0c66"
                      *       }
                      *     }
                      */
@@ -5868,10 +6416,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887w8bpe009k27w63v9jdms_inc",
+                     *           "id": "svc_01m8c23ra1e00akbs291te8zaz_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261125021711786407412211",
+                     *           "sessionId": "000999261126135323749764265629",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
@@ -5880,8 +6428,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-25T02:17:11.092Z",
-                     *           "createdAt": "2026-11-25T02:17:11.286Z"
+                     *           "receivedAt": "2026-11-26T13:53:23.147Z",
+                     *           "createdAt": "2026-11-26T13:53:23.265Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5890,7 +6438,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e237cfd42b45208f4"
+                     *         "requestId": "req_01a21821e283989b4816876f"
                      *       }
                      *     }
                      */
@@ -5969,8 +6517,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
-                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *         "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
+                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -5980,11 +6528,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:13.721Z",
+                     *         "createdAt": "2026-11-26T13:53:24.466Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2af5d71c228a1a40"
+                     *         "requestId": "req_01a21821e5ee16bc4477bc47"
                      *       }
                      *     }
                      */
@@ -6038,8 +6586,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
-                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *         "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
+                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -6047,13 +6595,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261125021713213125599394",
+                     *         "sessionId": "000999261126135324324475994250",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:13.721Z",
-                     *         "completedAt": "2026-11-25T02:17:14.282Z"
+                     *         "createdAt": "2026-11-26T13:53:24.466Z",
+                     *         "completedAt": "2026-11-26T13:53:25.010Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2da2c023c84428a0"
+                     *         "requestId": "req_01a21821e8566376ab905426"
                      *       }
                      *     }
                      */
@@ -6111,8 +6659,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
-                     *           "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *           "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
+                     *           "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6120,10 +6668,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261125021713213125599394",
+                     *           "sessionId": "000999261126135324324475994250",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:13.721Z",
-                     *           "completedAt": "2026-11-25T02:17:14.282Z"
+                     *           "createdAt": "2026-11-26T13:53:24.466Z",
+                     *           "completedAt": "2026-11-26T13:53:25.010Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6132,7 +6680,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2dac74d472e94453"
+                     *         "requestId": "req_01a21821e85842490b3336eb"
                      *       }
                      *     }
                      */
@@ -6191,8 +6739,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887war7e00a7r8bv1mk3npx_rfd",
-                     *           "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
+                     *           "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
+                     *           "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6200,10 +6748,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261125021713213125599394",
+                     *           "sessionId": "000999261126135324324475994250",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:13.721Z",
-                     *           "completedAt": "2026-11-25T02:17:14.282Z"
+                     *           "createdAt": "2026-11-26T13:53:24.466Z",
+                     *           "completedAt": "2026-11-26T13:53:25.010Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6212,7 +6760,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2df1920c1534850c"
+                     *         "requestId": "req_01a21821e8a400b8d6a64946"
                      *       }
                      *     }
                      */
@@ -6271,8 +6819,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887wbkte008vcw066914mam_pyo",
-                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -6282,10 +6830,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:14.602Z",
+                     *           "createdAt": "2026-11-26T13:53:25.288Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
+                     *               "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -6298,15 +6846,15 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261125021715266643889222"
+                     *               "sessionId": "000999261126135325549045909195"
                      *             },
                      *             {
-                     *               "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
+                     *               "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *               "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -6314,7 +6862,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261125021715640739232925"
+                     *               "sessionId": "000999261126135325050232788101"
                      *             }
                      *           ]
                      *         }
@@ -6325,7 +6873,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3341772bac0a9c3b"
+                     *         "requestId": "req_01a21821eb39f3be2d469a51"
                      *       }
                      *     }
                      */
@@ -6368,7 +6916,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                 *       "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6382,7 +6930,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt"
+                 *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6428,8 +6976,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m887wbkte008vcw066914mam_pyo",
-                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6439,10 +6987,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:14.602Z",
+                     *         "createdAt": "2026-11-26T13:53:25.288Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
+                     *             "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -6458,12 +7006,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
+                     *             "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *             "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -6476,7 +7024,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2e69b446c761a3b3"
+                     *         "requestId": "req_01a21821e922c2d9d210b44f"
                      *       }
                      *     }
                      */
@@ -6530,8 +7078,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wbkte008vcw066914mam_pyo",
-                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "id": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6541,10 +7089,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-25T02:17:14.602Z",
+                     *         "createdAt": "2026-11-26T13:53:25.288Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
+                     *             "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -6557,15 +7105,15 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261125021715266643889222"
+                     *             "sessionId": "000999261126135325549045909195"
                      *           },
                      *           {
-                     *             "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
+                     *             "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *             "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -6573,12 +7121,12 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261125021715640739232925"
+                     *             "sessionId": "000999261126135325050232788101"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e327ec8b660e90dbb"
+                     *         "requestId": "req_01a21821eb15f46d3597b35d"
                      *       }
                      *     }
                      */
@@ -6636,7 +7184,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887wbkte00v8dpaxkeg5myj_poi",
+                     *           "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -6649,15 +7197,15 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261125021715266643889222"
+                     *           "sessionId": "000999261126135325549045909195"
                      *         },
                      *         {
-                     *           "id": "svc_01m887wbkte018wsy9dsnvpbsm_poi",
+                     *           "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -6665,7 +7213,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261125021715640739232925"
+                     *           "sessionId": "000999261126135325050232788101"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6674,7 +7222,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e32ff838748b214b8"
+                     *         "requestId": "req_01a21821eb185cf80339ae27"
                      *       }
                      *     }
                      */
@@ -6715,7 +7263,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                 *       "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6729,7 +7277,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt"
+                 *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6774,7 +7322,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -6801,7 +7349,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e2e3c14b2ebe149ce"
+                     *         "requestId": "req_01a21821e8d41cf411295063"
                      *       }
                      *     }
                      */
@@ -6859,7 +7407,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *           "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -6868,7 +7416,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-25T02:17:10.553Z"
+                     *           "createdAt": "2026-11-26T13:53:22.472Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6877,7 +7425,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e1f1225487e2d08b7"
+                     *         "requestId": "req_01a21821deb8ac67ac97c99b"
                      *       }
                      *     }
                      */
@@ -6921,7 +7469,7 @@ export interface operations {
                 "application/json": {
                     url: string;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -6943,7 +7491,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -6952,11 +7500,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-25T02:17:10.553Z",
-                     *         "secret": "whsec_/n7PLEeBA7BEuTVbRG4nGBI9kSvUgA3aaWvuPKbeUqQ="
+                     *         "createdAt": "2026-11-26T13:53:22.472Z",
+                     *         "secret": "whsec_3Pe5CUu2xz2F04ZYkmqXiARumOKcrZ32kekyab48u2o="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e1e8e6c40595654d3"
+                     *         "requestId": "req_01a21821de14c3bd02a01c43"
                      *       }
                      *     }
                      */
@@ -7006,7 +7554,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7015,10 +7563,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-25T02:17:10.553Z"
+                     *         "createdAt": "2026-11-26T13:53:22.472Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e1efe26fe246069a1"
+                     *         "requestId": "req_01a21821de98dae172f426ff"
                      *       }
                      *     }
                      */
@@ -7068,11 +7616,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3b7af8013cacecab"
+                     *         "requestId": "req_01a21821f10711cf4dca8a99"
                      *       }
                      *     }
                      */
@@ -7116,7 +7664,7 @@ export interface operations {
                 "application/json": {
                     url?: string | null;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -7138,17 +7686,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-26T02:17:17.923Z",
-                     *         "createdAt": "2026-11-25T02:17:10.553Z"
+                     *         "previousSecretExpiresAt": "2026-11-27T13:53:27.224Z",
+                     *         "createdAt": "2026-11-26T13:53:22.472Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3b683e8391a68a89"
+                     *         "requestId": "req_01a21821f0ead57a435c1af9"
                      *       }
                      *     }
                      */
@@ -7203,7 +7751,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7211,12 +7759,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-26T02:17:17.923Z",
-                     *         "createdAt": "2026-11-25T02:17:10.553Z",
-                     *         "secret": "whsec_O2Wy9Bp66IeaXerLg2KibUpOFlzP8ZrZ4WGLauT6mQY="
+                     *         "previousSecretExpiresAt": "2026-11-27T13:53:27.224Z",
+                     *         "createdAt": "2026-11-26T13:53:22.472Z",
+                     *         "secret": "whsec_+MIKTJhDNz3pywmQ5Kz+V+9kqAAuCG3hiuV9w84MQko="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3b62ccaa9ab58a8a"
+                     *         "requestId": "req_01a21821f0b2c3801d19c716"
                      *       }
                      *     }
                      */
@@ -7270,15 +7818,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m887weq7e009jw1emcm5z91a_evt",
+                     *         "id": "svc_01m8c23w11e009f4yhspjw2hf6_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-25T02:17:17.798Z",
+                     *         "createdAt": "2026-11-26T13:53:27.065Z",
+                     *         "resourceId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m887w7n9e00a48n1s1jtnwxb_whe"
+                     *           "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *           "url": "https://example.com/webhooks",
+                     *           "description": "Orders",
+                     *           "eventTypes": [
+                     *             "transfer.completed"
+                     *           ],
+                     *           "status": "enabled",
+                     *           "failingSince": null,
+                     *           "previousSecretExpiresAt": null,
+                     *           "createdAt": "2026-11-26T13:53:22.472Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3adff55c96630d94"
+                     *         "requestId": "req_01a21821f005e3d6f50b16c2"
                      *       }
                      *     }
                      */
@@ -7342,7 +7901,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3af29d5526143724"
+                     *         "requestId": "req_01a21821f0298b4c8f219626"
                      *       }
                      *     }
                      */
@@ -7380,7 +7939,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-25T01:17:17.852Z"
+                 *       "since": "2026-11-26T12:53:27.120Z"
                  *     }
                  */
                 "application/json": {
@@ -7405,12 +7964,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *         "endpointId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3b2c292699087410"
+                     *         "requestId": "req_01a21821f0577de9b327c2e2"
                      *       }
                      *     }
                      */
@@ -7470,14 +8029,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887wdbse00vtn39fqmzp0vc_rev",
+                     *           "id": "svc_01m8c23v40e00twg7mfa9sw7hb_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
-                     *           "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *           "inboundCreditId": "svc_01m887wd3qe00b7kfghshzhxq6_inc",
+                     *           "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *           "reference": "order-1",
+                     *           "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *           "inboundCreditId": "svc_01m8c23tzqe0095tdbm4a37vyk_inc",
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -7485,7 +8045,7 @@ export interface operations {
                      *           ],
                      *           "returnFailure": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-25T02:17:16.409Z",
+                     *           "createdAt": "2026-11-26T13:53:26.144Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -7495,7 +8055,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e35d663fe42addd87"
+                     *         "requestId": "req_01a21821ecad37edca5f4f22"
                      *       }
                      *     }
                      */
@@ -7545,14 +8105,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wdbse00vtn39fqmzp0vc_rev",
+                     *         "id": "svc_01m8c23v40e00twg7mfa9sw7hb_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
-                     *         "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *         "inboundCreditId": "svc_01m887wd3qe00b7kfghshzhxq6_inc",
+                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "reference": "order-1",
+                     *         "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "inboundCreditId": "svc_01m8c23tzqe0095tdbm4a37vyk_inc",
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -7560,11 +8121,11 @@ export interface operations {
                      *         ],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-25T02:17:16.409Z",
+                     *         "createdAt": "2026-11-26T13:53:26.144Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e360b630c7a0154b6"
+                     *         "requestId": "req_01a21821ecb206ac8488fc60"
                      *       }
                      *     }
                      */
@@ -7633,22 +8194,23 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wdbse00vtn39fqmzp0vc_rev",
+                     *         "id": "svc_01m8c23v40e00twg7mfa9sw7hb_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m887w84pe00b46st6c5tff44_pay",
-                     *         "walletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *         "inboundCreditId": "svc_01m887wd3qe00b7kfghshzhxq6_inc",
+                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "reference": "order-1",
+                     *         "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "inboundCreditId": "svc_01m8c23tzqe0095tdbm4a37vyk_inc",
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-25T02:17:16.409Z",
-                     *         "resolvedAt": "2026-11-25T02:17:16.752Z"
+                     *         "createdAt": "2026-11-26T13:53:26.144Z",
+                     *         "resolvedAt": "2026-11-26T13:53:26.218Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e36ab9aa9454ca297"
+                     *         "requestId": "req_01a21821ecc0eb0755674150"
                      *       }
                      *     }
                      */
@@ -7683,7 +8245,8 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 resourceId?: string;
-                type?: "payment.settled" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
+                type?: "payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
+                order?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -7707,13 +8270,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
+                     *           "id": "svc_01m8c23rtke018swr8tff24g4a_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-25T02:17:12.296Z",
+                     *           "createdAt": "2026-11-26T13:53:23.795Z",
+                     *           "resourceId": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
-                     *             "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *             "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *             "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *             "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *             "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -7721,7 +8286,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-25T02:17:12.291Z"
+                     *             "createdAt": "2026-11-26T13:53:23.794Z"
                      *           }
                      *         }
                      *       ],
@@ -7731,7 +8296,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3aa5fcebae1ae6bb"
+                     *         "requestId": "req_01a21821ef9c69f02ac06a7f"
                      *       }
                      *     }
                      */
@@ -7781,13 +8346,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
+                     *         "id": "svc_01m8c23rtke018swr8tff24g4a_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-25T02:17:12.296Z",
+                     *         "createdAt": "2026-11-26T13:53:23.795Z",
+                     *         "resourceId": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m887w9b8e00baqcgzcmhagrp_trf",
-                     *           "sourceWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
-                     *           "destinationWalletId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *           "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -7795,11 +8362,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-25T02:17:12.291Z"
+                     *           "createdAt": "2026-11-26T13:53:23.794Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3aac8f8c88cbddec"
+                     *         "requestId": "req_01a21821efb2792ee11283b8"
                      *       }
                      *     }
                      */
@@ -7857,17 +8424,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
-                     *           "endpointId": "svc_01m887w7n9e00a48n1s1jtnwxb_whe",
+                     *           "eventId": "svc_01m8c23rtke018swr8tff24g4a_evt",
+                     *           "endpointId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-25T02:17:12.450Z",
-                     *           "createdAt": "2026-11-25T02:17:12.328Z",
+                     *           "deliveredAt": "2026-11-26T13:53:23.868Z",
+                     *           "createdAt": "2026-11-26T13:53:23.838Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-25T02:17:12.364Z",
-                     *               "durationMs": 64,
+                     *               "attemptedAt": "2026-11-26T13:53:23.844Z",
+                     *               "durationMs": 21,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -7881,7 +8448,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3ab0c555cbb78795"
+                     *         "requestId": "req_01a21821efbce1c09cebc92a"
                      *       }
                      *     }
                      */
@@ -7919,7 +8486,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m887w7n9e00a48n1s1jtnwxb_whe"
+                 *       "endpointId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe"
                  *     }
                  */
                 "application/json": {
@@ -7943,13 +8510,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m887w9b8e00rghrntvfcr4g1_evt",
+                     *         "eventId": "svc_01m8c23rtke018swr8tff24g4a_evt",
                      *         "endpointIds": [
-                     *           "svc_01m887w7n9e00a48n1s1jtnwxb_whe"
+                     *           "svc_01m8c23qhxe00ant8xeb3rj6gr_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3ac7067393c4b572"
+                     *         "requestId": "req_01a21821efe78a67a8ba0b8b"
                      *       }
                      *     }
                      */
@@ -8005,9 +8572,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m887wewve00abbz0ve77fe78_key",
+                     *           "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
                      *           "name": "Reports",
-                     *           "hint": "qa75",
+                     *           "hint": "JQW2",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -8017,16 +8584,16 @@ export interface operations {
                      *           "status": "active",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-25T02:17:17.960Z"
+                     *           "createdAt": "2026-11-26T13:53:27.382Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "J0YAL-Nw5k0rzvCyGb4rbR6c2CBeKKPApefJpSZxTRRbInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNVQwMjoxNzoxNy45NjBaIiwiMDFhMjEwN2UtM2I5Yi03MDAwLWE1YWYtZTBkYjhlNzdiOGU4Il0"
+                     *         "nextCursor": "RhkBSXtoe9VIWNik6KnO6ePvdgAKgUt920ENVymQ9tJbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxMzo1MzoyNy4zODJaIiwiMDFhMjE4MjEtZjE2Ni03MDAwLTliNDktYWQxZDhiODQ3ZmVlIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3bb9ebb057aed536"
+                     *         "requestId": "req_01a21821f1a32eeb11d925fe"
                      *       }
                      *     }
                      */
@@ -8094,9 +8661,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887wewve00abbz0ve77fe78_key",
+                     *         "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
                      *         "name": "Reports",
-                     *         "hint": "qa75",
+                     *         "hint": "JQW2",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8106,11 +8673,11 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-25T02:17:17.960Z",
-                     *         "key": "svc_test_JNAMsjoOFwYaAamdEBSh3ExPLpbDI4V0D7nQlfyqa75"
+                     *         "createdAt": "2026-11-26T13:53:27.382Z",
+                     *         "key": "svc_test_QVaDODydvBNNWdgsSdYcEeupdvKdAOwALQtU3DhJQW2"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3b872f9237f964df"
+                     *         "requestId": "req_01a21821f155497d661a294c"
                      *       }
                      *     }
                      */
@@ -8160,9 +8727,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wewve00abbz0ve77fe78_key",
+                     *         "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
                      *         "name": "Reports",
-                     *         "hint": "qa75",
+                     *         "hint": "JQW2",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8172,10 +8739,10 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-25T02:17:17.960Z"
+                     *         "createdAt": "2026-11-26T13:53:27.382Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3ba4df57f557e657"
+                     *         "requestId": "req_01a21821f17f94896d62b957"
                      *       }
                      *     }
                      */
@@ -8225,9 +8792,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wewve00abbz0ve77fe78_key",
+                     *         "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
                      *         "name": "Reports",
-                     *         "hint": "qa75",
+                     *         "hint": "JQW2",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8235,12 +8802,12 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "expiresAt": "2026-11-25T03:17:18.038Z",
+                     *         "expiresAt": "2026-11-26T14:53:27.528Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-25T02:17:17.960Z"
+                     *         "createdAt": "2026-11-26T13:53:27.382Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3be8c6666a11dd80"
+                     *         "requestId": "req_01a21821f289f1107982e8e7"
                      *       }
                      *     }
                      */
@@ -8301,9 +8868,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m887weyse009es2ytke6rtmj_key",
+                     *         "id": "svc_01m8c23wfee0096397nj0raw9v_key",
                      *         "name": "Reports",
-                     *         "hint": "IAMs",
+                     *         "hint": "2Awk",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8313,11 +8880,11 @@ export interface operations {
                      *         "status": "active",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-25T02:17:18.038Z",
-                     *         "key": "svc_test_VMLeOkxFqB9yLwaGyGUykMBpvHT6LOBIV6aiSYkIAMs"
+                     *         "createdAt": "2026-11-26T13:53:27.528Z",
+                     *         "key": "svc_test_cOcGnRHflUB640o114pGxwHHJvz19mqeRQFGSyu2Awk"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3bd3f430e5b34320"
+                     *         "requestId": "req_01a21821f1e4af4c6867d001"
                      *       }
                      *     }
                      */
@@ -8376,28 +8943,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a2107e267b932fe2aeaf25",
-                     *           "keyId": "svc_01m887w50xe00b3q7w0wz77xge_key",
+                     *           "requestId": "req_01a21821e3d5d4a241bbd400",
+                     *           "keyId": "svc_01m8c23ntce00a4xz09mgmrqjt_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m887w7zze008w2r67q97tn66_wlt",
+                     *           "resourceId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 4,
-                     *           "createdAt": "2026-11-25T02:17:12.571Z"
+                     *           "durationMs": 11,
+                     *           "createdAt": "2026-11-26T13:53:23.925Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "H7liyOeR1SA3q9i3iVb02tNN3Uu9l8Nf6rlLRVJY-Y1bInRlc3QgMDFhMjEwN2UtMTNkMy03MDAwLThlNjctOTdmMmQ1NTczNTQ4IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNVQwMjoxNzoxMi41NzFaIiwiMDFhMjEwN2UyNjdiOTMyZmUyYWVhZjI1Il0"
+                     *         "nextCursor": "S8hdP-xO6L9fVi0HmiTaoykvqzt-NrH1qK2CHY8EhMdbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxMzo1MzoyMy45MjVaIiwiMDFhMjE4MjFlM2Q1ZDRhMjQxYmJkNDAwIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3c0f211dd4e99fb0"
+                     *         "requestId": "req_01a21821f2c34122446e2435"
                      *       }
                      *     }
                      */
@@ -8567,7 +9134,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e26d9e8fd83734587"
+                     *         "requestId": "req_01a21821e42722fed1c48eff"
                      *       }
                      *     }
                      */
@@ -8625,7 +9192,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e276d62861e3bb52b"
+                     *         "requestId": "req_01a21821e4329885807695a5"
                      *       }
                      *     }
                      */
@@ -8684,7 +9251,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e27ed7f7732ca5953"
+                     *         "requestId": "req_01a21821e43fe96be7f566c4"
                      *       }
                      *     }
                      */
@@ -8734,7 +9301,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3dcdf298cf870bc3"
+                     *         "requestId": "req_01a21821f4177697cbe73ffd"
                      *       }
                      *     }
                      */
@@ -8800,17 +9367,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999261125021711786407412211",
+                     *         "sessionId": "000999261126135323749764265629",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-25T02:17:11.092Z"
+                     *         "receivedAt": "2026-11-26T13:53:23.147Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e20abbd88c82e17a5"
+                     *         "requestId": "req_01a21821e0bd1e97fe980cb5"
                      *       }
                      *     }
                      */
@@ -8871,13 +9438,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999261125021718114258157139",
+                     *         "reference": "000999261126135327904752973877",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-25T02:17:18.118Z"
+                     *         "at": "2026-11-26T13:53:27.774Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3c24800811956031"
+                     *         "requestId": "req_01a21821f2db70dc7848fe9f"
                      *       }
                      *     }
                      */
@@ -8926,14 +9493,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999261125021711195161866408",
+                     *         "sessionId": "000999261126135323414435360948",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-25T02:17:18.111Z"
+                     *         "recalledAt": "2026-11-26T13:53:27.764Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3c1de1925b2479ef"
+                     *         "requestId": "req_01a21821f2d2b49416a5a24a"
                      *       }
                      *     }
                      */
@@ -9004,7 +9571,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3c2a3d8540b21ff4"
+                     *         "requestId": "req_01a21821f2e2db6d28afec9e"
                      *       }
                      *     }
                      */
@@ -9054,20 +9621,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m887wf2ve009h6dt69j6zx0a_wth",
+                     *         "reference": "svc_01m8c23wqpe0088mey6ca1bjf9_wth",
                      *         "status": "completed",
+                     *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
-                     *         "accountNumber": "0123456780",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261125021718528815245628",
+                     *         "sessionId": "000999261126135327972704151428",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3dbcfdf304fe1431"
+                     *         "requestId": "req_01a21821f3bae3038fadd16f"
                      *       }
                      *     }
                      */
@@ -9130,20 +9697,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m887wf2ve009h6dt69j6zx0a_wth",
+                     *         "reference": "svc_01m8c23wqpe0088mey6ca1bjf9_wth",
                      *         "status": "completed",
+                     *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
-                     *         "accountNumber": "0123456780",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261125021718528815245628",
+                     *         "sessionId": "000999261126135327972704151428",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e3c5eea8c661571fd"
+                     *         "requestId": "req_01a21821f2fe3f910ae876e6"
                      *       }
                      *     }
                      */
@@ -9194,7 +9761,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m887wdv1e008qxmaf0g4t36g_pay",
+                     *         "id": "svc_01m8c23v70e00a9476nnsvdsv0_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -9202,26 +9769,26 @@ export interface operations {
                      *         "payableAmount": 10500,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m887w7v4e008nmseagah124m_wlt",
+                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
-                     *         "returnUrl": null,
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-25T02:47:16.882Z",
+                     *         "expiresAt": "2026-11-26T14:23:26.238Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-25T02:17:16.882Z",
+                     *         "createdAt": "2026-11-26T13:53:26.238Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-25T02:47:16.882Z"
+                     *           "expiresAt": "2026-11-26T14:23:26.238Z"
                      *         },
+                     *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIQfhPTcACOZ5fy1Vc1SAGiEH43YXAAi_aKeCBNDNAEZBasRlMP6woTHk3lCI9U"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHs4HAApJDmrXO252Cm1nZMAR8BG1ajc9bx8RyB"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2107e37821547795ff14a"
+                     *         "requestId": "req_01a21821ece72434f773f471"
                      *       }
                      *     }
                      */
@@ -9263,11 +9830,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887whv3e00rr1g9nxhcfr6r_evt",
+                 *       "id": "svc_01m8c23yste01tdg75k2ztp621_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-25T02:17:20.995Z",
+                 *       "createdAt": "2026-11-26T13:53:29.914Z",
+                 *       "resourceId": "svc_01m8c23xe7e00922xppmf3bya2_pay",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgkfe00a74pc3z3h8z7z_pay",
+                 *         "id": "svc_01m8c23xe7e00922xppmf3bya2_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -9275,37 +9844,119 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m887wg0he0096xx3jay15h26_wlt",
+                 *         "targetWalletId": "svc_01m8c23xdpe00sxt5vc4pcg48p_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
-                 *         "returnUrl": null,
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-25T02:47:19.688Z",
-                 *         "settledAt": "2026-11-25T02:17:20.995Z",
-                 *         "createdAt": "2026-11-25T02:17:19.688Z",
+                 *         "expiresAt": "2026-11-26T14:23:28.518Z",
+                 *         "settledAt": "2026-11-26T13:53:29.914Z",
+                 *         "createdAt": "2026-11-26T13:53:28.518Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000023",
+                 *           "accountNumber": "6000000009",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-25T02:47:19.688Z"
+                 *           "expiresAt": "2026-11-26T14:23:28.518Z"
                  *         },
+                 *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m887wgwve009wdjc177r1m43_inc",
+                 *           "id": "svc_01m8c23xh5e009t6tr9cws0jwx_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "f55016e8-867b-4c54-a90b-6965893d1be6",
+                 *           "sessionId": "08b729ec-fc8e-4be0-810c-3b894903772c",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-25T02:17:20.001Z"
+                 *           "receivedAt": "2026-11-26T13:53:28.530Z"
                  *         }
                  *       }
                  *     }
                  */
                 "application/json": components["schemas"]["PaymentSettledEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePaymentCompletedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c23yste029xa5gkatgngk8_evt",
+                 *       "type": "payment.completed",
+                 *       "createdAt": "2026-11-26T13:53:29.914Z",
+                 *       "resourceId": "svc_01m8c23xe7e00922xppmf3bya2_pay",
+                 *       "sequence": 2,
+                 *       "data": {
+                 *         "id": "svc_01m8c23xe7e00922xppmf3bya2_pay",
+                 *         "method": "bank_transfer",
+                 *         "status": "settled",
+                 *         "baseAmount": 200000,
+                 *         "fee": 2000,
+                 *         "payableAmount": 202000,
+                 *         "amountReceived": 202000,
+                 *         "currency": "NGN",
+                 *         "targetWalletId": "svc_01m8c23xdpe00sxt5vc4pcg48p_wlt",
+                 *         "description": null,
+                 *         "onMismatch": "hold",
+                 *         "reference": null,
+                 *         "metadata": {},
+                 *         "expiresAt": "2026-11-26T14:23:28.518Z",
+                 *         "settledAt": "2026-11-26T13:53:29.914Z",
+                 *         "createdAt": "2026-11-26T13:53:28.518Z",
+                 *         "virtualAccount": {
+                 *           "accountNumber": "6000000009",
+                 *           "bankName": "Sandbox Bank",
+                 *           "accountName": "Ada Obi",
+                 *           "expiresAt": "2026-11-26T14:23:28.518Z"
+                 *         },
+                 *         "returnUrl": null,
+                 *         "acceptsAmount": "any",
+                 *         "credit": {
+                 *           "id": "svc_01m8c23xh5e009t6tr9cws0jwx_inc",
+                 *           "amount": 202000,
+                 *           "sessionId": "08b729ec-fc8e-4be0-810c-3b894903772c",
+                 *           "sender": {
+                 *             "name": "Chidi Eze",
+                 *             "accountNumber": "0123456789",
+                 *             "bankCode": "058"
+                 *           },
+                 *           "receivedAt": "2026-11-26T13:53:28.530Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentCompletedEvent"];
             };
         };
         responses: {
@@ -9343,11 +9994,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wjvwe009j83b2s4p8e74_evt",
+                 *       "id": "svc_01m8c240aqe0083znjg0yxjew0_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-25T02:17:22.044Z",
+                 *       "createdAt": "2026-11-26T13:53:31.479Z",
+                 *       "resourceId": "svc_01m8c23xmwe0085bmeaw067x18_pay",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgcve0096532fbc0yr84_pay",
+                 *         "id": "svc_01m8c23xmwe0085bmeaw067x18_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -9355,21 +10008,21 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m887wg0ne00aps82cwjs8hrb_wlt",
+                 *         "targetWalletId": "svc_01m8c23xkae00acd7fj5nsh3nz_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
-                 *         "returnUrl": null,
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-25T02:17:21.515Z",
+                 *         "expiresAt": "2026-11-26T13:53:30.732Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-25T02:17:19.515Z",
+                 *         "createdAt": "2026-11-26T13:53:28.732Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000018",
+                 *           "accountNumber": "6000000024",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-25T02:18:19.515Z"
+                 *           "expiresAt": "2026-11-26T13:54:28.732Z"
                  *         },
+                 *         "returnUrl": null,
                  *         "acceptsAmount": "any"
                  *       }
                  *     }
@@ -9412,12 +10065,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wjq9e00thbf71ewdefzt_evt",
+                 *       "id": "svc_01m8c23zr2e00st9589tpbymb2_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-25T02:17:21.897Z",
+                 *       "createdAt": "2026-11-26T13:53:30.882Z",
+                 *       "resourceId": "svc_01m8c23xp0e00av12jrs22s4x3_wth",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgkfe00vyb11vezfb5fv_wth",
-                 *         "sourceWalletId": "svc_01m887wg11e009fap8xbc0ehx0_wlt",
+                 *         "id": "svc_01m8c23xp0e00av12jrs22s4x3_wth",
+                 *         "sourceWalletId": "svc_01m8c23xene008nzp28qwh7qe7_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9432,10 +10087,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261125021720397000729292",
+                 *         "sessionId": "000999261126135329017322717201",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:19.649Z",
-                 *         "completedAt": "2026-11-25T02:17:21.897Z"
+                 *         "createdAt": "2026-11-26T13:53:28.755Z",
+                 *         "completedAt": "2026-11-26T13:53:30.882Z"
                  *       }
                  *     }
                  */
@@ -9477,12 +10132,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wjqge00v7bvp3qrgjymk_evt",
+                 *       "id": "svc_01m8c23z1ve009r6agpn8xxr1j_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-25T02:17:21.904Z",
+                 *       "createdAt": "2026-11-26T13:53:30.171Z",
+                 *       "resourceId": "svc_01m8c23xene01vcd0cf7rdnpma_wth",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgrre00a1zf6bnr10b44_wth",
-                 *         "sourceWalletId": "svc_01m887wg0je0099dz339g52v5a_wlt",
+                 *         "id": "svc_01m8c23xene01vcd0cf7rdnpma_wth",
+                 *         "sourceWalletId": "svc_01m8c23xdpe00ag5wg7q21ctat_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9497,10 +10154,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261125021721737380894604",
+                 *         "sessionId": "000999261126135329579493587737",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:19.710Z",
-                 *         "completedAt": "2026-11-25T02:17:21.904Z"
+                 *         "createdAt": "2026-11-26T13:53:28.529Z",
+                 *         "completedAt": "2026-11-26T13:53:30.171Z"
                  *       }
                  *     }
                  */
@@ -9542,12 +10199,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wjpce00sptkcwkwp9g1c_evt",
+                 *       "id": "svc_01m8c23z52e00b3f5y977fkcey_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-25T02:17:21.868Z",
+                 *       "createdAt": "2026-11-26T13:53:30.274Z",
+                 *       "resourceId": "svc_01m8c23xgxe0095gtxbt8cx8q3_wth",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgn3e00a9f443n6j98sf_wth",
-                 *         "sourceWalletId": "svc_01m887wg11e00r06y7xw6cc0rw_wlt",
+                 *         "id": "svc_01m8c23xgxe0095gtxbt8cx8q3_wth",
+                 *         "sourceWalletId": "svc_01m8c23xdxe0089qbsvf2gqnjv_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -9562,10 +10221,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261125021721542478760284",
+                 *         "sessionId": "000999261126135329866554774955",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:19.683Z",
-                 *         "completedAt": "2026-11-25T02:17:21.868Z"
+                 *         "createdAt": "2026-11-26T13:53:28.543Z",
+                 *         "completedAt": "2026-11-26T13:53:30.274Z"
                  *       }
                  *     }
                  */
@@ -9607,13 +10266,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wj0ke018k7atqk2dqjhz_evt",
+                 *       "id": "svc_01m8c23ywge01abncqp5ef7smm_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-25T02:17:21.171Z",
+                 *       "createdAt": "2026-11-26T13:53:30.000Z",
+                 *       "resourceId": "svc_01m8c23ywge00tt9bka5g9akct_trf",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wj0ke00vqec6y9w5a1me_trf",
-                 *         "sourceWalletId": "svc_01m887wg2te00820xyq6gn0mvw_wlt",
-                 *         "destinationWalletId": "svc_01m887wj08e00b7bv4etsr39ss_wlt",
+                 *         "id": "svc_01m8c23ywge00tt9bka5g9akct_trf",
+                 *         "sourceWalletId": "svc_01m8c23xf2e00asvypptjehsq6_wlt",
+                 *         "destinationWalletId": "svc_01m8c23yw6e009x469d8wz77wd_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -9621,7 +10282,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:21.170Z"
+                 *         "createdAt": "2026-11-26T13:53:30.000Z"
                  *       }
                  *     }
                  */
@@ -9663,12 +10324,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wkdhe00skz0axkzryg88_evt",
+                 *       "id": "svc_01m8c2418ge00vftk0qr43r7t9_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-25T02:17:22.609Z",
+                 *       "createdAt": "2026-11-26T13:53:32.432Z",
+                 *       "resourceId": "svc_01m8c23z3me008taa05d46xm63_rfd",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887whxke00ake58v9pmbqbp_rfd",
-                 *         "paymentId": "svc_01m887wgcre00b31p98dztvcvc_pay",
+                 *         "id": "svc_01m8c23z3me008taa05d46xm63_rfd",
+                 *         "paymentId": "svc_01m8c23xm0e0099gxcdtt3wrw7_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -9676,10 +10339,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261125021721000122362051",
+                 *         "sessionId": "000999261126135331319293573355",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:21.060Z",
-                 *         "completedAt": "2026-11-25T02:17:22.609Z"
+                 *         "createdAt": "2026-11-26T13:53:30.209Z",
+                 *         "completedAt": "2026-11-26T13:53:32.432Z"
                  *       }
                  *     }
                  */
@@ -9721,12 +10384,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wkfbe00vpkxc40xp8gkf_evt",
+                 *       "id": "svc_01m8c240vse00aj2p5zzartt7t_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-25T02:17:22.667Z",
+                 *       "createdAt": "2026-11-26T13:53:32.025Z",
+                 *       "resourceId": "svc_01m8c23yt9e008bvhskxp9mmcb_rfd",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887why7e009w9hhx80sn6cy_rfd",
-                 *         "paymentId": "svc_01m887wgj3e008ydcdgwety7tc_pay",
+                 *         "id": "svc_01m8c23yt9e008bvhskxp9mmcb_rfd",
+                 *         "paymentId": "svc_01m8c23xm8e00vkprtfh34f4sa_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -9734,10 +10399,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261125021721538901666225",
+                 *         "sessionId": "000999261126135330207701145915",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:21.063Z",
-                 *         "completedAt": "2026-11-25T02:17:22.667Z"
+                 *         "createdAt": "2026-11-26T13:53:29.926Z",
+                 *         "completedAt": "2026-11-26T13:53:32.019Z"
                  *       }
                  *     }
                  */
@@ -9779,12 +10444,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wkw9e00938z39e6ves1j_evt",
+                 *       "id": "svc_01m8c2416ge00a2t04srzhqarc_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-25T02:17:23.081Z",
+                 *       "createdAt": "2026-11-26T13:53:32.368Z",
+                 *       "resourceId": "svc_01m8c23xm9e0098f42awjm2ncb_pyo",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgp6e00bx5c8qet5mcgn_pyo",
-                 *         "sourceWalletId": "svc_01m887wg39e009gx1e2c8bv4a1_wlt",
+                 *         "id": "svc_01m8c23xm9e0098f42awjm2ncb_pyo",
+                 *         "sourceWalletId": "svc_01m8c23xene00vtzz3awkv3pxj_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -9794,7 +10461,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:19.699Z"
+                 *         "createdAt": "2026-11-26T13:53:28.711Z"
                  *       }
                  *     }
                  */
@@ -9836,12 +10503,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wjzce009zwffynhe0x5w_evt",
+                 *       "id": "svc_01m8c2418ce009dpxb51tvx2mj_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-25T02:17:22.156Z",
+                 *       "createdAt": "2026-11-26T13:53:32.428Z",
+                 *       "resourceId": "svc_01m8c23xn1e00893veh7tc51v2_pyo",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgkve00acxb5vt5ccbcj_pyo",
-                 *         "sourceWalletId": "svc_01m887wg3ce008xtxvhw5y2j4y_wlt",
+                 *         "id": "svc_01m8c23xn1e00893veh7tc51v2_pyo",
+                 *         "sourceWalletId": "svc_01m8c23xf2e00vve4tdp6z22j3_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -9851,7 +10520,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:19.710Z"
+                 *         "createdAt": "2026-11-26T13:53:28.713Z"
                  *       }
                  *     }
                  */
@@ -9893,12 +10562,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wjwae00bxwtn6kxvys4p_evt",
+                 *       "id": "svc_01m8c23zzje00aw9rf7jqqndq9_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-25T02:17:22.058Z",
+                 *       "createdAt": "2026-11-26T13:53:31.122Z",
+                 *       "resourceId": "svc_01m8c23xg5e009sbtq9hkkbgpe_pyo",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887wgkre00apwqcsy8sksdr_pyo",
-                 *         "sourceWalletId": "svc_01m887wg3ve009rwz2as8efky4_wlt",
+                 *         "id": "svc_01m8c23xg5e009sbtq9hkkbgpe_pyo",
+                 *         "sourceWalletId": "svc_01m8c23xeme01rdhs6589cx87d_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -9908,11 +10579,200 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-25T02:17:19.708Z"
+                 *         "createdAt": "2026-11-26T13:53:28.568Z"
                  *       }
                  *     }
                  */
                 "application/json": components["schemas"]["PayoutFailedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePayoutItemCompletedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c24169e00b6kpvs7rm1hpm_evt",
+                 *       "type": "payout.item_completed",
+                 *       "createdAt": "2026-11-26T13:53:32.361Z",
+                 *       "resourceId": "svc_01m8c23xm9e00s2y9gf6tbazzk_poi",
+                 *       "sequence": 1,
+                 *       "data": {
+                 *         "id": "svc_01m8c23xm9e00s2y9gf6tbazzk_poi",
+                 *         "amount": 100000,
+                 *         "fee": 3000,
+                 *         "status": "completed",
+                 *         "reference": null,
+                 *         "destinationWalletId": null,
+                 *         "counterparty": {
+                 *           "accountNumber": "0123456789",
+                 *           "accountName": "DANJUMA CHIDI",
+                 *           "bankCode": "058"
+                 *         },
+                 *         "failureCode": null,
+                 *         "failureReason": null,
+                 *         "sessionId": "000999261126135331829217236134",
+                 *         "payoutId": "svc_01m8c23xm9e0098f42awjm2ncb_pyo",
+                 *         "currency": "NGN"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PayoutItemCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePayoutItemFailedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c2417te008h5jpkz33eh1f_evt",
+                 *       "type": "payout.item_failed",
+                 *       "createdAt": "2026-11-26T13:53:32.410Z",
+                 *       "resourceId": "svc_01m8c23xn1e0184rf1ngvhwcww_poi",
+                 *       "sequence": 1,
+                 *       "data": {
+                 *         "id": "svc_01m8c23xn1e0184rf1ngvhwcww_poi",
+                 *         "amount": 100000,
+                 *         "fee": 3000,
+                 *         "status": "failed",
+                 *         "reference": null,
+                 *         "destinationWalletId": null,
+                 *         "counterparty": {
+                 *           "accountNumber": "9999999001",
+                 *           "accountName": "DANJUMA EMEKA",
+                 *           "bankCode": "058"
+                 *         },
+                 *         "failureCode": "bank_refused",
+                 *         "failureReason": "The receiving bank rejected the transfer",
+                 *         "sessionId": "000999261126135331927688807226",
+                 *         "payoutId": "svc_01m8c23xn1e00893veh7tc51v2_pyo",
+                 *         "currency": "NGN"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PayoutItemFailedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePayoutItemReturnedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c23zp9e009x9yxvnhpxcsy_evt",
+                 *       "type": "payout.item_returned",
+                 *       "createdAt": "2026-11-26T13:53:30.825Z",
+                 *       "resourceId": "svc_01m8c23xg5e01afkwb22jt5g92_poi",
+                 *       "sequence": 1,
+                 *       "data": {
+                 *         "id": "svc_01m8c23xg5e01afkwb22jt5g92_poi",
+                 *         "amount": 100000,
+                 *         "fee": 3000,
+                 *         "status": "failed",
+                 *         "reference": null,
+                 *         "destinationWalletId": null,
+                 *         "counterparty": {
+                 *           "accountNumber": "9999999002",
+                 *           "accountName": "ADEYEMI KEHINDE",
+                 *           "bankCode": "058"
+                 *         },
+                 *         "failureCode": "bank_returned",
+                 *         "failureReason": "The receiving bank returned the money",
+                 *         "sessionId": "000999261126135329824615148765",
+                 *         "payoutId": "svc_01m8c23xg5e009sbtq9hkkbgpe_pyo",
+                 *         "currency": "NGN"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PayoutItemReturnedEvent"];
             };
         };
         responses: {
@@ -9950,21 +10810,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887whrfe00r1njn7qfsydab_evt",
+                 *       "id": "svc_01m8c23yste00sga0vnmv7w4nr_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-25T02:17:20.911Z",
+                 *       "createdAt": "2026-11-26T13:53:29.914Z",
+                 *       "resourceId": "svc_01m8c23xeme00rm7bbahrpe664_wlt",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m887wg5ae00a8htpzfg2fwaf_wlt",
-                 *         "inboundCreditId": "svc_01m887wgwse00tvzcz35yy9efn_inc",
+                 *         "walletId": "svc_01m8c23xeme00rm7bbahrpe664_wlt",
+                 *         "inboundCreditId": "svc_01m8c23xk3e009fyrd6ms52hyv_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "e77a584a-99b8-4ee0-a9c2-6485501569aa",
+                 *         "sessionId": "dbe26173-96f6-4e9d-8288-95a26a237f19",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058"
                  *         },
-                 *         "receivedAt": "2026-11-25T02:17:19.977Z"
+                 *         "receivedAt": "2026-11-26T13:53:28.605Z",
+                 *         "status": "active"
                  *       }
                  *     }
                  */
@@ -10006,15 +10869,18 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wk97e01ag2d59vt78v8a_evt",
+                 *       "id": "svc_01m8c23zz2e01bsgvbz7w404ah_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-25T02:17:22.471Z",
+                 *       "createdAt": "2026-11-26T13:53:31.106Z",
+                 *       "resourceId": "svc_01m8c23xf2e00asvypptjehsq6_wlt",
+                 *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m887wg2te00820xyq6gn0mvw_wlt",
-                 *         "inboundCreditId": "svc_01m887wgw3e00a4kdb5wt12x3f_inc",
+                 *         "walletId": "svc_01m8c23xf2e00asvypptjehsq6_wlt",
+                 *         "inboundCreditId": "svc_01m8c23xpee00a20t3389y1mnf_inc",
                  *         "amount": 20000,
                  *         "missing": 50000,
-                 *         "currency": "NGN"
+                 *         "currency": "NGN",
+                 *         "status": "active"
                  *       }
                  *     }
                  */
@@ -10056,20 +10922,170 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wk90e00ajsz1rv7x0ev9_evt",
+                 *       "id": "svc_01m8c23zdwe009tr6yffz548wm_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-25T02:17:22.464Z",
+                 *       "createdAt": "2026-11-26T13:53:30.557Z",
+                 *       "resourceId": "svc_01m8c23xene019yv43hpztfshz_wlt",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m887wg69e00bzd4kz2gnpsg2_wlt",
-                 *         "adjustmentId": "svc_01m887wgrte00b3rqp5sh0gf6m_adj",
+                 *         "walletId": "svc_01m8c23xene019yv43hpztfshz_wlt",
+                 *         "adjustmentId": "svc_01m8c23xg7e009k0jvesprnt06_adj",
                  *         "reversesAdjustmentId": null,
                  *         "direction": "debit",
                  *         "amount": 2000,
-                 *         "currency": "NGN"
+                 *         "currency": "NGN",
+                 *         "status": "active"
                  *       }
                  *     }
                  */
                 "application/json": components["schemas"]["WalletAdjustedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveWalletFrozenEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c23xb6e008f7erchxg0fyd_evt",
+                 *       "type": "wallet.frozen",
+                 *       "createdAt": "2026-11-26T13:53:28.425Z",
+                 *       "resourceId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *       "sequence": 1,
+                 *       "data": {
+                 *         "walletId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *         "status": "frozen"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WalletFrozenEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveWalletUnfrozenEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c23xb9e008nv2r9ech7f7q_evt",
+                 *       "type": "wallet.unfrozen",
+                 *       "createdAt": "2026-11-26T13:53:28.444Z",
+                 *       "resourceId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *       "sequence": 2,
+                 *       "data": {
+                 *         "walletId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *         "status": "active"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WalletUnfrozenEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveWalletClosedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c23xbxe00b5d8apce90w8s_evt",
+                 *       "type": "wallet.closed",
+                 *       "createdAt": "2026-11-26T13:53:28.458Z",
+                 *       "resourceId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *       "sequence": 3,
+                 *       "data": {
+                 *         "walletId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *         "status": "closed"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WalletClosedEvent"];
             };
         };
         responses: {
@@ -10107,17 +11123,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887whzme00rfkbbesgmyrn7_evt",
+                 *       "id": "svc_01m8c23z3ke018nsf994pb2e3h_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-25T02:17:21.140Z",
+                 *       "createdAt": "2026-11-26T13:53:30.227Z",
+                 *       "resourceId": "svc_01m8c23z3ke0087xvt8wrxecvv_rev",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m887whzke00a92ez5emkqqj7_rev",
+                 *         "id": "svc_01m8c23z3ke0087xvt8wrxecvv_rev",
                  *         "reason": "partial_expired",
                  *         "status": "open",
                  *         "amount": 40000,
                  *         "currency": "NGN",
-                 *         "paymentId": "svc_01m887wge2e0086sj07dc63s3y_pay",
-                 *         "walletId": "svc_01m887wg6ye00bv4bb9phm6yxp_wlt",
+                 *         "paymentId": "svc_01m8c23xgce00959dhmh8sbnsd_pay",
+                 *         "reference": null,
+                 *         "walletId": "svc_01m8c23xf2e01av28ghy96te7c_wlt",
                  *         "inboundCreditId": null,
                  *         "actions": [
                  *           "credit",
@@ -10126,7 +11145,7 @@ export interface operations {
                  *         ],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-25T02:17:21.139Z",
+                 *         "createdAt": "2026-11-26T13:53:30.227Z",
                  *         "resolvedAt": null
                  *       }
                  *     }
@@ -10169,23 +11188,26 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wjvve00rqdtcav34m7j2_evt",
+                 *       "id": "svc_01m8c240s7e00r4yhat277ses6_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-25T02:17:22.043Z",
+                 *       "createdAt": "2026-11-26T13:53:31.943Z",
+                 *       "resourceId": "svc_01m8c23y9pe00skqe3dscys5kp_rev",
+                 *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m887wgv3e00s5scz93mr8yxz_rev",
+                 *         "id": "svc_01m8c23y9pe00skqe3dscys5kp_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
                  *         "currency": "NGN",
                  *         "paymentId": null,
+                 *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m887wgcre00r57qvymta2ana_inc",
+                 *         "inboundCreditId": "svc_01m8c23xj3e00anp11c04a5ws1_inc",
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-25T02:17:19.971Z",
-                 *         "resolvedAt": "2026-11-25T02:17:22.043Z"
+                 *         "createdAt": "2026-11-26T13:53:29.398Z",
+                 *         "resolvedAt": "2026-11-26T13:53:31.943Z"
                  *       }
                  *     }
                  */
@@ -10227,18 +11249,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wfh9e00b1scamxs3tkad_evt",
+                 *       "id": "svc_01m8c23x5xe00awhg7ycswvbs0_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-25T02:17:18.633Z",
+                 *       "createdAt": "2026-11-26T13:53:28.257Z",
+                 *       "resourceId": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m887wfewe008hpenprhcvgpk_whe",
+                 *         "id": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-25T00:17:18.566Z",
+                 *         "failingSince": "2026-11-26T11:53:28.129Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-25T02:17:18.555Z"
+                 *         "createdAt": "2026-11-26T13:53:28.114Z"
                  *       }
                  *     }
                  */
@@ -10280,18 +11304,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wfvee009wb7mybamd5cs_evt",
+                 *       "id": "svc_01m8c23xace00ayv8h0q5rnm40_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-25T02:17:18.959Z",
+                 *       "createdAt": "2026-11-26T13:53:28.397Z",
+                 *       "resourceId": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m887wfewe008hpenprhcvgpk_whe",
+                 *         "id": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-19T02:17:18.657Z",
+                 *         "failingSince": "2026-11-20T13:53:28.307Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-25T02:17:18.555Z"
+                 *         "createdAt": "2026-11-26T13:53:28.114Z"
                  *       }
                  *     }
                  */
@@ -10333,11 +11359,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m887wfj3e00a6gqeqcgzjsky_evt",
+                 *       "id": "svc_01m8c23x7pe00b81f673t2ds9s_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-25T02:17:18.659Z",
+                 *       "createdAt": "2026-11-26T13:53:28.309Z",
+                 *       "resourceId": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m887wfewe008hpenprhcvgpk_whe"
+                 *         "id": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *         "url": "https://example.com/webhooks",
+                 *         "description": "Down",
+                 *         "eventTypes": null,
+                 *         "status": "enabled",
+                 *         "failingSince": "2026-11-20T13:53:28.307Z",
+                 *         "previousSecretExpiresAt": null,
+                 *         "createdAt": "2026-11-26T13:53:28.114Z"
                  *       }
                  *     }
                  */

@@ -194,7 +194,10 @@ async function openPaymentAccount(
   } catch (error) {
     // A rail that was not called, or is not ready, has failed nothing.
     if (error instanceof RailCallError && !isNotTaken(error)) {
-      await dependencies.journal.post({ book, rows: { payments: [{ ...payment, status: 'failed', referenceIsFree: true }] } });
+      await dependencies.journal.post({
+        book,
+        rows: { payments: [{ ...payment, status: 'failed', referenceIsFree: true }] },
+      });
     }
     throw toRailError(error);
   }

@@ -54,7 +54,8 @@ export const redirectMovement = (book: Book, credit: ConfirmedCredit, flow: Flow
 });
 
 /**
- * Posts the whole credit to suspense and opens a review case. `walletId`, `payment`: what it was intended for, if known.
+ * Posts the whole credit to suspense and opens a review case. `walletId`, `payment`: what it was intended for, if
+ * known.
  */
 export function creditToSuspense(
   book: Book,

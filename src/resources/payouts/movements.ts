@@ -1,8 +1,8 @@
 // Ledger movements of a payout: all of its money goes to a reserve account when it is accepted; each item moves from
 // there into transit when it is sent, and is then completed by the rail or returned to the wallet.
 import { publicId, type Uuid } from '../../ids.ts';
-import { PAYOUT_RESERVE } from '../../ledger/components.ts';
 import { FEE_INCOME, IN_TRANSIT_PAYOUTS, payoutReserveAccount, walletAccount } from '../../ledger/chart.ts';
+import { PAYOUT_RESERVE } from '../../ledger/components.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';

@@ -14,8 +14,8 @@ export type StatusChange =
   | { outcome: 'in_flight'; inFlight: InFlight };
 
 /**
- * Changes the status and writes the audit entry and the event, under the account lock that postings take. Once this resolves, no
- * movement that the new status forbids can be posted.
+ * Changes the status and writes the audit entry and the event, under the account lock that postings take. Once this
+ * resolves, no movement that the new status forbids can be posted.
  */
 export async function setWalletStatus(
   sql: Sql,
