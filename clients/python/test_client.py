@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 from manilla import Manilla, ManillaError, WebhookVerificationError, verify_webhook
+from manilla.client import _seconds
 
 Answer = tuple[int, dict[str, Any] | str] | None
 Sent = list[tuple[str, str, str | None]]
@@ -47,6 +48,8 @@ def answering(*answers: Answer) -> Iterator[tuple[Manilla, Sent]]:
             self.send_response(status)
             self.send_header("X-Request-Id", "req_1")
             self.send_header("Retry-After", "Wed, 25 Nov 2026 02:00:00 GMT" if body == PAGE else "0")
+            if 300 <= status < 400:
+                self.send_header("Location", "http://localhost:1/elsewhere")
             self.end_headers()
             self.wfile.write((body if isinstance(body, str) else json.dumps(body)).encode())
 
@@ -120,6 +123,33 @@ class Retries(unittest.TestCase):
         with answering(OUTAGE, OUTAGE, OUTAGE, CREATED) as (client, sent):
             self.assertRaises(ManillaError, transfer, client)
             self.assertEqual(len(sent), 3)
+
+
+class Addresses(unittest.TestCase):
+    def test_a_redirect_is_an_error_that_names_the_address(self) -> None:
+        for status in (301, 302, 303, 307, 308):
+            with self.subTest(status=status), answering((status, "")) as (client, sent):
+                with self.assertRaises(ManillaError) as raised:
+                    transfer(client)
+                self.assertEqual((raised.exception.code, len(sent)), ("REDIRECTED", 1))
+                self.assertIn("http://localhost:1/elsewhere", str(raised.exception))
+
+    def test_a_base_address_may_end_in_a_slash(self) -> None:
+        with answering(CREATED) as (client, sent):
+            transfer(Manilla("key", client._base_url + "/"))
+            self.assertEqual(sent[0][1], "/wallets/svc_1/transfer")
+
+    def test_a_key_with_a_line_break_is_refused_and_not_shown(self) -> None:
+        with self.assertRaises(ValueError) as raised:
+            Manilla("svc_test_secret\n", "http://127.0.0.1:1")
+        self.assertNotIn("secret", str(raised.exception))
+
+
+class Pauses(unittest.TestCase):
+    def test_only_a_number_of_seconds_that_a_caller_may_wait_counts(self) -> None:
+        for text in ("-5", "nan", "inf", "0", "301", "Wed, 25 Nov 2026 02:00:00 GMT", "", None):
+            self.assertIsNone(_seconds(text), text)
+        self.assertEqual(_seconds("2"), 2)
 
 
 class Pages(unittest.TestCase):

@@ -146,6 +146,26 @@ describe('retries', () => {
     expect(sent).toHaveLength(attempts);
   });
 
+  test.each([301, 302, 303, 307, 308])(
+    'a redirect %d is an error that names the address: a POST would become a GET, and the key go elsewhere',
+    async (status) => {
+      const elsewhere = await startReceiver((response) => void response.end());
+      const server = await startReceiver((response) => {
+        response.writeHead(status, { location: `${elsewhere.origin}/v1` }).end();
+      });
+      const client = createManilla({ baseUrl: `${server.origin}/v1`, apiKey: 'svc_test_x', pauseMs: 1 });
+      const result = await transfer(client).catch((error: unknown) => error);
+      await Promise.all([server.close(), elsewhere.close()]);
+      expect(result).toMatchObject({ code: 'REDIRECTED', message: expect.stringContaining(elsewhere.origin) });
+      expect([server.received.length, elsewhere.received.length]).toEqual([1, 0]);
+    },
+  );
+
+  test('a key with a line break is refused and not shown', () => {
+    const create = () => createManilla({ baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'svc_test_secret\n' });
+    expect(create).toThrow(/^apiKey must have no space/);
+  });
+
   test('retries end', async () => {
     const outage: [number, object] = [503, envelope('SERVICE_UNAVAILABLE', { retryable: true })];
     const { sent, result } = await answered([outage, outage, outage, [201, SUCCESS]], transfer);
@@ -158,5 +178,6 @@ test('verifyWebhook accepts the signature of the service and no other body', () 
   const body = JSON.stringify({ id: 'evt', type: 'payment.settled', createdAt: '', data: {} });
   const headers = signatureHeaders([secret], 'evt', new Date(), body);
   expect(verifyWebhook(secret, body, headers).type).toBe('payment.settled');
+  expect(verifyWebhook(secret, body, new Headers(headers)).type).toBe('payment.settled');
   expect(() => verifyWebhook(secret, body.replace('evt', 'tve'), headers)).toThrow('No matching signature found');
 });

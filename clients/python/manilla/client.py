@@ -17,7 +17,7 @@ from .operations import Operations
 
 
 class ManillaError(Exception):
-    """An error of the API, or ``UNREADABLE_RESPONSE``. Branch on ``code``."""
+    """An error of the API, ``UNREADABLE_RESPONSE`` or ``REDIRECTED``. Branch on ``code``."""
 
     def __init__(self, status: int, body: Mapping[str, Any], headers: Message, url: str) -> None:
         error = body["error"]
@@ -36,8 +36,11 @@ class Manilla(Operations):
     def __init__(
         self, api_key: str, base_url: str, *, retries_max: int = 4, pause: float = 0.25, timeout: float = 60
     ) -> None:
+        if not re.fullmatch(r"[\x21-\x7e]+", api_key):
+            # The error of http.client would show the key.
+            raise ValueError("api_key must have no space and no line break")
         self._api_key = api_key
-        self._base_url = base_url
+        self._base_url = base_url.rstrip("/")
         self._retries_max = retries_max
         self._pause = pause
         self._timeout = timeout
@@ -89,16 +92,27 @@ class Manilla(Operations):
                 if status < 300 and answer is not None:
                     return answer
                 if is_last or not _is_temporary(status, answer):
-                    raise ManillaError(status, answer or _unreadable(status, answer_headers), answer_headers, url)
+                    raise ManillaError(status, answer or _unreadable(status, answer_headers, url), answer_headers, url)
                 wait = _seconds(answer_headers.get("Retry-After")) or wait
             time.sleep(wait)
             retry += 1
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A followed redirect would turn a POST into a GET, and could take the key to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
+_RETRY_AFTER_MAX = 300.0  # A longer Retry-After is not of this API.
+
+
 def _exchange(request: urllib.request.Request, timeout: float) -> tuple[int, Message, bytes]:
     """Status, headers and body of a response, whatever its status."""
     try:
-        with urllib.request.urlopen(request, timeout=timeout) as response:
+        with _OPENER.open(request, timeout=timeout) as response:
             return response.status, response.headers, response.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -118,20 +132,24 @@ def _answer_of(status: int, raw: bytes) -> dict[str, Any] | None:
     return answer if is_readable else None
 
 
-def _unreadable(status: int, headers: Message) -> dict[str, Any]:
-    message = f"The response {status} is not one of this API."
+def _unreadable(status: int, headers: Message, url: str) -> dict[str, Any]:
+    code, message = "UNREADABLE_RESPONSE", f"The response {status} is not one of this API."
+    if status in (301, 302, 303, 307, 308):
+        to = headers.get("Location") or "another address"
+        code, message = "REDIRECTED", f"{url} redirects to {to}. Set base_url to the address of the API."
     return {
-        "error": {"code": "UNREADABLE_RESPONSE", "message": message, "details": {}},
+        "error": {"code": code, "message": message, "details": {}},
         "meta": {"requestId": headers.get("X-Request-Id") or ""},
     }
 
 
-def _seconds(text: str | None) -> float:
-    """The pause of a Retry-After; 0 without one, and for a date, which a proxy may send."""
+def _seconds(text: str | None) -> float | None:
+    """The pause of a Retry-After. None without one that a caller may wait, and for a date, which a proxy may send."""
     try:
-        return float(text or 0)
+        seconds = float(text or 0)
     except ValueError:
-        return 0
+        return None
+    return seconds if 0 < seconds <= _RETRY_AFTER_MAX else None
 
 
 def _is_temporary(status: int, answer: Mapping[str, Any] | None) -> bool:

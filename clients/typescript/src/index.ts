@@ -21,7 +21,10 @@ export interface Options {
   fetch?: (request: Request) => Promise<Response>;
 }
 
-/** An error of the API, or `UNREADABLE_RESPONSE`. Branch on `code`. */
+/** A longer Retry-After is not of this API. */
+const RETRY_AFTER_SECONDS_MAX = 300;
+
+/** An error of the API, `UNREADABLE_RESPONSE` or `REDIRECTED`. Branch on `code`. */
 export class ManillaError extends Error {
   override readonly name = 'ManillaError';
   readonly code: string;
@@ -50,6 +53,8 @@ interface ErrorBody {
 /** Creates a client: `client.GET('/wallets/{id}', …)`, as openapi-fetch describes. It speaks JSON, not CSV. */
 export function createManilla(options: Options): Client<paths, 'application/json'> {
   const send = withRetries(options);
+  // The error of fetch would show the key.
+  if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must have no space and no line break.');
   return createClient<paths, 'application/json'>({
     baseUrl: options.baseUrl,
     headers: { authorization: `Bearer ${options.apiKey}` },
@@ -78,8 +83,17 @@ const isErrorBody = (error: unknown): error is ErrorBody =>
   typeof (error as Partial<ErrorBody> | null)?.error?.details === 'object';
 
 /** The error of an answer that is not of the API, such as the page of a proxy. */
-const unreadable = ({ status, headers }: Response): ErrorBody => ({
-  error: { code: 'UNREADABLE_RESPONSE', message: `The response ${status} is not one of this API.`, details: {} },
+const unreadable = (response: Response): ErrorBody =>
+  foreign(response, 'UNREADABLE_RESPONSE', `The response ${response.status} is not one of this API.`);
+
+/** A followed redirect would turn a POST into a GET, and could take the key to another host. */
+const redirected = (response: Response): ErrorBody => {
+  const to = response.headers.get('location') ?? 'another address';
+  return foreign(response, 'REDIRECTED', `${response.url} redirects to ${to}. Set baseUrl to the address of the API.`);
+};
+
+const foreign = ({ headers }: Response, code: string, message: string): ErrorBody => ({
+  error: { code, message, details: {} },
   meta: { requestId: headers.get('x-request-id') ?? '' },
 });
 
@@ -104,8 +118,13 @@ export async function* pagesOf<Item>(
 }
 
 /** Verifies a webhook over its raw body, and returns its event. Throws when it is forged, changed or too old. */
-export function verifyWebhook(secret: string, rawBody: string, headers: Readonly<Record<string, unknown>>): Event {
-  const texts = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+export function verifyWebhook(
+  secret: string,
+  rawBody: string,
+  headers: Headers | Readonly<Record<string, unknown>>,
+): Event {
+  const entries: [string, unknown][] = headers instanceof Headers ? [...headers] : Object.entries(headers);
+  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return new Webhook(secret).verify(rawBody, Object.fromEntries(texts)) as Event;
 }
 
@@ -121,14 +140,15 @@ function withRetries({ retriesMax = 4, pauseMs = 250, fetch: send = fetch }: Opt
       const isLast = !mayRepeat || retry >= retriesMax;
       let waitMs = pauseMs * 2 ** retry * (0.5 + Math.random() / 2);
       try {
-        const response = await send(request.clone());
+        const response = await send(new Request(request.clone(), { redirect: 'manual' }));
+        if (isRedirect(response)) throw new ManillaError(response, redirected(response));
         if (isLast || !(await isTemporary(response))) {
           if (isPage(response)) throw new ManillaError(response, unreadable(response));
           return response;
         }
-        waitMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || waitMs;
+        waitMs = retryAfterMs(response) ?? waitMs;
       } catch (error) {
-        if (isLast || request.signal.aborted) throw error; // no response: the request may have taken effect
+        if (isLast || request.signal.aborted || error instanceof ManillaError) throw error; // no response: the request may have taken effect
       }
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
@@ -136,6 +156,15 @@ function withRetries({ retriesMax = 4, pauseMs = 250, fetch: send = fetch }: Opt
 }
 
 const isIdempotent = (pathname: string): boolean => IDEMPOTENT_POSTS.some((pattern) => pattern.test(pathname));
+
+const isRedirect = ({ status, type }: Response): boolean =>
+  type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+
+/** Null without a number of seconds that a caller may wait, and for a date, which a proxy may send. */
+function retryAfterMs({ headers }: Response): number | null {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return seconds > 0 && seconds <= RETRY_AFTER_SECONDS_MAX ? seconds * 1000 : null;
+}
 
 /** Whether a success is none of the API, such as the page of a proxy: that is neither JSON nor CSV. */
 const isPage = ({ ok, headers }: Response): boolean => ok && !/json|csv/.test(headers.get('content-type') ?? '');
