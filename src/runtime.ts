@@ -59,7 +59,7 @@ export function createRuntime(config: Config, log: Log): ServiceRuntime {
     capabilities: sandboxCapabilities(config.sandboxRail),
   });
   const contracts = new ConnectedContracts({
-    sql,
+    sql: asyncCommitSql,
     keyring,
     guard: guarded,
     checkRequired: config.railCheckRequired,

@@ -1,6 +1,7 @@
 // The rails of contracts: reads a contract, decrypts its credentials and makes its rail, once in a process for each
 // version of the credentials.
 import { LRUCache } from 'lru-cache';
+import { LookUps } from '../concurrency/lookUps.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Keyring } from '../keyring.ts';
@@ -14,7 +15,7 @@ import type { ContractDirectory } from './rails.ts';
 export const CONTRACT_READ_AGAIN_AFTER_MS = 5_000;
 /** The connections with replaced credentials are closed after this: by then no call of theirs is in progress. */
 const REPLACED_CLOSED_AFTER_MS = 60_000;
-/** Contracts, and organisations without one, that a process remembers. */
+/** Books whose contract, or that they have none, a process remembers. */
 const REMEMBERED_MAX = 10_000;
 
 /** A connected contract. */
@@ -31,6 +32,7 @@ interface ContractRow {
 }
 
 export interface ContractOptions {
+  /** Only reads. */
   sql: Sql;
   keyring: Keyring;
   /** Adds to the rail of a contract what every rail has: a time limit, metrics and a breaker. */
@@ -41,7 +43,9 @@ export interface ContractOptions {
 
 export class ConnectedContracts implements ContractDirectory {
   readonly #options: ContractOptions;
-  readonly #read = new LRUCache<string, Promise<ContractRow | null>>({
+  /** The contracts that callbacks name. */
+  readonly #byId = new LookUps({ read: (ids) => this.#readByIds(ids), keptMs: CONTRACT_READ_AGAIN_AFTER_MS });
+  readonly #ofBooks = new LRUCache<string, Promise<ContractRow | null>>({
     max: REMEMBERED_MAX,
     ttl: CONTRACT_READ_AGAIN_AFTER_MS,
   });
@@ -63,9 +67,8 @@ export class ConnectedContracts implements ContractDirectory {
   }
 
   async ofContract(environment: Environment, contractId: Uuid) {
-    const { sql } = this.#options;
-    const row = await this.#remembered(contractId, sql`environment = ${environment} AND id = ${contractId}`);
-    return row && { rail: this.#open(row), organisationId: row.organisationId };
+    const row = await this.#byId.find(contractId);
+    return row?.environment !== environment ? null : { rail: this.#open(row), organisationId: row.organisationId };
   }
 
   async names(environment: Environment): Promise<string[]> {
@@ -75,32 +78,32 @@ export class ConnectedContracts implements ContractDirectory {
   }
 
   #ofBook({ organisationId, environment }: Book): Promise<ContractRow | null> {
-    const { sql } = this.#options;
-    return this.#remembered(
-      `${environment} ${organisationId}`,
-      sql`organisation_id = ${organisationId} AND environment = ${environment}`,
-    );
-  }
-
-  #remembered(key: string, condition: ReturnType<Sql>): Promise<ContractRow | null> {
-    const known = this.#read.get(key);
+    const key = `${environment} ${organisationId}`;
+    const known = this.#ofBooks.get(key);
     if (known !== undefined) return known;
-    const row = this.#find(condition);
-    this.#read.set(key, row);
-    row.catch(() => this.#read.delete(key));
+    const { sql } = this.#options;
+    const row = this.#find(sql`organisation_id = ${organisationId} AND environment = ${environment}`).then(
+      ([first]) => first ?? null,
+    );
+    this.#ofBooks.set(key, row);
+    row.catch(() => this.#ofBooks.delete(key));
     return row;
   }
 
-  async #find(condition: ReturnType<Sql>): Promise<ContractRow | null> {
+  async #readByIds(ids: Uuid[]): Promise<Map<Uuid, ContractRow>> {
+    const rows = await this.#find(this.#options.sql`id = ANY (${ids}::uuid[])`);
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  async #find(condition: ReturnType<Sql>): Promise<ContractRow[]> {
     const { sql } = this.#options;
-    const [row] = await sql<ContractRow[]>`
+    return await sql<ContractRow[]>`
       SELECT id, organisation_id, environment, rail, version, sealed, closing_at IS NOT NULL AS is_closing, (
         SELECT adapter_version FROM rail_checks c
         WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id AND c.credentials_version = r.version
           AND c.passed
         ORDER BY checked_at DESC LIMIT 1) AS checked_version
       FROM rail_contracts r WHERE disconnected_at IS NULL AND ${condition}`;
-    return row ?? null;
   }
 
   #open(row: ContractRow): BankRail {

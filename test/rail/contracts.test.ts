@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
+import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { ConnectedContracts } from '../../src/rail/contracts.ts';
 import type { Credentials, RailProvider } from '../../src/rail/provider.ts';
 import { PROVIDERS } from '../../src/rail/providers.ts';
@@ -25,9 +25,9 @@ let contracts: ConnectedContracts;
 const opened: Credentials[] = [];
 
 /** A new process's view of the contracts: nothing is remembered. */
-function readAgain(checkRequired = false): ConnectedContracts {
+function readAgain({ sql = api.sql, checkRequired = false } = {}): ConnectedContracts {
   const { keyring } = api.dependencies;
-  return new ConnectedContracts({ sql: api.sql, keyring, guard: (rail) => rail, checkRequired });
+  return new ConnectedContracts({ sql, keyring, guard: (rail) => rail, checkRequired });
 }
 
 beforeAll(async () => {
@@ -113,6 +113,23 @@ describe('a connected contract', () => {
     expect(await call(stranger.contract)).toBe(401);
     expect(await call(publicId('railContract', newUuid()))).toBe(404);
     expect(await call(publicId('organisation', organisationId))).toBe(404);
+  });
+
+  test('is found beside a flood of unknown addresses, which a few statements look up', async () => {
+    const { contract, organisationId } = await connected();
+    let statements = 0;
+    const sql = new Proxy(api.sql, {
+      apply: (target, self, args) => {
+        statements += 1;
+        return Reflect.apply(target, self, args);
+      },
+    });
+    const directory = readAgain({ sql });
+    const unknown = Array.from({ length: 5_000 }, () => directory.ofContract('live', newUuid()));
+    const known = directory.ofContract('live', requireUuid('railContract', contract));
+    expect(new Set(await Promise.all(unknown))).toEqual(new Set([null]));
+    expect((await known)?.organisationId).toBe(organisationId);
+    expect(statements).toBeLessThan(30);
   });
 
   test('its credentials are sealed, bound to it, and in no output, log line or audit entry', async () => {
@@ -226,14 +243,17 @@ test('with RAIL_CHECK=required nothing new is accepted until a check of these cr
       INSERT INTO rail_checks (organisation_id, environment, id, contract_id, credentials_version, adapter_version, passed, report)
       SELECT organisation_id, environment, gen_random_uuid(), id, ${credentialsVersion}::int, ${adapterVersion}, ${passed}, '{}' FROM rail_contracts
       WHERE organisation_id = ${organisationId}`;
-    return await readAgain(true).accepts(book);
+    return await readAgain({ checkRequired: true }).accepts(book);
   };
-  expect([await readAgain(false).accepts(book), await readAgain(true).accepts(book)]).toEqual([true, false]);
+  expect([await readAgain().accepts(book), await readAgain({ checkRequired: true }).accepts(book)]).toEqual([
+    true,
+    false,
+  ]);
   await api.sql`UPDATE rail_contracts SET version = 2 WHERE organisation_id = ${organisationId}`;
   expect(await check('2', true, 1)).toBe(false);
   expect(await check('2', true, null)).toBe(false);
   expect(await check('1', true)).toBe(false);
   expect(await check('2', false)).toBe(false);
   expect(await check('2', true)).toBe(true);
-  expect((await readAgain(true).ofBook(book))?.name).toBe('pocket');
+  expect((await readAgain({ checkRequired: true }).ofBook(book))?.name).toBe('pocket');
 });

@@ -1,5 +1,5 @@
 // Authentication of a caller by API key (contract, section 5). A key is never logged.
-import { LRUCache } from 'lru-cache';
+import { LookUps } from '../../concurrency/lookUps.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
@@ -10,7 +10,6 @@ import type { Caller } from '../route.ts';
 
 /** The cache TTL, and so the longest time that a revoked key keeps working in any process. */
 const CACHE_MS = 3_000;
-const CACHED_KEYS_MAX = 10_000;
 
 interface KeyRow {
   organisationId: Uuid;
@@ -26,11 +25,12 @@ interface KeyRow {
 /** Authenticates callers by API key. Keys are cached for a few seconds, which saves a round trip per request. */
 export class ApiKeys {
   readonly #sql: Sql;
-  readonly #cache = new LRUCache<string, Promise<KeyRow | null>>({ max: CACHED_KEYS_MAX, ttl: CACHE_MS });
+  /** By the hash in base64. */
+  readonly #keys = new LookUps({ read: (hashes) => this.#read(hashes), keptMs: CACHE_MS });
   readonly #used = new Map<Uuid, Uuid>();
 
-  constructor(sql: Sql) {
-    this.#sql = sql;
+  constructor(asyncCommitSql: Sql) {
+    this.#sql = asyncCommitSql;
   }
 
   /**
@@ -43,7 +43,7 @@ export class ApiKeys {
     const prefix = key === undefined ? undefined : KEY_FORMAT.exec(key)?.[1];
     if (key === undefined || prefix === undefined) throw new ApiError('API_KEY_INVALID');
     if (prefix !== environment) throw new ApiError('API_KEY_ENVIRONMENT_MISMATCH');
-    const row = await this.#find(hashApiKey(key));
+    const row = await this.#keys.find(hashApiKey(key).toString('base64'));
     if (row === null || row.environment !== environment || (row.expiresAt !== null && row.expiresAt <= new Date())) {
       throw new ApiError('API_KEY_INVALID');
     }
@@ -70,23 +70,16 @@ export class ApiKeys {
     }
   }
 
-  #find(hash: Buffer): Promise<KeyRow | null> {
-    const cacheKey = hash.toString('base64');
-    let row = this.#cache.get(cacheKey);
-    if (row === undefined) {
-      row = this.#read(hash);
-      this.#cache.set(cacheKey, row);
-      row.catch(() => this.#cache.delete(cacheKey)); // a failed read is not cached
-    }
-    return row;
-  }
-
-  async #read(hash: Buffer): Promise<KeyRow | null> {
-    const [row] = await this.#sql<(Omit<KeyRow, 'allowedRanges'> & { allowedIps: string[] | null })[]>`
-      SELECT organisation_id, environment, id, scopes, expires_at, allowed_ips, rate_limit
-      FROM api_keys WHERE hash = ${hash} AND revoked_at IS NULL`;
-    if (row === undefined) return null;
-    const { allowedIps, ...key } = row;
-    return { ...key, allowedRanges: allowedIps && parseRanges(allowedIps) };
+  async #read(hashes: string[]): Promise<Map<string, KeyRow>> {
+    const rows = await this.#sql<(Omit<KeyRow, 'allowedRanges'> & { hash: string; allowedIps: string[] | null })[]>`
+      SELECT encode(hash, 'base64') AS hash, organisation_id, environment, id, scopes, expires_at, allowed_ips, rate_limit
+      FROM api_keys
+      WHERE hash = ANY (ARRAY(SELECT decode(h, 'base64') FROM unnest(${hashes}::text[]) AS h)) AND revoked_at IS NULL`;
+    return new Map(
+      rows.map(({ hash, allowedIps, ...key }) => [
+        hash,
+        { ...key, allowedRanges: allowedIps && parseRanges(allowedIps) },
+      ]),
+    );
   }
 }
