@@ -1,8 +1,9 @@
 // A payout as a CSV file: a header, and a line for each item. It becomes the body that the same items have as JSON, so
 // every rule is checked once; what is wrong is reported by line and column.
-import { CsvError, parse as parseCsv } from 'csv-parse/sync';
+import { type CastingContext, CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { z } from 'zod';
 import { ApiError, type FieldError, invalidField } from './errors.ts';
+import { ITEMS_MAX } from './payoutRequest.ts';
 import type { CsvUpload, LocationOf } from './route.ts';
 import { id, reference } from './schemas.ts';
 
@@ -16,6 +17,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'bankAccount.accountName': 'accountName',
 };
 const NAMES = Object.values(COLUMNS);
+/** Of a column that does not exist; it may be the whole file. */
+const NAME_SHOWN_MAX = 100;
 
 interface CsvRecord {
   record: string[];
@@ -45,18 +48,31 @@ function readRecords(file: Buffer): CsvRecord[] {
     throw fileError(1, 'must be UTF-8');
   }
   try {
-    return parseCsv(text, { bom: true, info: true, skip_empty_lines: true, trim: true }) as unknown as CsvRecord[];
+    return parseCsv(text, {
+      bom: true,
+      info: true,
+      skip_empty_lines: true,
+      trim: true,
+      to: 1 + ITEMS_MAX + 1, // the header, and one item too many: no file is read further
+      cast: requireColumn,
+    }) as unknown as CsvRecord[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw fileError(Number((error as { lines?: number }).lines ?? 1), error.message);
   }
 }
 
+/** Called with each cell, so that a line of a million cells ends with the first that belongs to no column. */
+function requireColumn(cell: string, { index, lines }: CastingContext): string {
+  if (index < NAMES.length) return cell;
+  throw fileError(lines, `a line has at most ${NAMES.length} cells`);
+}
+
 /** A misspelt column would leave its values out: it is an error. */
 function checkHeader(names: readonly string[], line: number): void {
   const expected = `the header must name columns of ${NAMES.join(', ')}`;
   const wrong = names.find((name, index) => !NAMES.includes(name) || names.indexOf(name) !== index);
-  if (wrong !== undefined) throw fileError(line, expected, wrong);
+  if (wrong !== undefined) throw fileError(line, expected, wrong.slice(0, NAME_SHOWN_MAX));
   if (!names.includes('amount')) throw fileError(line, expected, 'amount');
 }
 

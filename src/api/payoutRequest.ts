@@ -12,7 +12,7 @@ import { ApiError, type FieldError, notFound } from './errors.ts';
 import { amount, attachedFields, bankAccount, id, optional, reference } from './schemas.ts';
 import { walletRefusal } from './walletRefusal.ts';
 
-const ITEMS_MAX = 1_000;
+export const ITEMS_MAX = 1_000;
 /** 1 MB. A thousand ordinary items need about a quarter of it, which leaves room for long references and names. */
 export const PAYOUT_BYTES_MAX = 1024 * 1024;
 /** How many missing deposit accounts of destination wallets are opened concurrently. */

@@ -41,13 +41,13 @@ const validate = route({
     const errors = itemErrors(body.items, wallets, await fromRail(rail.banks()));
     requireUsable(wallets.source);
     const { postingMax } = wallets.source;
+    const errorsOfItem = Map.groupBy(errors, ({ field }) => Number(field.split('.')[1]));
     const names = await enquire(rail, book.organisationId, body.items);
     const items = body.items.map((item, position) => {
-      const prefix = `items.${position}.`;
       const fee = itemFee(fees, rail, item);
-      const known = errors.filter(({ field }) => field.startsWith(prefix));
+      const known = errorsOfItem.get(position) ?? [];
       const problems: Problem[] = known.map(({ field, code, message }) => ({
-        field: field.slice(prefix.length),
+        field: field.slice(`items.${position}.`.length),
         code,
         message,
       }));
