@@ -153,7 +153,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     ports,
     hosts,
     rateLimitPerMinute: read('RATE_LIMIT_PER_MINUTE', positive.default(600)),
-    requestsInProgressMax: read('REQUESTS_IN_PROGRESS_MAX', positive.default(512)),
+    requestsInProgressMax: read('REQUESTS_IN_PROGRESS_MAX', positive.default(256)),
     /** Addresses and ranges of the proxies in front of the API, whose X-Forwarded-For is believed. */
     trustedProxies: read('TRUSTED_PROXIES', addressRanges),
     checkout: {

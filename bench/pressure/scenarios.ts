@@ -247,7 +247,7 @@ const overload = (stack: Stack): Scenario => ({
       answers.push({ answer, ms: performance.now() - startedAt });
     });
     const accepted = answers.filter(({ answer }) => answer.status < 300);
-    const refused = answers.filter(({ answer }) => answer.status === 429 && answer.retryAfter !== null);
+    const refused = answers.filter(({ answer }) => answer.status === 503 && answer.retryAfter !== null);
     return {
       'capacity a second': capacity,
       'offered a second': offered / seconds,

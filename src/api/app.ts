@@ -1,13 +1,14 @@
 // The HTTP application. Every request passes these steps, in this order:
 //
-//   hold refusals   the 429 of an overloaded process is sent after some time; a connection is closed after an error if
-//                   its request was not read to the end
+//   hold refusals   the refusals of an overloaded process, and many refusals of strangers, are sent after some time; a
+//                   connection is closed after an error if its request was not read to the end
 //   respond         request id, envelope, log line, the only catch
 //   match a route   404 ROUTE_NOT_FOUND for an unknown route and for a route of the other environment
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked; 403: used
 //                   from an address that it does not allow
-//   overload        429: the process has too many requests in progress, or too many of this organisation; before the
-//                   first statement, so that a refusal costs the database nothing
+//   receive         the body is read; what is wrong with it is reported by `validate`
+//   take a place    a process handles so many requests at a time, the next ones wait in turns; 503: too many wait.
+//                   Before the first statement, so that a refusal costs the database nothing
 //   rate limit      429: the key's requests this minute; the same statement looks up the Idempotency-Key
 //   authorise       403: the route's scope
 //   validate        400: query and body against the route's schemas
@@ -32,7 +33,7 @@ import {
   readIdempotencyKey,
   type StoredOutcome,
 } from './admission/idempotency.ts';
-import { RequestsInProgress } from './admission/inProgress.ts';
+import { type Leave, Places } from './admission/places.ts';
 import { type CheckResult, type Rate, RateLimiter } from './admission/rateLimit.ts';
 import { OpenPages } from './checkout/openPages.ts';
 import { addCheckout } from './checkout/pages.ts';
@@ -46,12 +47,28 @@ import { trace } from './middleware/trace.ts';
 import { withLocations } from './payoutFile.ts';
 import { addPages } from './reference/pages.ts';
 import { RequestLog } from './requestLog.ts';
-import type { Call, Caller, CsvExport, CsvUpload, Page, Route } from './route.ts';
+import {
+  type Call,
+  type Caller,
+  type CsvExport,
+  type CsvUpload,
+  type Page,
+  type Route,
+  requireScope,
+} from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
 /** By then most of the requests in progress are done. */
 const OVERLOAD_RETRY_AFTER_SECONDS = 1;
+/** Requests that wait for a place: the 600 of a minute of several keys may come at once. */
+const WAITING_MAX = 4_096;
+/** Shorter than the deadline of a request, so that there is time left to handle it. */
+const WAIT_MAX_MS = 2_000;
+/** The caller may rather know soon that it should come back. */
+const OVERLOADED_WAIT_MAX_MS = 100;
+/** Bank callbacks have a place for each so many of requests. */
+const PLACES_PER_CALLBACK = 8;
 
 export type RequestGuards = ReturnType<typeof createRequestGuards>;
 
@@ -60,8 +77,10 @@ export type RequestGuards = ReturnType<typeof createRequestGuards>;
  * open payment pages.
  */
 export function createRequestGuards(dependencies: ApiDependencies) {
+  const waits = { waitingMax: WAITING_MAX, waitMaxMs: WAIT_MAX_MS, overloadedWaitMaxMs: OVERLOADED_WAIT_MAX_MS };
+  const { requestsInProgressMax } = dependencies.config;
   return {
-    apiKeys: new ApiKeys(dependencies.sql),
+    apiKeys: new ApiKeys(dependencies.asyncCommitSql),
     requestLog: new RequestLog(
       dependencies.asyncCommitSql,
       dependencies.log,
@@ -74,7 +93,9 @@ export function createRequestGuards(dependencies: ApiDependencies) {
     }),
     trustedProxies: parseRanges(dependencies.config.trustedProxies),
     rateLimiter: new RateLimiter(dependencies.asyncCommitSql, dependencies.config.rateLimitPerMinute),
-    inProgress: new RequestsInProgress(dependencies.config.requestsInProgressMax),
+    /** Of the requests of API keys. */
+    places: new Places({ ...waits, places: requestsInProgressMax }),
+    callbackPlaces: new Places({ ...waits, places: Math.ceil(requestsInProgressMax / PLACES_PER_CALLBACK) }),
     idempotencyKeys: new IdempotencyKeys({
       ...dependencies,
       keptDays: dependencies.config.maintenance.idempotencyKeysKeptDays,
@@ -120,13 +141,14 @@ async function serve(
 ): Promise<void> {
   ctx.state.route = `${route.method.toUpperCase()} ${route.path}`;
   ctx.state.params = ctx.params;
-  const caller = await authenticate(guards, environment, route, ctx);
-  const leave = enter(guards.inProgress, caller, ctx);
+  const caller = await authenticate(dependencies, guards, environment, route, ctx);
+  const received = await receive(route, ctx);
+  const leave = await takePlace(guards, route, caller, ctx);
   try {
     const { now, keyIsKnown } = await count(guards.rateLimiter, route, caller, ctx);
-    requireScope(caller, route);
-    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
-    const rawBody = isRead ? Buffer.alloc(0) : await readBody(ctx, route.bodyBytesMax);
+    requireScopeOf(caller, route);
+    if (received instanceof ApiError) throw received;
+    const rawBody = received;
     const upload = readUpload(route, ctx, rawBody);
     const query = upload === null ? readQuery(route, ctx) : undefined;
     ctx.status = route.success.status;
@@ -152,7 +174,18 @@ async function serve(
     });
     send(ctx, route, result);
   } finally {
-    leave();
+    leave?.();
+  }
+}
+
+/** The bytes of the body, or why they could not be read. */
+async function receive(route: Route, ctx: Context): Promise<Buffer | ApiError> {
+  if (ctx.method === 'GET' || ctx.method === 'HEAD') return Buffer.alloc(0);
+  try {
+    return await readBody(ctx, route.bodyBytesMax);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
   }
 }
 
@@ -185,28 +218,50 @@ function readQuery(route: Route, ctx: Context): unknown {
   return undefined;
 }
 
-/** Checks the API key. A route without authentication gets a caller that owns nothing. */
+/** Checks the API key. A route without authentication gets a caller that has no key. */
 async function authenticate(
+  dependencies: ApiDependencies,
   { apiKeys, trustedProxies }: RequestGuards,
   environment: Environment,
   route: Route,
-  ctx: Context,
+  ctx: KoaRouterContext,
 ): Promise<Caller> {
-  if (route.access === 'none') return ANONYMOUS;
+  if (route.access === 'none') {
+    const organisationId = (await route.organisationOf?.(dependencies, environment, ctx.params)) ?? '';
+    return { keyId: '', scopes: [], rateLimit: null, book: { organisationId, environment } };
+  }
   const address = clientAddress(ctx.req, trustedProxies);
   const caller = await apiKeys.authenticate(ctx.headers.authorization, environment, address);
   ctx.state.caller = caller;
   return caller;
 }
 
-/** Counts the request as one in progress; call the result when it is done. Throws RATE_LIMIT_EXCEEDED. */
-function enter(inProgress: RequestsInProgress, { book }: Caller, ctx: Context): () => void {
-  const leave = inProgress.enter(book.organisationId);
+/**
+ * Takes a place for the request of an organisation, after waiting for one if all are taken; null: a route that belongs
+ * to no organisation needs none. Throws SERVICE_UNAVAILABLE when too many wait.
+ */
+async function takePlace(
+  guards: RequestGuards,
+  route: Route,
+  { book: { organisationId } }: Caller,
+  ctx: Context,
+): Promise<Leave | null> {
+  if (organisationId === '') return null;
+  const places = route.access === 'none' ? guards.callbackPlaces : guards.places;
+  const leave = places.tryTake() ?? (await places.wait(organisationId, closingOf(ctx)));
   if (leave !== null) return leave;
   overloaded.inc();
   holdRefusal(ctx);
-  const resetAt = new Date(Date.now() + OVERLOAD_RETRY_AFTER_SECONDS * 1_000);
-  throw refusal(ctx, { limit: inProgress.maxOfOrganisation, resetAt }, OVERLOAD_RETRY_AFTER_SECONDS);
+  ctx.set('Retry-After', String(OVERLOAD_RETRY_AFTER_SECONDS));
+  throw new ApiError('SERVICE_UNAVAILABLE', { service: 'api' });
+}
+
+/** Aborted when the response was sent or its connection closed. */
+function closingOf({ res }: Context): AbortSignal {
+  const closing = new AbortController();
+  if (res.closed) closing.abort();
+  res.once('close', () => closing.abort());
+  return closing.signal;
 }
 
 /** Counts the request of a key, where the route needs one. Throws RATE_LIMIT_EXCEEDED. */
@@ -222,14 +277,9 @@ async function count(rateLimiter: RateLimiter, route: Route, caller: Caller, ctx
 }
 
 /** Throws API_KEY_SCOPE_FORBIDDEN. A read needs the scope, or its reads alone. */
-function requireScope({ scopes }: Caller, { access, method }: Route): void {
-  if (access === 'any' || access === 'none') return;
-  const accepted = [access].flat();
-  if (accepted.some((one) => scopes.includes(one) || (method === 'get' && scopes.includes(`${one}:read`)))) return;
-  throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: accepted, providedScopes: [...scopes] });
+function requireScopeOf(caller: Caller, { access, method }: Route): void {
+  if (access !== 'any' && access !== 'none') requireScope(caller, [access].flat(), { reads: method === 'get' });
 }
-
-const ANONYMOUS: Caller = { keyId: '', scopes: [], rateLimit: null, book: { organisationId: '', environment: 'test' } };
 
 function setRateLimitHeaders(ctx: Context, rate: Rate, now: Date): void {
   ctx.set('X-RateLimit-Limit', String(rate.limit));
@@ -238,17 +288,9 @@ function setRateLimitHeaders(ctx: Context, rate: Rate, now: Date): void {
   if (!rate.exceeded) return;
   rateLimited.inc();
   const retryAfterSeconds = Math.max(1, Math.ceil((rate.resetAt.getTime() - now.getTime()) / 1000));
-  throw refusal(ctx, rate, retryAfterSeconds);
-}
-
-function refusal(ctx: Context, { limit, resetAt }: Pick<Rate, 'limit' | 'resetAt'>, retryAfterSeconds: number) {
   ctx.set('Retry-After', String(retryAfterSeconds));
-  return new ApiError('RATE_LIMIT_EXCEEDED', {
-    limit,
-    remaining: 0,
-    resetAt: resetAt.toISOString(),
-    retryAfterSeconds,
-  });
+  const resetAt = rate.resetAt.toISOString();
+  throw new ApiError('RATE_LIMIT_EXCEEDED', { limit: rate.limit, remaining: 0, resetAt, retryAfterSeconds });
 }
 
 /** Runs a money route: replays the outcome of a known key; otherwise the handler commits its outcome with the money. */

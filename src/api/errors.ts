@@ -54,7 +54,7 @@ const MESSAGES = {
   },
   404: {
     ROUTE_NOT_FOUND:
-      'No route matches this method and path. Paths start with /v1; if the path exists, details.allowedMethods lists its methods.',
+      'No route matches this host, method and path. Paths start with /v1; if the path exists, details.allowedMethods lists its methods.',
     WALLET_NOT_FOUND: 'No such wallet. Check the id and the environment of the API key.',
     PAYMENT_NOT_FOUND: 'No such payment. Check the id and the environment of the API key.',
     TRANSFER_NOT_FOUND: 'No such transfer. Check the id and the environment of the API key.',
@@ -132,7 +132,7 @@ const MESSAGES = {
   },
   503: {
     SERVICE_UNAVAILABLE:
-      'A dependency is unavailable. Retry with the same Idempotency-Key where details.retryable is true.',
+      'The service is overloaded, or a part that it needs is unavailable. Retry with the same Idempotency-Key where details.retryable is true.',
   },
   504: {
     BANK_RAIL_TIMEOUT: 'The bank rail did not respond in time. Retry with the same Idempotency-Key.',

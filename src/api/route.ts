@@ -8,7 +8,7 @@ import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book, Environment } from '../money.ts';
 import type { KeyScope, Scope } from '../resources/keys.ts';
 import type { ApiDependencies } from './dependencies.ts';
-import type { ErrorCode } from './errors.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
 
 /** The authenticated caller: its API key, and the book that scopes every query of the request. */
 export interface Caller {
@@ -92,6 +92,15 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   path: string;
   /** The scope that the API key needs, or one of several; `any`: any valid key; `none`: without authentication. */
   access: Scope | readonly Scope[] | 'any' | 'none';
+  /**
+   * Of a route without authentication that serves one organisation: which one. Found before the body is read; it takes
+   * a place among those for callbacks. Throws ROUTE_NOT_FOUND. Without it the route takes no place.
+   */
+  organisationOf?: (
+    dependencies: ApiDependencies,
+    environment: Environment,
+    params: Readonly<Record<string, string>>,
+  ) => Promise<Uuid>;
   /** The environments that have this route; default: both. On the other host it is ROUTE_NOT_FOUND. */
   environments?: readonly Environment[];
   /**
@@ -119,4 +128,10 @@ export function route<Data extends z.ZodType, Body = undefined, Query = undefine
   declaration: Route<Body, Query, z.output<Data>> & { success: { data: Data } },
 ): Route {
   return declaration as unknown as Route;
+}
+
+/** Throws API_KEY_SCOPE_FORBIDDEN unless the key has one of these scopes, or with `reads` the reads of one. */
+export function requireScope({ scopes }: Caller, accepted: readonly Scope[], { reads = false } = {}): void {
+  if (accepted.some((scope) => scopes.includes(scope) || (reads && scopes.includes(`${scope}:read`)))) return;
+  throw new ApiError('API_KEY_SCOPE_FORBIDDEN', { requiredScopes: accepted, providedScopes: [...scopes] });
 }

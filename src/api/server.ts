@@ -13,6 +13,8 @@ const SERVER_OPTIONS = {
   // Time limits for receiving the headers and the whole request, against slowloris attacks.
   headersTimeout: 10_000,
   requestTimeout: 30_000,
+  /** How often these two are checked; Node's default is half a minute. */
+  connectionsCheckingInterval: 2_000,
   // Longer than the idle timeout of common load balancers (60 s), so that the load balancer closes idle connections.
   keepAliveTimeout: 65_000,
   requireHostHeader: false, // Node's own 400 response has no envelope
@@ -22,6 +24,8 @@ const SERVER_OPTIONS = {
  * again after one second, then after three. Linux allows `net.core.somaxconn`, by default 4,096; Node asks for 511.
  */
 const BACKLOG = 4_096;
+/** A connection that neither sends nor reads for this long is closed. An open payment page gets a line each 20 s. */
+const SILENT_MAX_MS = 70_000;
 /** How often the last-use times of API keys are written. */
 const RECORD_USE_EVERY_MS = 60_000;
 
@@ -49,6 +53,7 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
       SERVER_OPTIONS,
     );
     const { server } = listener;
+    server.setTimeout(SILENT_MAX_MS);
     // An unknown Expect header is ignored.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (request, socket) => endWith(socket, routeNotFound(`CONNECT ${request.url}`)));
@@ -100,5 +105,6 @@ function endWith(socket: Duplex, error: ApiError): void {
       '',
       body,
     ].join('\r\n'),
+    () => setTimeout(() => socket.destroy(), 1_000).unref(), // the other side may never end its half
   );
 }

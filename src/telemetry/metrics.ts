@@ -62,7 +62,7 @@ export const rateLimited = counter(
 
 export const overloaded = counter(
   'manilla_http_overloaded_total',
-  'Requests rejected because too many were in progress.',
+  'Requests refused because too many waited for a place, or waited for too long.',
 );
 
 export const checkoutPagesOpen = gauge(

@@ -1,77 +1,251 @@
-// More requests at a time than a process handles: the excess is refused and changes nothing; the rest is done, and does
-// not wait for the refusals, which are held back.
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+// More requests at a time than a process handles: the next ones wait in turns, what is too much is refused as 503 and
+// changes nothing, and a burst within the rate of a key is served whole. Refusals are held back.
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Context } from 'koa';
-import { RequestsInProgress } from '../../src/api/admission/inProgress.ts';
+import { ApiKeys } from '../../src/api/admission/apiKeys.ts';
+import { Places } from '../../src/api/admission/places.ts';
 import { holdRefusal, holdRefusals } from '../../src/api/middleware/holdRefusals.ts';
+import { publicId } from '../../src/ids.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
 
-const OWN_MAX = 3;
 /** The shortest time for which a refusal is held, less what a timer may be early. */
 const HELD_MS = 498;
-let api: TestApi;
+const never = new AbortController().signal;
 
-beforeAll(async () => {
-  api = await startTestApi({ settings: { REQUESTS_IN_PROGRESS_MAX: String(2 * OWN_MAX) } });
+describe('a process with the default number of places', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ settings: { RATE_LIMIT_PER_MINUTE: undefined } });
+  });
+  afterAll(() => api.close());
+
+  test('of 601 requests of a new key at once exactly one is refused, by the limit of the key', async () => {
+    for (;;) {
+      const { key } = await api.createKey(api.organisation.organisationId);
+      const client = api.client(key);
+      const answers = await Promise.all(Array.from({ length: 601 }, () => client.get('/wallets')));
+      // The minute ended meanwhile: again, with another key.
+      if (new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset'))).size > 1) continue;
+      const refused = answers.filter(({ status }) => status !== 200);
+      expect(refused.map(({ error }) => [error.code, error.details.limit])).toEqual([['RATE_LIMIT_EXCEEDED', 600]]);
+      break;
+    }
+  });
 });
 
-afterAll(() => api.close());
-
-test('of fifty transfers at once those that fit are posted, and the others get 429 with Retry-After', async () => {
-  const [source, target] = [await api.createWallet(api.test, { balance: 1_000_000 }), await api.createWallet()];
-  const transfer = () => api.test.money(`/wallets/${source}/transfer`, { destinationWalletId: target, amount: 100 });
-  const timed = async () => {
-    const startedAt = performance.now();
-    return { ...(await transfer()), ms: performance.now() - startedAt };
+test('strangers that ask without a pause get few answers, so that little time is spent on them', async () => {
+  const api = await startTestApi({ logLevel: 'fatal' });
+  const connections = 64;
+  const until = performance.now() + 2_500;
+  let answers = 0;
+  const ask = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const { status } = await api.client('svc_test_'.padEnd(52, 'A')).get('/wallets');
+      if (status === 401) answers += 1;
+    }
   };
-  const answers = await Promise.all(Array.from({ length: 50 }, timed));
-  const accepted = answers.filter(({ status }) => status < 300);
-  const refused = answers.filter(({ status }) => status === 429);
-  expect(accepted.length + refused.length).toBe(50);
-  expect(accepted.length).toBeGreaterThanOrEqual(OWN_MAX);
-  expect(refused.length).toBeGreaterThan(0);
-  for (const { headers, error, ms } of refused) {
-    expect(ms).toBeGreaterThanOrEqual(HELD_MS);
-    expect(headers.get('connection')).toBe('keep-alive');
-    expect(headers.get('retry-after')).toBe('1');
-    // It was refused before it was counted.
-    expect(headers.get('x-ratelimit-limit')).toBeNull();
-    expect(error).toMatchObject({
-      code: 'RATE_LIMIT_EXCEEDED',
-      details: { limit: OWN_MAX, remaining: 0, retryAfterSeconds: 1 },
-    });
-  }
-  expect(await api.balanceOf(target)).toBe(accepted.length * 100);
-  expect((await transfer()).status).toBeLessThan(300);
+  await Promise.all(Array.from({ length: connections }, ask));
+  // A hundred in each of four seconds, and of each connection one in half a second.
+  expect(answers).toBeLessThanOrEqual(4 * 100 + connections * 6);
+  await api.close();
 });
 
-test('an organisation takes half of the places, so that another gets in; a place is free again when it is left', () => {
-  const inProgress = new RequestsInProgress(4);
-  const leave = [inProgress.enter('a'), inProgress.enter('a')];
-  expect(leave.every((one) => one !== null)).toBe(true);
-  expect(inProgress.enter('a')).toBeNull();
-  const others = [inProgress.enter('b'), inProgress.enter('c')];
-  expect(others.every((one) => one !== null)).toBe(true);
-  expect(inProgress.enter('d')).toBeNull();
-  leave[0]?.();
-  expect(inProgress.enter('d')).not.toBeNull();
-  others[0]?.();
-  expect(inProgress.enter('a')).not.toBeNull();
+test('a flood of unknown keys is looked up by a few statements, and a known key beside it is found', async () => {
+  const api = await startTestApi();
+  let statements = 0;
+  const counted = new Proxy(api.dependencies.asyncCommitSql, {
+    apply: (sql, self, args) => {
+      statements += 1;
+      return Reflect.apply(sql, self, args);
+    },
+  });
+  const apiKeys = new ApiKeys(counted);
+  const authenticate = (key: string) => apiKeys.authenticate(`Bearer ${key}`, 'test', '127.0.0.1');
+  const unknown = Array.from({ length: 5_000 }, (_, index) => `svc_test_${String(index).padStart(43, 'A')}`);
+  const known = authenticate(api.test.key ?? '');
+  const refused = await Promise.allSettled(unknown.map(authenticate));
+  expect(new Set(refused.map(({ status }) => status))).toEqual(new Set(['rejected']));
+  expect((await known).book.organisationId).toBe(api.organisation.organisationId);
+  expect(statements).toBeLessThan(20);
+  await api.close();
 });
 
-test('a refusal is held for half a second to a second, but not more of them at a time than may be held', async () => {
-  const hold = holdRefusals({ heldMax: 1 });
-  const startedAt = performance.now();
-  const answered = async (refused: boolean): Promise<number> => {
-    const ctx = { state: {}, req: { complete: true } } as Context;
-    await hold(ctx, async () => {
-      if (refused) holdRefusal(ctx);
+describe('a process with a single place', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ settings: { REQUESTS_IN_PROGRESS_MAX: '1' } });
+  });
+  afterAll(() => api.close());
+
+  test('fifty transfers at once are all posted, one after the other', async () => {
+    const [source, target] = [await api.createWallet(api.test, { balance: 1_000_000 }), await api.createWallet()];
+    const transfer = () => api.test.money(`/wallets/${source}/transfer`, { destinationWalletId: target, amount: 100 });
+    const answers = await Promise.all(Array.from({ length: 50 }, transfer));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(await api.balanceOf(target)).toBe(5_000);
+  });
+
+  test('what waits for too long is refused as 503 and changes nothing; health and callbacks are answered', async () => {
+    const [source, target] = [await api.createWallet(api.test, { balance: 1_000_000 }), await api.createWallet()];
+    const body = { destinationWalletId: target, amount: 100 };
+    const blocker = await api.sql.reserve();
+    try {
+      // Holds the only place: its statement waits for the lock on its wallet.
+      await blocker`BEGIN`;
+      await blocker`SELECT FROM ledger.accounts FOR UPDATE`;
+      const blocked = api.test.money(`/wallets/${source}/transfer`, body);
+      const refused = await api.test.money(`/wallets/${source}/transfer`, body);
+      expectError(refused, 503, 'SERVICE_UNAVAILABLE', { service: 'api', retryable: true });
+      // It was refused before it was counted.
+      expect(refused.headers.get('x-ratelimit-limit')).toBeNull();
+      expect((await api.client(null).get('/health')).status).toBe(200);
+      const contract = publicId('organisation', api.organisation.organisationId);
+      expectError(
+        await api.client(null).post(`/rails/sandbox/callbacks/${contract}`, {}),
+        401,
+        'RAIL_CALLBACK_INVALID',
+      );
+      await blocker`ROLLBACK`;
+      expect((await blocked).status).toBe(201);
+      expect(await api.balanceOf(target)).toBe(100);
+    } finally {
+      blocker.release();
+    }
+  });
+});
+
+describe('places', () => {
+  const options = { places: 2, waitingMax: 4, waitMaxMs: 60_000, overloadedWaitMaxMs: 60_000 };
+
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  test('one organisation takes all places while no other wants them', () => {
+    const places = new Places(options);
+    expect([places.tryTake(), places.tryTake()]).not.toContain(null);
+    expect(places.tryTake()).toBeNull();
+  });
+
+  test('a place that is left goes to the organisations in turns, to the newest request of each', async () => {
+    const places = new Places({ ...options, waitingMax: 100 });
+    const leaves = [places.tryTake(), places.tryTake()];
+    const order: string[] = [];
+    const waiting = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map(async (name) => {
+      const leave = await places.wait(name.charAt(0), never);
+      order.push(name);
+      leave?.();
     });
+    leaves[0]?.();
+    await Promise.all(waiting);
+    expect(order).toEqual(['a3', 'b1', 'c2', 'a2', 'c1', 'a1']);
+    expect(places.size).toBe(1);
+    leaves[1]?.();
+    expect(places.size).toBe(0);
+  });
+
+  test('a place is given back once, however often it is left', async () => {
+    const places = new Places({ ...options, places: 1 });
+    const leave = places.tryTake();
+    const next = places.wait('a', never);
+    leave?.();
+    leave?.();
+    expect(places.tryTake()).toBeNull();
+    (await next)?.();
+    expect(places.size).toBe(0);
+  });
+
+  test('an organisation fills half of the queue, the next one half of the rest', async () => {
+    const places = new Places({ ...options, places: 1, waitingMax: 8 });
+    places.tryTake();
+    const waits = (organisation: string, count: number) => {
+      const before = places.size;
+      for (let sent = 0; sent < count; sent += 1) void places.wait(organisation, never);
+      return places.size - before;
+    };
+    expect(waits('a', 10)).toBe(4);
+    expect(waits('b', 10)).toBe(2);
+    expect(waits('c', 10)).toBe(1);
+    expect(await places.wait('a', never)).toBeNull();
+  });
+
+  test('a request that waits for too long, or whose caller is gone, waits no more', async () => {
+    jest.useFakeTimers();
+    const places = new Places({ ...options, places: 1, waitMaxMs: 2_000 });
+    const leave = places.tryTake();
+    const caller = new AbortController();
+    const [gone, late] = [places.wait('a', caller.signal), places.wait('a', never)];
+    caller.abort();
+    expect(await gone).toBeNull();
+    jest.advanceTimersByTime(2_000);
+    expect(await late).toBeNull();
+    expect(await places.wait('a', caller.signal)).toBeNull();
+    leave?.();
+    expect(places.size).toBe(0);
+  });
+
+  test('once one has waited for too long, the next ones wait for a short time, until none waits', async () => {
+    jest.useFakeTimers();
+    const places = new Places({ places: 1, waitingMax: 8, waitMaxMs: 2_000, overloadedWaitMaxMs: 100 });
+    const leave = places.tryTake();
+    const waited = async (): Promise<number> => {
+      const since = Date.now();
+      await places.wait('a', never);
+      return Date.now() - since;
+    };
+    const first = waited();
+    jest.advanceTimersByTime(1_999);
+    const second = waited();
+    jest.advanceTimersByTime(1);
+    const third = waited();
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect([await first, await second, await third]).toEqual([2_000, 2_000, 100]);
+    const afterwards = waited();
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect(await afterwards).toBe(2_000);
+    leave?.();
+  });
+});
+
+describe('refusals that are held', () => {
+  /** How long each answer took, in milliseconds. */
+  const answer = async (hold: ReturnType<typeof holdRefusals>, set: (ctx: Context) => void): Promise<number> => {
+    const startedAt = performance.now();
+    const headers = new Map<string, string>();
+    const ctx = { state: {}, req: { complete: true }, set: headers.set.bind(headers) } as unknown as Context;
+    await hold(ctx, async () => set(ctx));
     return performance.now() - startedAt;
   };
-  const [held, ...others] = await Promise.all([answered(true), answered(true), answered(false)]);
-  expect(held).toBeGreaterThanOrEqual(HELD_MS);
-  for (const ms of others) expect(ms).toBeLessThan(held);
-  // There is room again.
-  expect((await answered(true)) - held).toBeGreaterThanOrEqual(HELD_MS);
+
+  test('a refusal is held for half a second to a second, but not more of them at a time than may be held', async () => {
+    const hold = holdRefusals({ heldMax: 1 });
+    const served = (): void => {};
+    const [held, ...others] = await Promise.all([holdRefusal, holdRefusal, served].map((set) => answer(hold, set)));
+    expect(held).toBeGreaterThanOrEqual(HELD_MS);
+    for (const ms of others) expect(ms).toBeLessThan(held ?? 0);
+    // There is room again.
+    expect(await answer(hold, holdRefusal)).toBeGreaterThanOrEqual(HELD_MS);
+  });
+
+  test('of the refusals of strangers some are sent at once in each second', async () => {
+    const hold = holdRefusals({ strangersPerSecond: 2 });
+    const stranger = (ctx: Context): void => {
+      ctx.status = 401;
+      ctx.state.errorCode = 'API_KEY_INVALID';
+    };
+    const caller = (ctx: Context): void => {
+      ctx.status = 404;
+      ctx.state.errorCode = 'WALLET_NOT_FOUND';
+      ctx.state.caller = {};
+    };
+    // Over the end of a second, twice as many are sent at once.
+    const times = await Promise.all(
+      [...Array.from({ length: 6 }, () => stranger), caller, caller].map((set) => answer(hold, set)),
+    );
+    const held = times.map((ms) => ms >= HELD_MS);
+    expect(held.slice(0, 6).filter(Boolean).length).toBeGreaterThanOrEqual(2);
+    expect(held.slice(0, 2)).toEqual([false, false]);
+    expect(held.slice(6)).toEqual([false, false]);
+  });
 });

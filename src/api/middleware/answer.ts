@@ -1,5 +1,6 @@
 // The outermost middleware: assigns the request id, turns every error into an error envelope, enforces the request's
 // deadline, and writes the log line and the metrics. The only place where errors are caught.
+import type { IncomingMessage } from 'node:http';
 import type { Context, Next } from 'koa';
 import { withinAttempt } from '../../concurrency/attempt.ts';
 import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
@@ -12,9 +13,10 @@ import type { Log } from '../../telemetry/log.ts';
 import { countRequest } from '../../telemetry/metrics.ts';
 import { isIdempotencyKey } from '../admission/idempotency.ts';
 import { errorEnvelope, newRequestId, REQUEST_ID_PREFIX, timeOfRequestId } from '../envelope.ts';
-import { ApiError, helpLink } from '../errors.ts';
+import { ApiError, helpLink, invalidField } from '../errors.ts';
 import type { LogEntry, RequestLog } from '../requestLog.ts';
 import type { Caller } from '../route.ts';
+import { isHeld } from './holdRefusals.ts';
 
 /** What a person gets instead of the envelope, where the route is a page: HTML. */
 export type ErrorPage = (error: ApiError, requestId: string) => string;
@@ -27,11 +29,13 @@ export function respond(log: Log, environment: Environment, requestLog: RequestL
     ctx.set('X-Request-Id', requestId);
     ctx.set('Cache-Control', 'no-store');
     try {
-      await withDeadline(next);
+      await withDeadline(ctx, next);
     } catch (fault) {
       const error = asApiError(fault);
       // A 5xx that is not retryable comes from the configuration, such as live without a rail: a warning, not an error.
-      if (error.status >= 500) log[error.isRetryable ? 'error' : 'warn']({ requestId, err: fault }, error.code);
+      // The refusals of an overloaded process are counted, not logged as errors: there may be thousands a second.
+      if (error.status >= 500 && !isHeld(ctx))
+        log[error.isRetryable ? 'error' : 'warn']({ requestId, err: fault }, error.code);
       // Validation should have rejected the value. Postgres quotes it in the message, so the error is not logged.
       else if (isBadValue(fault))
         log.warn({ requestId, sqlState: fault.code }, 'Postgres rejected a value of a request');
@@ -95,21 +99,27 @@ const publicIdInPath = ({ state }: Context): string | undefined =>
   Object.values((state.params as Record<string, string> | undefined) ?? {}).find(isPublicId);
 
 /**
- * Fails with a timeout after REQUEST_MAX_MS: 504 if a rail call is pending, else 503 for the database. The work
- * continues without the caller: if it commits, its outcome is stored under the idempotency key, and a retry returns it.
- * A rail call ends earlier, after REQUEST_RAIL_MAX_MS, so that there is time to record its failure and respond.
+ * Fails with a timeout after REQUEST_MAX_MS: 400 if the body has not come, 504 if a rail call is pending, else 503 for
+ * the database. The work continues without the caller: if it commits, its outcome is stored under the idempotency key,
+ * and a retry returns it. A rail call ends earlier, after REQUEST_RAIL_MAX_MS, so that there is time to record its
+ * failure and respond.
  */
-async function withDeadline(next: Next): Promise<void> {
+async function withDeadline({ req }: Context, next: Next): Promise<void> {
   const pending = { railCalls: 0 };
   const endsAt = performance.now() + REQUEST_RAIL_MAX_MS;
   const work = withinAttempt({ endsAt }, () => trackPendingCalls(pending, next));
-  await withTimeout(work, REQUEST_MAX_MS, () => timeoutError(pending));
+  await withTimeout(work, REQUEST_MAX_MS, () => timeoutError(req, pending));
 }
 
-const timeoutError = ({ railCalls }: PendingCalls): ApiError =>
-  railCalls > 0
+function timeoutError({ complete }: IncomingMessage, { railCalls }: PendingCalls): ApiError {
+  if (!complete) {
+    const message = `must arrive within ${REQUEST_MAX_MS / 1_000} seconds`;
+    return invalidField({ field: '', code: 'incomplete_body', message });
+  }
+  return railCalls > 0
     ? new ApiError('BANK_RAIL_TIMEOUT', { service: 'bank_rail' })
     : new ApiError('SERVICE_UNAVAILABLE', { service: 'database' });
+}
 
 /** Maps any error to a code of the catalog, without internal details. */
 function asApiError(fault: unknown): ApiError {

@@ -6,10 +6,16 @@ import { ApiError } from '../errors.ts';
 /** 64 KB, hundreds of times the size of an ordinary request. */
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** Reads the raw bytes. Throws BODY_TOO_LARGE, with the limit in its details. */
+/**
+ * Reads the raw bytes. Throws BODY_TOO_LARGE, with the limit in its details. Ends with the response: a request whose
+ * response was sent before its body had come emits nothing any more.
+ */
 export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX): Promise<Buffer> {
+  const { promise: closed, reject } = Promise.withResolvers<never>();
+  const onClose = (): void => reject(new Error('the connection was closed before the body had come'));
+  ctx.res.once('close', onClose);
   try {
-    return await getRawBody(ctx.req, { limit: bytesMax, length: ctx.request.length });
+    return await Promise.race([getRawBody(ctx.req, { limit: bytesMax, length: ctx.request.length }), closed]);
   } catch (error) {
     if ((error as { type?: unknown }).type === 'entity.too.large') {
       const message = `must be at most ${bytesMax} bytes`;
@@ -17,6 +23,8 @@ export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX):
       throw new ApiError('BODY_TOO_LARGE', { fields: [field] });
     }
     throw new ApiError('VALIDATION_FAILED', {}, { cause: error });
+  } finally {
+    ctx.res.off('close', onClose);
   }
 }
 

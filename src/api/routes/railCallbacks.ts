@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readDatabaseTime } from '../../database/clock.ts';
 import type { Sql } from '../../database/pool.ts';
 import { parseId, type Uuid } from '../../ids.ts';
-import type { Book } from '../../money.ts';
+import type { Book, Environment } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/errors.ts';
 import type { BankRail, CallbackRequest, CreditSender, RailCallback, RailNotice } from '../../rail/port.ts';
 import { wakePayoutItem, wakeRefund, wakeReviewCase, wakeTransfers, wakeWithdrawal } from '../../resources/flows.ts';
@@ -42,12 +42,10 @@ const receive = route({
   access: 'none',
   query: z.looseObject({}), // a rail may append parameters of its own to the callback URL
   bodyBytesMax: BODY_BYTES_MAX,
-  handle: async ({ dependencies, environment, params, headers, rawBody }) => {
-    const name = params.rail ?? '';
-    const found = await dependencies.rails.ofCallback(environment, name, params.contract ?? '');
-    if (found === null) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'rail', id: name });
-    const { rail, organisationId } = found;
-    const book = { organisationId, environment };
+  organisationOf: async (dependencies, environment, params) =>
+    (await contractOf(dependencies, environment, params)).organisationId,
+  handle: async ({ dependencies, book, environment, params, headers, rawBody }) => {
+    const { rail, organisationId } = await contractOf(dependencies, environment, params);
     const callbacks = parseCallback(rail, { organisationId, headers, body: rawBody });
     for (const callback of callbacks) await receiveCallback(dependencies, book, rail.name, callback);
     if (callbacks.some((callback) => callback.kind === 'notice' && OF_BALANCE.includes(callback.notice))) {
@@ -56,6 +54,17 @@ const receive = route({
     return { received: true as const };
   },
 });
+
+/** The rail and the organisation of the address of a callback. Throws ROUTE_NOT_FOUND. */
+async function contractOf(
+  { rails }: ApiDependencies,
+  environment: Environment,
+  { rail: name = '', contract = '' }: Readonly<Record<string, string>>,
+): Promise<{ rail: BankRail; organisationId: Uuid }> {
+  const found = await rails.ofCallback(environment, name, contract);
+  if (found === null) throw new ApiError('ROUTE_NOT_FOUND', { resource: 'rail', id: name });
+  return found;
+}
 
 /** Throws RAIL_CALLBACK_INVALID. */
 function parseCallback(rail: BankRail, request: CallbackRequest): RailCallback[] {

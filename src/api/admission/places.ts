@@ -1,0 +1,112 @@
+// The requests that a process handles at a time. More at a time would all be slow: they wait for the same processors
+// and the same database. So the excess waits here, and organisations take turns. A burst has time to be served. While
+// more comes than can be served, the newest request of an organisation goes first and the others are soon refused, so
+// those that are served have not waited. (In the order of their arrival, all would wait for as long as they may.)
+
+/** Gives the place back; only the first call counts. */
+export type Leave = () => void;
+
+interface Waiting {
+  admit: (leave: Leave | null) => void;
+}
+
+interface Options {
+  /** How many requests are handled at a time. */
+  places: number;
+  /**
+   * How many requests wait. An organisation may fill what it leaves free, half of it if no other waits: so there is
+   * room for the next organisation whatever the others do.
+   */
+  waitingMax: number;
+  /** A request of a burst that has waited for this long is refused. */
+  waitMaxMs: number;
+  /** Where some request has been waiting all the time for `waitMaxMs`, it is no burst: the next ones wait this long. */
+  overloadedWaitMaxMs: number;
+}
+
+export class Places {
+  readonly #options: Options;
+  #taken = 0;
+  #waitingCount = 0;
+  /** Since when the queue has not been empty. */
+  #waitingSince = 0;
+  /** In the order of their turns. The newest of an organisation is the last. */
+  readonly #waiting = new Map<string, Waiting[]>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** How many requests hold a place or wait for one. */
+  get size(): number {
+    return this.#taken + this.#waitingCount;
+  }
+
+  /** Takes a place that is free; null: all are taken. */
+  tryTake(): Leave | null {
+    if (this.#taken >= this.#options.places) return null;
+    this.#taken += 1;
+    return this.#leave();
+  }
+
+  /**
+   * Waits for a place. Null: the queue is full, the wait was too long, or `signal` has ended it because nobody waits
+   * for the response any more.
+   */
+  wait(organisationId: string, signal: AbortSignal): Promise<Leave | null> {
+    const own = this.#waiting.get(organisationId) ?? [];
+    if (signal.aborted || own.length >= this.#options.waitingMax - this.#waitingCount) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const waiting: Waiting = {
+        admit: (leave) => {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', giveUp);
+          resolve(leave);
+        },
+      };
+      const giveUp = (): void => this.#remove(organisationId, waiting);
+      if (this.#waitingCount === 0) this.#waitingSince = performance.now();
+      const timer = setTimeout(giveUp, this.#waitMaxMs());
+      signal.addEventListener('abort', giveUp);
+      own.push(waiting);
+      this.#waiting.set(organisationId, own);
+      this.#waitingCount += 1;
+    });
+  }
+
+  #waitMaxMs(): number {
+    const { waitMaxMs, overloadedWaitMaxMs } = this.#options;
+    return performance.now() - this.#waitingSince < waitMaxMs ? waitMaxMs : overloadedWaitMaxMs;
+  }
+
+  #leave(): Leave {
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      const next = this.#next();
+      if (next === undefined) this.#taken -= 1;
+      else next.admit(this.#leave());
+    };
+  }
+
+  /** The newest request of the organisation whose turn it is; that organisation has its next turn after all others. */
+  #next(): Waiting | undefined {
+    const [turn] = this.#waiting;
+    if (turn === undefined) return undefined;
+    const [organisationId, own] = turn;
+    const next = own.pop();
+    this.#waitingCount -= 1;
+    this.#waiting.delete(organisationId);
+    if (own.length > 0) this.#waiting.set(organisationId, own);
+    return next;
+  }
+
+  #remove(organisationId: string, waiting: Waiting): void {
+    const own = this.#waiting.get(organisationId) ?? [];
+    own.splice(own.indexOf(waiting), 1);
+    this.#waitingCount -= 1;
+    if (own.length === 0) this.#waiting.delete(organisationId);
+    waiting.admit(null);
+  }
+}
