@@ -87,7 +87,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
   const profile = readProfile(environment);
   const ports = { test: read('SANDBOX_PORT', port.default(8080)), live: read('LIVE_PORT', port.default(8081)) };
-  const hosts = { test: read('SANDBOX_HOST', text), live: read('LIVE_HOST', text) };
+  const host = text.transform((name) => name.toLowerCase());
+  const hosts = { test: read('SANDBOX_HOST', host), live: read('LIVE_HOST', host) };
   const sampledRatio = read('OTEL_TRACES_SAMPLER_ARG', z.coerce.number().min(0).max(1).default(1));
   const sampler = read('OTEL_TRACES_SAMPLER', oneOf('', 'parentbased_always_on', 'parentbased_traceidratio'));
   const tracing: TracingSettings = {

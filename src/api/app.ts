@@ -3,6 +3,7 @@
 //   hold refusals   the refusals of an overloaded process, and many refusals of strangers, are sent after some time; a
 //                   connection is closed after an error if its request was not read to the end
 //   respond         request id, envelope, log line, the only catch
+//   check the host  404 where a host is configured and this is another one
 //   match a route   404 ROUTE_NOT_FOUND for an unknown route and for a route of the other environment
 //   authenticate    401: key present, well formed, of this host's environment, known, not expired or revoked; 403: used
 //                   from an address that it does not allow
@@ -24,6 +25,7 @@ import { overloaded, rateLimited } from '../telemetry/metrics.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
 import { clientAddress } from './admission/clientAddress.ts';
+import { requireHost } from './admission/host.ts';
 import {
   fingerprint,
   IdempotencyKeys,
@@ -117,6 +119,7 @@ export function createApp(dependencies: ApiDependencies, guards: RequestGuards, 
   app.use(holdRefusals());
   if (isTracing()) app.use(trace(environment));
   app.use(respond(dependencies.log, environment, guards.requestLog));
+  app.use(requireHost(dependencies.config, environment));
   app.use(router.routes());
   app.use(pages.routes());
   app.use(refuseUnknownRoute);

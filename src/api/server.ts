@@ -1,9 +1,10 @@
 // The HTTP listeners: one port per environment; where hosts are configured, the Host header selects the environment.
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type HttpListener, listen, type RequestHandler } from '../httpListener.ts';
 import type { Environment } from '../money.ts';
 import { startMetricsServer } from '../telemetry/metricsServer.ts';
+import { environmentOfHost } from './admission/host.ts';
 import { createApp, createRequestGuards } from './app.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { errorEnvelope, newRequestId } from './envelope.ts';
@@ -37,7 +38,8 @@ export interface RunningApi {
 }
 
 /**
- * Starts listening. A Host header equal to one of `hosts` selects the environment on either port; else the port does.
+ * Starts listening. A Host header equal to one of `hosts` selects the environment on either port; else the port does,
+ * if the environment answers that host.
  */
 export async function startApi(dependencies: ApiDependencies): Promise<RunningApi> {
   const { config, log } = dependencies;
@@ -48,7 +50,7 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
   };
   const listenFor = async (environment: Environment): Promise<HttpListener> => {
     const listener = await listen(
-      (request, response) => handlers[environmentOf(request, config.hosts) ?? environment](request, response),
+      (request, response) => handlers[environmentOfHost(request, config.hosts) ?? environment](request, response),
       { port: config.ports[environment], host: config.bindAddress, backlog: BACKLOG },
       SERVER_OPTIONS,
     );
@@ -81,13 +83,6 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
       await guards.requestLog.flush();
     },
   };
-}
-
-function environmentOf(request: IncomingMessage, hosts: Record<Environment, string>): Environment | null {
-  const host = request.headers.host?.toLowerCase();
-  if (host === undefined) return null;
-  if (host === hosts.test) return 'test';
-  return host === hosts.live ? 'live' : null;
 }
 
 /** Sends an error envelope on a connection where Koa handles no request: CONNECT, or a malformed request. */

@@ -148,23 +148,48 @@ describe('the order of checks around authentication', () => {
 });
 
 describe('both environments on one port', () => {
-  test('the Host header selects the environment, and the port decides for any other host', async () => {
-    await api.withAnother({ settings: { SANDBOX_HOST: 'sandbox.test', LIVE_HOST: 'api.test' } }, async (shared) => {
-      const listWallets = async (host: string, key: string | null) => {
-        const head = `GET /v1/wallets HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-        const { status, headers, text } = await sendRaw(shared.urls.test, head);
-        const environment = host.toLowerCase() === 'api.test' ? 'live' : 'test';
-        const answer = readAnswer(status, headers, text, { method: 'GET', path: '/wallets', environment });
+  test('the Host header selects the environment, and any other host is refused', async () => {
+    const settings = { SANDBOX_HOST: 'sandbox.test', LIVE_HOST: 'Api.test', SANDBOX_CHECKOUT_URL: 'https://pay.test' };
+    await api.withAnother({ settings }, async (shared) => {
+      const listWallets = async (host: string | null, key: string | null, url = shared.urls.test) => {
+        const head = `GET /v1/wallets HTTP/1.1\r\n${host === null ? '' : `Host: ${host}\r\n`}Authorization: Bearer ${key}\r\n\r\n`;
+        const { status, headers, text } = await sendRaw(url, head);
+        const environment = host?.toLowerCase().startsWith('api.test') === true ? 'live' : 'test';
+        const request = status === 404 ? undefined : ({ method: 'GET', path: '/wallets', environment } as const);
+        const answer = readAnswer(status, headers, text, request);
         return status === 200 ? answer.items.length : answer.error.code;
       };
       expect(await listWallets('api.test', api.live.key)).toBe(1);
       expect(await listWallets('API.TEST', api.live.key)).toBe(1);
+      expect(await listWallets('api.test:443', api.live.key)).toBe(1);
       expect(await listWallets('sandbox.test', api.test.key)).toBe(1);
       expect(await listWallets('api.test', api.test.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
       expect(await listWallets('sandbox.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
-      // Any other host has the environment of its port.
-      expect(await listWallets('elsewhere.test', api.live.key)).toBe('API_KEY_ENVIRONMENT_MISMATCH');
+      // That of the payment pages, and that to which the sandbox bank sends callbacks.
+      expect(await listWallets('pay.test', api.test.key)).toBe(1);
+      expect(await listWallets(new URL(shared.urls.test).host, api.test.key)).toBe(1);
+      for (const [host, url] of [
+        ['elsewhere.test', shared.urls.test],
+        ['elsewhere.test', shared.urls.live],
+        ['pay.test', shared.urls.live],
+        ['', shared.urls.test],
+        ['', shared.urls.live],
+        [null, shared.urls.live],
+      ] as const) {
+        expect(await listWallets(host, api.test.key, url)).toBe('ROUTE_NOT_FOUND');
+      }
+      // Probes name the address of a process.
+      const health = await sendRaw(shared.urls.live, 'GET /v1/health HTTP/1.1\r\nHost: 10.0.0.7:8081\r\n\r\n');
+      expect(health.status).toBe(200);
     });
+  });
+
+  test('without configured hosts the port decides, also where the Host is empty', async () => {
+    const list = async (url: string, key: string | null) =>
+      (await sendRaw(url, `GET /v1/wallets HTTP/1.1\r\nHost:\r\nAuthorization: Bearer ${key}\r\n\r\n`)).status;
+    expect(await list(api.urls.live, api.live.key)).toBe(200);
+    expect(await list(api.urls.live, api.test.key)).toBe(401);
+    expect(await list(api.urls.test, api.test.key)).toBe(200);
   });
 });
 
