@@ -18,7 +18,7 @@ import { ApiError } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
-import { type Call, type Route, route } from '../route.ts';
+import { type Call, type Caller, type Route, requireScope, route } from '../route.ts';
 import {
   amount,
   attachedFields,
@@ -87,6 +87,7 @@ async function refund(call: Call<CreateBody>, current: Payment | null, destinati
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const payment = attempt === 0 && current !== null ? current : await requirePayment(call);
     const row = newRefund(id, payment, call, destination);
+    if (destination.kind === 'bank') requireMayRefund(call.caller, payment, row.amount, destination.paid);
     const data = refundView(row);
     const movement = movementOf(call.book, payment, row, destination);
     const postResult = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
@@ -97,26 +98,51 @@ async function refund(call: Call<CreateBody>, current: Payment | null, destinati
   throw new Error(`the payment of a refund changed during each of ${ATTEMPTS_MAX} attempts`);
 }
 
-type Destination = { kind: 'wallet'; walletId: Uuid } | { kind: 'bank'; rail: string; account: PayerAccount };
+type Destination =
+  | { kind: 'wallet'; walletId: Uuid }
+  /** `paid`: how much of the payment came from the account, as far as it is asked. */
+  | { kind: 'bank'; rail: string; account: PayerAccount; paid: Kobo };
 
 /**
- * The destination of the money. Throws REFUND_DESTINATION_REQUIRED when it is unclear, and the errors of name enquiry.
+ * The destination of the money. Throws REFUND_DESTINATION_REQUIRED when it is unclear, API_KEY_SCOPE_FORBIDDEN when it
+ * is not who paid and the key has no scope `wallet`, and the errors of name enquiry.
  */
 async function readDestination(call: Call<CreateBody>, payment: Payment): Promise<Destination> {
-  const { dependencies, sql, book, body } = call;
+  const { dependencies, sql, caller, book, body } = call;
   const refundAmount = requireRefundable(payment, body);
   const kind = body.destination ?? (payment.method === 'bank_transfer' ? 'bank' : 'wallet');
   if (kind === 'wallet') {
     if (payment.payerWalletId === null) throw destinationRequired(payment, kind, 'not_paid_by_wallet', []);
     return { kind, walletId: payment.payerWalletId };
   }
-  const rail = await requireRail(dependencies, book);
+  // A key with the scope `wallet` may choose any account: who paid does not matter.
+  const payers =
+    body.bankAccount === undefined || !caller.scopes.includes('wallet')
+      ? await findPayers(sql, book, payment.id, PAYERS_NAMED_MAX)
+      : [];
   if (body.bankAccount === undefined) {
-    const payers = await findPayers(sql, book, payment.id, PAYERS_NAMED_MAX);
-    return { kind, rail: rail.name, account: requirePayer(payment, payers, refundAmount) };
+    const account = requirePayer(payment, payers, refundAmount);
+    const rail = await requireRail(dependencies, book);
+    return { kind, rail: rail.name, account, paid: paidFrom(payers, account) };
   }
+  const paid = paidFrom(payers, body.bankAccount);
+  requireMayRefund(caller, payment, refundAmount, paid);
+  const rail = await requireRail(dependencies, book);
   const { accountName } = await resolveBankAccount(rail, book.organisationId, body.bankAccount);
-  return { kind, rail: rail.name, account: { ...body.bankAccount, accountName } };
+  return { kind, rail: rail.name, account: { ...body.bankAccount, accountName }, paid };
+}
+
+/** How much of a payment came from an account. */
+const paidFrom = (payers: readonly Payer[], account: { accountNumber: string; bankCode: string }): Kobo =>
+  payers.find(({ accountNumber, bankCode }) => accountNumber === account.accountNumber && bankCode === account.bankCode)
+    ?.amount ?? 0;
+
+/**
+ * Throws API_KEY_SCOPE_FORBIDDEN for a key without the scope `wallet` where an account would get more than it paid:
+ * such a refund takes money out of a wallet as a withdrawal does.
+ */
+function requireMayRefund(caller: Caller, payment: Payment, amount: Kobo, paid: Kobo): void {
+  if (payment.amountRefunding + payment.amountRefunded + amount > paid) requireScope(caller, ['wallet']);
 }
 
 /** The one account that paid the whole payment. Throws REFUND_DESTINATION_REQUIRED when there is none. */
