@@ -193,6 +193,24 @@ describe('both environments on one port', () => {
   });
 });
 
+test.each(['/v1/health', '/v1/wallets', '/docs', '/pay/nothing', '/v1/rails/sandbox/callbacks/x', '/nowhere'])(
+  'a page of another site whose name leads to this machine does not reach %s',
+  async (path) => {
+    const isRefused = async (host: string, url: string): Promise<boolean> => {
+      const { status, text } = await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      return status === 404 && text.includes('"resource":"host"');
+    };
+    for (const url of [api.urls.test, api.urls.live]) {
+      for (const host of ['evil.example', 'evil.example:8080', 'localhost.evil.example']) {
+        expect(await isRefused(host, url)).toBe(true);
+      }
+      for (const host of ['localhost:8080', '127.0.0.1', '[::1]:8080', '']) {
+        expect(await isRefused(host, url)).toBe(false);
+      }
+    }
+  },
+);
+
 describe('secrecy of API keys', () => {
   test('a key is in no database table and in no log line', async () => {
     const { key } = await api.createKey(api.organisation.organisationId);

@@ -18,7 +18,7 @@ async function sendLines(lines: readonly string[], body: string | Buffer = ''): 
   return readAnswer(answer.status, answer.headers, answer.text, requestOfLine(lines[0] ?? '', 'test'));
 }
 
-const withKey = () => [`Host: x`, `Authorization: Bearer ${api.test.key}`];
+const withKey = () => [`Host: localhost`, `Authorization: Bearer ${api.test.key}`];
 
 describe('every response', () => {
   test('a response carries its request id in a header and in meta, and every id is unique', async () => {
@@ -114,19 +114,19 @@ describe('malformed and unusual HTTP requests', () => {
   test.each<[string, string | Buffer]>([
     ['no HTTP syntax', 'GARBAGE\r\n\r\n'],
     ['a TLS handshake', Buffer.from('16030100a5010000a10303', 'hex')],
-    ['an unknown method', 'FROB /v1/wallets HTTP/1.1\r\nHost: x\r\n\r\n'],
-    ['an unknown HTTP version', 'GET /v1/wallets HTTP/9.9\r\nHost: x\r\n\r\n'],
-    ['a non-numeric Content-Length', 'POST /v1/wallets HTTP/1.1\r\nHost: x\r\nContent-Length: two\r\n\r\n{}'],
+    ['an unknown method', 'FROB /v1/wallets HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['an unknown HTTP version', 'GET /v1/wallets HTTP/9.9\r\nHost: localhost\r\n\r\n'],
+    ['a non-numeric Content-Length', 'POST /v1/wallets HTTP/1.1\r\nHost: localhost\r\nContent-Length: two\r\n\r\n{}'],
     [
       'two different Content-Length headers',
-      'POST /v1/wallets HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
+      'POST /v1/wallets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
     ],
     [
       'both Content-Length and chunked encoding',
-      'POST /v1/wallets HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'POST /v1/wallets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['headers of 100 KB', `GET /v1/wallets HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`],
-    ['a NUL in a header', 'GET /v1/wallets HTTP/1.1\r\nHost: x\r\nX-Nul: a\0b\r\n\r\n'],
+    ['headers of 100 KB', `GET /v1/wallets HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`],
+    ['a NUL in a header', 'GET /v1/wallets HTTP/1.1\r\nHost: localhost\r\nX-Nul: a\0b\r\n\r\n'],
   ])('a request with %s is 400 in the envelope', async (_what, bytes) => {
     const raw = await sendRaw(api.urls.test, bytes);
     // Node refuses these before there is a route: they have the envelope, and no documented operation.
@@ -137,13 +137,13 @@ describe('malformed and unusual HTTP requests', () => {
 
   test.each<[string, string[], string]>([
     ['no Host header', ['GET /v1/wallets HTTP/1.1'], 'API_KEY_MISSING'],
-    ['an Expect header', ['GET /v1/wallets HTTP/1.1', 'Host: x', 'Expect: tea'], 'API_KEY_MISSING'],
+    ['an Expect header', ['GET /v1/wallets HTTP/1.1', 'Host: localhost', 'Expect: tea'], 'API_KEY_MISSING'],
     [
       'an Upgrade header',
-      ['GET /v1/wallets HTTP/1.1', 'Host: x', 'Connection: upgrade', 'Upgrade: h2c'],
+      ['GET /v1/wallets HTTP/1.1', 'Host: localhost', 'Connection: upgrade', 'Upgrade: h2c'],
       'API_KEY_MISSING',
     ],
-    ['the method CONNECT', ['CONNECT x:1 HTTP/1.1', 'Host: x'], 'ROUTE_NOT_FOUND'],
+    ['the method CONNECT', ['CONNECT x:1 HTTP/1.1', 'Host: localhost'], 'ROUTE_NOT_FOUND'],
   ])('a request with %s gets the response of an ordinary request', async (_what, lines, code) => {
     expect((await sendLines(lines)).error.code).toBe(code);
   });

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Next } from 'koa';
 import type { Config } from '../../config.ts';
+import { isForeignHost } from '../../httpListener.ts';
 import type { Environment } from '../../money.ts';
 import { ApiError } from '../errors.ts';
 
@@ -21,15 +22,18 @@ export function environmentOfHost(request: IncomingMessage, hosts: Config['hosts
 }
 
 /**
- * Throws ROUTE_NOT_FOUND where a host is configured for the environment and the request names another one, or none. The
- * host of the payment pages and the one that the sandbox bank calls are its own too.
+ * Throws ROUTE_NOT_FOUND where a host is configured for the environment and the request names another one, or none, and
+ * where none is, on loopback, for the name of another site. The host of the payment pages and the one that the sandbox
+ * bank calls are its own too.
  */
-export function requireHost({ hosts, checkout, sandboxRail }: Config, environment: Environment) {
+export function requireHost({ hosts, checkout, sandboxRail, bindAddress }: Config, environment: Environment) {
   const urls = [checkout.origins[environment], ...(environment === 'test' ? [sandboxRail.callbackUrl] : [])];
   const own = new Set([hosts[environment], ...urls.map((url) => URL.parse(url)?.host)]);
+  const isRefused = (ctx: Context): boolean =>
+    hosts[environment] === '' ? isForeignHost(ctx.req.headers.host, bindAddress) : ctx.path !== HEALTH_PATH;
   return async (ctx: Context, next: Next): Promise<void> => {
     const host = hostOf(ctx.req);
-    if (hosts[environment] !== '' && !own.has(host) && ctx.path !== HEALTH_PATH) {
+    if (!own.has(host) && isRefused(ctx)) {
       throw new ApiError('ROUTE_NOT_FOUND', { resource: 'host', id: host.slice(0, 200) });
     }
     await next();
