@@ -13,6 +13,7 @@ import { migrate } from '../src/database/migrate.ts';
 import { SCOPES } from '../src/resources/keys.ts';
 import { DEFAULT_NAMESPACE, readProfile, type TemporalTarget } from '../src/temporal/profile.ts';
 import { OPERATOR_SCOPES } from '../src/workflows/operators/messages.ts';
+import { freePort, retryWhenTaken } from './freePort.ts';
 import { isRunning } from './lockFile.mjs';
 import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
 import { postgresAnswers, startPostgres } from './postgres.ts';
@@ -21,6 +22,7 @@ import { type DemoOrganisation, type LockHolder, type Quickstart, StateFolder } 
 import { type ManagedProcess, Supervisor } from './supervisor.ts';
 import { checkTemporal, PROFILE_SETTINGS, startTemporal, workerPolls } from './temporal.ts';
 import { findTemporal } from './temporalInstall.ts';
+import { publishTemporalUi } from './temporalUi.ts';
 import { watchTemporal } from './temporalWatch.ts';
 
 /** Not 5432, which another Postgres on this machine often has. */
@@ -220,14 +222,20 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
   const server = await startTemporal(running, {
     program,
     portPreferred: wanted.temporal.port,
-    uiPortPreferred: wanted.temporalUi.port,
+    uiPortPreferred: await freePort(),
     databaseFile: stateFolder.path('temporal/state.db'),
   });
   sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), print);
-  sayMoved(wanted.temporalUi, Number(new URL(server.uiUrl).port), print);
+  const uiPort = await retryWhenTaken(async () => {
+    const port = await freePort(wanted.temporalUi.port);
+    await publishTemporalUi(Number(new URL(server.uiUrl).port), port);
+    return port;
+  });
+  sayMoved(wanted.temporalUi, uiPort, print);
   // Settings for another server must not apply to this one.
   const profile = Object.fromEntries(PROFILE_SETTINGS.map((name) => [name, '']));
-  return { ...server, namespace: DEFAULT_NAMESPACE, profile, credentials: () => ({ tls: false }) };
+  const uiUrl = `http://127.0.0.1:${uiPort}`;
+  return { ...server, uiUrl, namespace: DEFAULT_NAMESPACE, profile, credentials: () => ({ tls: false }) };
 }
 
 function watchOwnTemporal(running: Supervisor, databaseUrl: string, temporal: Temporal, stallSeconds: number) {

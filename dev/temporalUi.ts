@@ -1,0 +1,47 @@
+// What `npm start` publishes of the Temporal UI: it shows flows and sends what operators send. Behind it the UI's
+// server takes anything that Temporal does, without a login: starts of workflows, and results of activities.
+import { createServer, request as forward, type IncomingMessage } from 'node:http';
+
+/** What operators send to a flow that exists. */
+const OPERATIONS =
+  /^\/api\/v1\/namespaces\/[^/]+\/workflows\/[^/]+\/(?:query|signal|update|cancel|terminate|reset)(?:\/|$)/;
+const BATCHES = /^\/api\/v1\/namespaces\/[^/]+\/batch-operations\/[^/]+$/;
+
+/** Why a request is refused; null if it is forwarded. */
+export function refuseRequest(
+  { method, url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  port: number,
+): string | null {
+  // A page of another site whose name leads here has its own name in the Host header.
+  if (![`127.0.0.1:${port}`, `localhost:${port}`].includes(headers.host ?? '')) return 'unknown Host';
+  if (method === 'GET' || method === 'HEAD') return null;
+  const [path = ''] = url.split('?');
+  const isPlain = !/\.\.|%2[ef]/i.test(path); // it is matched as it is, and the server may resolve it
+  return method === 'POST' && isPlain && (OPERATIONS.test(path) || BATCHES.test(path))
+    ? null
+    : 'This UI starts no workflow and answers for no worker. Use the command line of Temporal.';
+}
+
+/** Publishes the UI of this port under another one. */
+export async function publishTemporalUi(uiPort: number, port: number): Promise<void> {
+  const server = createServer((request, response) => {
+    const refusal = refuseRequest(request, port);
+    if (refusal !== null) {
+      response.writeHead(403, { 'content-type': 'text/plain' }).end(refusal);
+      return;
+    }
+    const { method, url, headers } = request;
+    const forwarded = forward({ host: '127.0.0.1', port: uiPort, method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    forwarded.on('error', () => response.destroy());
+    response.on('close', () => forwarded.destroy());
+    request.pipe(forwarded);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  server.unref();
+}
