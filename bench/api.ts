@@ -7,6 +7,7 @@ import { startTemporal, workerPolls } from '../dev/temporal.ts';
 import { findTemporal } from '../dev/temporalInstall.ts';
 import { insertApiKey } from '../src/resources/apiKeys.ts';
 import { makeApiKey, SCOPES } from '../src/resources/keys.ts';
+import { OWNER_PROOF } from '../src/resources/proofs.ts';
 import { DEFAULT_NAMESPACE } from '../src/temporal/profile.ts';
 import type { BenchBook } from './book.ts';
 import { CannotRun } from './stage.ts';
@@ -44,7 +45,7 @@ export async function createAuthorization({ sql, book }: BenchBook): Promise<str
   const { environment, organisationId } = book;
   const unlimited = { expiresAt: null, allowedIps: null, rateLimit: null };
   const { key, row } = makeApiKey(organisationId, { environment, name: null, scopes: [...SCOPES], ...unlimited });
-  await insertApiKey(sql, row, { id: null, name: 'bench' });
+  await insertApiKey(sql, row, OWNER_PROOF);
   return `Bearer ${key}`;
 }
 

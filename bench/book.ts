@@ -10,6 +10,7 @@ import type { Book, Environment, Kobo } from '../src/money.ts';
 import { creditTransaction } from '../src/resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../src/resources/inboundCredits/queries.ts';
 import { createOrganisation } from '../src/resources/organisations.ts';
+import { OWNER_PROOF } from '../src/resources/proofs.ts';
 import { transferMovement } from '../src/resources/transfers/movements.ts';
 
 export const WALLETS = 10_000;
@@ -47,7 +48,7 @@ export async function openBook(
   const organisation = await createOrganisation(sql, {
     name,
     email: 'bench@example.com',
-    operator: { id: null, name: 'bench' },
+    proof: OWNER_PROOF,
   });
   const book: Book = { organisationId: organisation.organisationId, environment };
   const hot = environment === 'live' ? organisation.liveSettlementWalletId : organisation.settlementWalletId;
@@ -57,7 +58,7 @@ export async function openBook(
                                 NULL, NULL, NULL, now())
     FROM unnest(${wallets}::uuid[]) AS w (id)`;
   await sql`
-    SELECT ledger.record_kyc(${book.organisationId}, ${book.environment}, id, 'sealed', ${TIER1_BALANCE_MAX},
+    SELECT ledger.record_kyc(${book.organisationId}, ${book.environment}, ${OWNER_PROOF}, id, 'sealed', ${TIER1_BALANCE_MAX},
                              ${TIER1_POSTING_MAX})
     FROM unnest(${wallets}::uuid[]) AS w (id)`;
   await Promise.all([

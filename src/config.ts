@@ -209,6 +209,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       /** Longer than a deployment, and than a task waits for its turn in a burst. */
       taskStalledMs: 5 * 60_000,
     },
+    /** Only checked: `migrate` stores it, because only the owner of the database may change it. */
     review: { creditByTwoFrom: read('REVIEW_CREDIT_BY_TWO_FROM_KOBO', positive.default(10_000_000)) },
     metrics: {
       ports: { api: read('METRICS_PORT', orNull(port)), worker: read('WORKER_METRICS_PORT', orNull(port)) },

@@ -12,6 +12,8 @@ DO $distribute$
 DECLARE
   -- Small tables of the whole installation, which statements of a node read: a copy on each node.
   on_each_node CONSTANT text[] := ARRAY[
+    'public.decision_limits',
+    'public.operator_codes',
     'public.operators',
     'public.rail_pauses'
   ];
@@ -36,7 +38,7 @@ DECLARE
     'public.fee_sweeps',
     'public.idempotency_keys',
     'public.inbound_credits',
-    'public.operator_codes',
+    'public.operator_proposals',
     'public.outbox',
     'public.payments',
     'public.payout_items',
@@ -53,6 +55,7 @@ DECLARE
     'public.request_logs',
     'public.review_cases',
     'public.statement_entries',
+    'public.transfer_sends',
     'public.transfers',
     'public.virtual_accounts',
     'public.wallet_kyc',

@@ -6,6 +6,7 @@ import { insertApiKey } from '../../src/resources/apiKeys.ts';
 import { hashApiKey, makeApiKey, newApiKey, SCOPES } from '../../src/resources/keys.ts';
 import { insertOperator } from '../../src/resources/operators.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { OPERATOR_SCOPES } from '../../src/workflows/operators/messages.ts';
 
 export interface Participants {
@@ -19,17 +20,16 @@ export async function createParticipants(
   sql: Sql,
   { name, operators }: { name: string; operators: readonly string[] },
 ): Promise<Participants> {
-  const by = { id: null, name: 'database owner' };
-  const { organisationId } = await createOrganisation(sql, { name, email: 'ops@test.example', operator: by });
+  const { organisationId } = await createOrganisation(sql, { name, email: 'ops@test.example', proof: OWNER_PROOF });
   const stored = (key: string) => ({ hash: hashApiKey(key), hint: key.slice(-4) });
   const unlimited = { expiresAt: null, allowedIps: null, rateLimit: null };
   const ofKey = { environment: 'test' as const, name: null, scopes: [...SCOPES], ...unlimited };
   const { key: apiKey, row } = makeApiKey(organisationId, ofKey);
-  await insertApiKey(sql, row, by);
+  await insertApiKey(sql, row, OWNER_PROOF);
   const operatorKeys = operators.map(() => newApiKey('operator'));
   for (const [index, operator] of operators.entries()) {
     const key = stored(operatorKeys[index] as string);
-    await insertOperator(sql, { id: newUuid(), name: operator, scopes: OPERATOR_SCOPES, key }, by);
+    await insertOperator(sql, { id: newUuid(), name: operator, scopes: OPERATOR_SCOPES, key }, OWNER_PROOF);
   }
   return { organisationId, apiKey, operatorKeys };
 }

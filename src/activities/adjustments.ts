@@ -3,10 +3,11 @@ import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { postAdjustment, rejectAdjustment } from '../resources/adjustments/movements.ts';
 import { type Adjustment, findAdjustment } from '../resources/adjustments/queries.ts';
+import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
 import { describeRefusal } from '../workflows/adjustment/decide.ts';
 import type { AdjustmentActivities } from '../workflows/adjustment/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
-import type { DecisionAnswer } from '../workflows/operators/messages.ts';
+import type { AppliedDecision } from '../workflows/operators/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { requireRow } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
@@ -29,10 +30,9 @@ export function createAdjustmentActivities({ sql, journal }: ActivityDependencie
       };
     },
 
-    async applyAdjustmentDecision({ adjustmentId, ...scope }, { action, reason, operator }) {
+    async applyAdjustmentDecision({ adjustmentId, ...scope }, { action, reason, code }) {
       const book = bookOf(scope);
-      const by = { operatorId: requireUuid('operator', operator), reason };
-      return await retryOnConflict(journal, async ({ post }): Promise<DecisionAnswer | null> => {
+      return await retryOnConflict(journal, async ({ post }): Promise<AppliedDecision | null> => {
         const row = await read(book, adjustmentId);
         const { status } = row;
         if (status !== 'requested') {
@@ -43,9 +43,17 @@ export function createAdjustmentActivities({ sql, journal }: ActivityDependencie
             status,
           };
         }
-        const result = await post(MOVEMENTS[action](book, row, by));
-        if (result.outcome === 'refused')
+        const sent = { code, about: versionText(row), reason };
+        const decision = decisionOf(sent, adjustmentId, `adjustment.${action}`);
+        const result = await post(MOVEMENTS[action](book, row, decision));
+        if (result.outcome === 'refused') {
+          const { because } = result.detail;
+          if (result.code === 'DECISION_REFUSED') {
+            const outcome = because === 'same_person' ? 'refused' : 'denied';
+            return { outcome, message: refusalText({ because }, decision), status };
+          }
           return { outcome: 'refused', message: describeRefusal(result.code, result.account), status };
+        }
         if (result.outcome !== 'posted') return null;
         return { outcome: 'done', message: `The adjustment is ${AFTER[action]}.`, status: AFTER[action] };
       });

@@ -9,12 +9,14 @@ import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../ra
 import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
 import { isAbout } from '../rail/transferCalls.ts';
 import type { DecidedBy } from '../resources/failureCodes.ts';
-import { withAudit } from '../resources/operators.ts';
+import { decisionOf, recordDecision } from '../resources/operators.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
 import { saveProviderMessage } from '../resources/rails/providerMessages.ts';
+import { countSend, markKnown, readSends, type Sends } from '../resources/transferSends.ts';
 import {
   decideTransfer,
   type RailStatus,
+  SENDS_MAX,
   type TransferDecision,
   type TransferLimits,
   type TransferState,
@@ -76,6 +78,8 @@ interface Answer {
   knowsReference?: boolean;
   /** The rail's message instead of a status. */
   providerMessage?: string | null;
+  /** What the database counts, if it was read. */
+  sends?: Sends | null;
 }
 
 const answerOfRail = (status: Answer['status'], report: TransferReport): Answer => ({
@@ -150,11 +154,14 @@ export function createBankTransferSteps<Row>(
    */
   async function advance(
     input: BankTransferInput,
-    act: (rail: BankRail, instruction: TransferInstruction, answer: Answer) => Promise<Answer> | Answer,
+    act: (rail: BankRail, instruction: TransferInstruction, answer: Answer, book: Book) => Promise<Answer> | Answer,
     { deferred, decided }: { deferred: readonly Answer['status'][]; decided?: OperatorDecision },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
-    const audited = (movement: Movement) => withAudit(movement, input.transferId, decided?.audit ?? []);
+    const audited = (movement: Movement): Movement =>
+      decided === undefined
+        ? movement
+        : { ...movement, decision: decisionOf(decided.sent, input.transferId, `resolve:${decided.outcome}`) };
     return await retryOnConflict(journal, async ({ post, postOrPark, postAsRead }) => {
       const { row, rail: railName, state } = await adapter.read(book, input.transferId);
       const rail = await railOf(rails, book, railName);
@@ -167,17 +174,21 @@ export function createBankTransferSteps<Row>(
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
         return { status: state, rail: 'paused', limits };
       }
+      let sends: Pick<TransferProgress, 'sends'> = {};
       /** Nothing moves: a decision without an effect is audited all the same. */
       const unchanged = async (known: TransferProgress['rail']): Promise<TransferProgress> => {
         if (decided !== undefined) await post(audited({ book }));
-        return { status: state, rail: known, limits };
+        return { status: state, rail: known, ...sends, limits };
       };
       const actsOn: TransferState = decided?.outcome === 'return' ? 'completed' : 'processing';
       // The transfer has ended, or an earlier attempt posted the decision and its response was lost (then the audit log
       // has it twice): the rail's status no longer matters.
       if (decided !== undefined && state !== actsOn) return await unchanged('known');
-      const acted = compared(state === actsOn ? await act(rail, instruction, answer) : answer);
+      const acted = compared(state === actsOn ? await act(rail, instruction, answer, book) : answer);
       const { status, report, decidedBy, notReady, knowsReference, providerMessage } = acted;
+      if (status === 'processing' && acted.sends === undefined) await markKnown(sql, book, reference);
+      const counted = acted.sends ?? (status === 'unknown' ? await readSends(sql, book, reference) : null);
+      if (counted !== null) sends = { sends: { count: counted.count, sinceMs: counted.sinceMs } };
       // Not in the result: a history has only ids, amounts and codes.
       await keepProviderMessage(
         sql,
@@ -186,7 +197,7 @@ export function createBankTransferSteps<Row>(
         providerMessage ?? (status === 'processing' ? report.reason : null),
       );
       if (status === 'unreachable')
-        return { status: state, rail: 'unreachable', ...(knowsReference && { knowsReference }), limits };
+        return { status: state, rail: 'unreachable', ...(knowsReference && { knowsReference }), ...sends, limits };
       if (status === 'not_ready') return { status: state, rail: 'not_ready', ...(notReady && { notReady }), limits };
       if (status === 'differs') {
         log.error({ reference, state }, 'the rail has another transfer under this reference');
@@ -212,19 +223,38 @@ export function createBankTransferSteps<Row>(
     });
   }
 
+  /** Queries the rail and posts what follows from its status. */
+  const check = (input: BankTransferInput): Promise<TransferProgress> =>
+    advance(input, (_rail, _instruction, answer) => answer, { deferred: ['unreachable', 'not_ready'] });
+
   return {
     sendBankTransfer: (input) =>
       advance(
         input,
-        (rail, instruction, answer) => (answer.status === 'unknown' ? sendToRail(rail, instruction) : answer),
+        async (rail, instruction, answer, book) => {
+          if (answer.status !== 'unknown') return answer;
+          const sent = await sendToRail(rail, instruction);
+          if (sent.status !== 'processing' && sent.status !== 'unreachable') return sent;
+          const isKnown = sent.status === 'processing' || sent.knowsReference === true;
+          return { ...sent, sends: await countSend(sql, book, instruction.reference, isKnown) };
+        },
         { deferred: ['unknown', 'unreachable', 'not_ready'] },
       ),
 
-    checkBankTransfer: (input) =>
-      advance(input, (_rail, _instruction, answer) => answer, { deferred: ['unreachable', 'not_ready'] }),
+    checkBankTransfer: check,
 
-    applyBankTransferDecision: (input, decided) =>
-      advance(
+    /**
+     * Posts what operators decided, if the database has proof of it. A final status that the rail has reported by now
+     * takes precedence; a return is decided against its status `failed`.
+     */
+    applyBankTransferDecision: async (input, decided) => {
+      const action = `resolve:${decided.outcome}`;
+      const asked = await recordDecision(sql, bookOf(input), { ...decided.sent, subject: input.transferId, action });
+      if (asked.outcome !== 'accepted') {
+        log.warn({ transferId: input.transferId, action, ...asked }, 'a decision without proof was not carried out');
+        return await check(input);
+      }
+      return await advance(
         input,
         (_rail, _instruction, answer) => {
           const isFinal = answer.status === 'completed' || answer.status === 'returned' || answer.status === 'failed';
@@ -234,19 +264,25 @@ export function createBankTransferSteps<Row>(
           return { status, report, decidedBy: 'operators' };
         },
         { deferred: [], decided },
-      ),
+      );
+    },
 
+    /**
+     * Posts the transfer as never received, if it was sent often enough and long enough ago, by the counts of the
+     * database, and the rail has never known it.
+     */
     markBankTransferUnsent: (input) =>
       advance(
         input,
-        (_rail, _instruction, answer) =>
-          answer.status === 'unknown'
-            ? {
-                status: 'failed',
-                report: emptyReport(answer.report.reference, 'failed', NEVER_RECEIVED),
-                decidedBy: 'silence',
-              }
-            : answer,
+        async (rail, { reference }, answer, book) => {
+          if (answer.status !== 'unknown') return answer;
+          const sends = await readSends(sql, book, reference);
+          const { unknownIsFinalAfterMs } = rail.capabilities.transfers;
+          const isFinal = unknownIsFinalAfterMs !== null && sends !== null && sends.sinceMs >= unknownIsFinalAfterMs;
+          if (!isFinal || sends.count < SENDS_MAX || sends.isKnown) return { ...answer, sends };
+          const report = emptyReport(reference, 'failed', NEVER_RECEIVED);
+          return { status: 'failed', report, decidedBy: 'silence' };
+        },
         { deferred: ['unreachable', 'not_ready'] },
       ),
   };

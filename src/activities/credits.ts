@@ -1,12 +1,15 @@
 // Reading an inbound credit, and having the rail confirm it: shared by all flows that receive money. What is posted is
 // what the rail's own record says, whatever was reported before.
 import { publicId, requireUuid } from '../ids.ts';
+import type { Decision } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import type { InboundCreditRecord } from '../rail/port.ts';
 import { type ConfirmedCredit, confirmedBy } from '../resources/inboundCredits/confirm.ts';
 import { findInboundCredit, type InboundCredit } from '../resources/inboundCredits/queries.ts';
+import { decisionOf, recordDecision } from '../resources/operators.ts';
 import { bookOf, type FlowScope } from '../workflows/flows.ts';
+import type { SentDecision } from '../workflows/operators/messages.ts';
 import type { IncompleteWork } from '../workflows/railWait/decide.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { requireRow } from './failures.ts';
@@ -84,6 +87,21 @@ export async function confirmCredit(
   }
   dependencies.log.warn({ ...about, ...found }, 'the rail has not confirmed a credit');
   return { incomplete: { id, what: 'credit', amount: credit.amount, ...found, limits: limitsOf(dependencies) } };
+}
+
+/** The decision with which a credit is set aside, if the database accepts it; null: there is none. */
+export async function setAsideDecision(
+  { sql, log }: Pick<ActivityDependencies, 'sql' | 'log'>,
+  book: Book,
+  subject: string,
+  sent: SentDecision | null,
+): Promise<Decision | null> {
+  if (sent === null) return null;
+  const action = 'resolve:set_aside';
+  const asked = await recordDecision(sql, book, { ...sent, subject, action });
+  if (asked.outcome === 'accepted') return decisionOf(sent, subject, action);
+  log.warn({ subject, ...asked }, 'a decision without proof was not carried out');
+  return null;
 }
 
 /** The settings that a flow needs while it waits for the rail. */

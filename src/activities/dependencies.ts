@@ -10,5 +10,5 @@ export interface ActivityDependencies {
   journal: Journal;
   rails: Rails;
   log: Log;
-  config: Pick<Config, 'attention' | 'review'>;
+  config: Pick<Config, 'attention'>;
 }

@@ -15,6 +15,16 @@ export function requireRow<Row>(row: Row | null, what: string): Row {
   return row;
 }
 
+/** It is too early: retried when it is due. */
+export function notDue(leftMs: number): ApplicationFailure {
+  return ApplicationFailure.create({
+    message: `not due for ${leftMs} ms`,
+    type: 'NOT_DUE',
+    nextRetryDelay: Math.max(1, leftMs),
+    category: ApplicationFailureCategory.BENIGN,
+  });
+}
+
 /** The ledger refused what no rule expects it to refuse. A retry would not fix that: the flow parks. */
 export function postingRefused(refusal: PostingRefusal): ApplicationFailure {
   return ApplicationFailure.nonRetryable(

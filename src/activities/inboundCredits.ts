@@ -13,7 +13,7 @@ import { flowOf } from '../resources/inboundCredits/receive.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { CreditActivities, CreditProgress } from '../workflows/railWait/messages.ts';
-import { confirmCredit, readCredit } from './credits.ts';
+import { confirmCredit, readCredit, setAsideDecision } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
@@ -56,9 +56,10 @@ export function createInboundCreditActivities(
         if (isDone) return { status: credit.status };
         const found = await confirmCredit(dependencies, book, credit);
         if ('incomplete' in found) {
-          if (!setAside) return { status: credit.status, ...found };
+          const decision = await setAsideDecision(dependencies, book, input.inboundCreditId, setAside);
+          if (decision === null) return { status: credit.status, ...found };
           const movement = setAsideMovement(book, credit, walletOf(credit));
-          return (await poster.postOrPark(movement)) ? { status: 'set_aside' } : null;
+          return (await poster.postOrPark({ ...movement, decision })) ? { status: 'set_aside' } : null;
         }
         const status = await postCredit(poster, book, found.confirmed);
         return status === null ? null : { status };

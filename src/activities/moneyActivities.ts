@@ -2,11 +2,11 @@
 import { type IdKind, parseId } from '../ids.ts';
 import type { BankTransferActivities, BankTransferInput } from '../workflows/bankTransfer/messages.ts';
 import { createAdjustmentActivities } from './adjustments.ts';
-import { createAttentionActivities } from './attention.ts';
 import { createBankTransferSteps } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 import { createInboundCreditActivities } from './inboundCredits.ts';
+import { createOperatorActivities } from './operators.ts';
 import { createPaymentActivities } from './payments.ts';
 import { createPayoutActivities, createPayoutItemSteps } from './payouts.ts';
 import { createRecallActivities } from './recalls.ts';
@@ -22,7 +22,7 @@ export const createMoneyActivities = (dependencies: ActivityDependencies) => ({
   ...createPayoutActivities(dependencies),
   ...createReviewCaseActivities(dependencies),
   ...createAdjustmentActivities(dependencies),
-  ...createAttentionActivities(dependencies),
+  ...createOperatorActivities(dependencies),
 });
 
 export function createBankTransferActivities(dependencies: ActivityDependencies): BankTransferActivities {

@@ -21,9 +21,9 @@ import { openedAccount } from '../resources/wallets/virtualAccounts.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { capacityAfterRefusal, decideCredit, decideExpiry, type WalletCapacity } from '../workflows/payment/decide.ts';
 import type { PaymentActivities, PaymentInput, PaymentProgress } from '../workflows/payment/messages.ts';
-import { confirmCredit, limitsOf, readCredit } from './credits.ts';
+import { confirmCredit, limitsOf, readCredit, setAsideDecision } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { requireRow } from './failures.ts';
+import { notDue, requireRow } from './failures.ts';
 import { type Poster, refuse, retryOnConflict } from './posting.ts';
 
 /** Ids that a workflow's history takes in one result: 70 kB. */
@@ -114,9 +114,10 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         const found = await confirmCredit(dependencies, book, credit);
         if ('incomplete' in found) {
           const { status, amountReceived } = payment;
-          if (!setAside) return { status, amountReceived, ...found };
-          const posted = await poster.postOrPark(setAsideMovement(book, credit, payment.targetWalletId, payment));
-          return posted ? { status, amountReceived } : null;
+          const decision = await setAsideDecision(dependencies, book, input.paymentId, setAside);
+          if (decision === null) return { status, amountReceived, ...found };
+          const movement = setAsideMovement(book, credit, payment.targetWalletId, payment);
+          return (await poster.postOrPark({ ...movement, decision })) ? { status, amountReceived } : null;
         }
         const next = await postCredit(poster, book, payment, found.confirmed);
         return next === null ? null : await finish(book, payment, next);
@@ -139,6 +140,9 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         const payment = await readPayment(input);
         const decision = decideExpiry(payment);
         if (decision.kind === 'no_change') return await finish(book, payment, payment);
+        // The row decides when its time is over, not the input of the flow. The database has the last word.
+        const leftMs = payment.expiresAt.getTime() - Date.now();
+        if (leftMs > 0) throw notDue(leftMs);
         const next = nextVersion(payment, { status: 'expired' });
         const posted = await postOrPark(expiryMovement(book, next, decision.toSuspense));
         return posted ? await finish(book, payment, next) : null;

@@ -3,6 +3,7 @@
 import { paymentSuspenseAccount } from '../ledger/chart.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
+import { recallFlowId } from '../resources/flows.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import {
@@ -18,7 +19,7 @@ import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { CreditActivities, CreditProgress } from '../workflows/railWait/messages.ts';
 import { locateMoney } from '../workflows/recall/decide.ts';
-import { findCreditRecord, limitsOf, readCredit, type Unconfirmed } from './credits.ts';
+import { findCreditRecord, limitsOf, readCredit, setAsideDecision, type Unconfirmed } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { requireRow } from './failures.ts';
 import { retryOnConflict } from './posting.ts';
@@ -60,12 +61,21 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
         const credit = await readCredit(dependencies, input, input.inboundCreditId);
         if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
         const denied = await queryRecall(book, credit);
-        if (denied !== null && !setAside) {
-          const { inboundCreditId: id, amount } = input;
-          const incomplete = { id, what: 'credit', amount, ...denied, limits: limitsOf(dependencies) } as const;
+        const decision =
+          denied === null ? null : await setAsideDecision(dependencies, book, recallFlowId(credit.id), setAside);
+        if (denied !== null && decision === null) {
+          const id = input.inboundCreditId;
+          const incomplete = {
+            id,
+            what: 'credit',
+            amount: credit.amount,
+            ...denied,
+            limits: limitsOf(dependencies),
+          } as const;
           return { status: 'received', incomplete };
         }
-        const movement = denied === null ? await movementOf(book, credit) : setAsideRecallMovement(book, credit);
+        const movement =
+          decision === null ? await movementOf(book, credit) : { ...setAsideRecallMovement(book, credit), decision };
         if (!(await postAsRead(movement))) return null;
         return { status: denied === null ? 'posted' : 'set_aside' };
       });

@@ -7,7 +7,7 @@ import type { Book } from '../money.ts';
 import { findBreak } from '../reconciliation/queries.ts';
 import type { DecidedBy } from '../resources/failureCodes.ts';
 import { flowOf } from '../resources/inboundCredits/receive.ts';
-import { withAudit } from '../resources/operators.ts';
+import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { type DecisionProblem, decisionMovement } from '../resources/reviewCases/decisions.ts';
 import { closeCase, completeReturn, receiveAfterAll, returnToSuspense } from '../resources/reviewCases/movements.ts';
@@ -21,13 +21,13 @@ import {
 import type { TransferState } from '../workflows/bankTransfer/decide.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { refuseAction } from '../workflows/operators/decide.ts';
-import type { DecisionAnswer } from '../workflows/operators/messages.ts';
+import type { AppliedDecision } from '../workflows/operators/messages.ts';
 import { type AttemptStatus, choicesOf, decideAfterAttempt, limitOf } from '../workflows/reviewCase/decide.ts';
 import type {
-  CaseDecision,
   ReviewCaseActivities,
   ReviewCaseInput,
   ReviewCaseSnapshot,
+  ReviewDecision,
 } from '../workflows/reviewCase/messages.ts';
 import { queryRail, railOf, type TransferAdapter } from './bankTransfers.ts';
 import { queryCredit, readCredit } from './credits.ts';
@@ -88,7 +88,7 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
 });
 
 export function createReviewCaseActivities(dependencies: ActivityDependencies): ReviewCaseActivities {
-  const { sql, journal, rails, config } = dependencies;
+  const { sql, journal, rails } = dependencies;
 
   /** Whether the money goes back without a decision: its payment says so, and it was not tried yet. */
   async function returnsUnasked(book: Book, row: ReviewCase): Promise<boolean> {
@@ -115,7 +115,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   async function movementOf(
     book: Book,
     row: ReviewCase,
-    { action, walletId }: Pick<CaseDecision, 'action' | 'walletId'>,
+    { action, walletId }: Pick<ReviewDecision, 'action' | 'walletId'>,
   ): Promise<Movement | string> {
     const refusal = refuseAction(action, choicesOf(row.reason), limitOf(row.reason));
     if (refusal !== null) return refusal;
@@ -135,6 +135,16 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     const movement = decisionMovement(book, row, { action, walletId: target, senders, attempts });
     return typeof movement === 'string' ? PROBLEMS[movement] : movement;
   }
+
+  const caseDecision = (
+    input: ReviewCaseInput,
+    row: ReviewCase,
+    { code, action, walletId, ...sent }: ReviewDecision,
+  ) => {
+    const reason = sent.evidence === undefined ? sent.reason : `${sent.reason} (${sent.evidence})`;
+    const decision = { code, wallet: walletId, about: versionText(row), reason };
+    return decisionOf(decision, input.transferId, `review:${action}`);
+  };
 
   const AFTER = {
     credit: 'credited',
@@ -165,31 +175,38 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
           at: found.at.toISOString(),
           clearedAt: found.clearedAt?.toISOString() ?? null,
         },
-        limits: config.review,
         returnsUnasked: await returnsUnasked(book, row),
       };
     },
 
-    async applyCaseDecision(input: ReviewCaseInput, decision: CaseDecision): Promise<DecisionAnswer> {
+    async applyCaseDecision(input: ReviewCaseInput, sent: ReviewDecision | null): Promise<AppliedDecision> {
       const book = bookOf(input);
-      return await retryOnConflict(journal, async ({ post }): Promise<DecisionAnswer | null> => {
+      return await retryOnConflict(journal, async ({ post }): Promise<AppliedDecision | null> => {
         const row = await readCase(sql, book, input.transferId);
-        const isClaim = row.status === 'unclaimed' && decision.action !== 'move_to_unclaimed';
+        const { action, walletId }: Pick<ReviewDecision, 'action' | 'walletId'> = sent ?? {
+          action: 'return_to_sender',
+        };
+        const isClaim = row.status === 'unclaimed' && action !== 'move_to_unclaimed';
         if (row.status !== 'open' && !isClaim)
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
-        const movement = await movementOf(book, row, decision);
-        if (typeof movement === 'string') return { outcome: 'refused', message: movement, status: row.status };
-        if (decision.audit === null) {
-          const message = 'A second operator must send the same decision to confirm it.';
-          return { outcome: 'proposed', message, status: row.status };
-        }
-        const result = await post(withAudit(movement, input.transferId, decision.audit));
+        const refused = (message: string) => ({ outcome: 'refused', message, status: row.status }) as const;
+        if (sent === null && !(await returnsUnasked(book, row))) return refused('An operator must decide.');
+        const movement = await movementOf(book, row, { action, ...(walletId !== undefined && { walletId }) });
+        if (typeof movement === 'string') return refused(movement);
+        const decision = sent === null ? null : caseDecision(input, row, sent);
+        const result = await post(decision === null ? movement : { ...movement, decision });
         if (result.outcome === 'refused') {
-          const message = `The ledger refused it: ${result.code} (account: ${result.account ?? 'none'}).`;
-          return { outcome: 'refused', message, status: row.status };
+          const { because, operator } = result.detail;
+          if (result.code === 'DECISION_PROPOSED') {
+            const message = 'A second operator must send the same decision to confirm it.';
+            return { outcome: 'proposed', message, status: row.status, operator: String(operator) };
+          }
+          if (result.code === 'DECISION_REFUSED' && decision !== null)
+            return { ...refused(refusalText({ because }, decision)), outcome: 'denied' };
+          return refused(`The ledger refused it: ${result.code} (account: ${result.account ?? 'none'}).`);
         }
         if (result.outcome !== 'posted') return null;
-        const status = AFTER[decision.action];
+        const status = AFTER[action];
         return { outcome: 'done', message: `The case is ${status}.`, status };
       });
     },

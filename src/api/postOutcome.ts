@@ -22,6 +22,10 @@ export function throwIfRefused({ transaction }: Movement, result: PostResult): v
     throw new Error('the business key was already posted with different postings');
   if (result.outcome !== 'refused') return;
   if (result.code === 'IDEMPOTENCY_IN_PROGRESS') throw new ApiError(result.code);
+  // The key was revoked, or lost the scope, since it was authenticated some seconds ago.
+  if (result.code === 'DECISION_REFUSED') throw new ApiError('API_KEY_INVALID');
+  if (result.code === 'DECISION_PROPOSED' || result.code === 'REVIEW_NEEDS_OPERATORS')
+    throw new Error(`a movement of a caller needs operators: ${result.code}`);
   const walletId = result.account === null ? null : walletOf(result.account);
   if (walletId === null)
     throw new Error(`the ledger refused a posting to a platform account: ${result.code} ${result.account}`);

@@ -7,12 +7,15 @@ import type { Uuid } from '../ids.ts';
 import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book, Environment } from '../money.ts';
 import type { KeyScope, Scope } from '../resources/keys.ts';
+import type { Proof } from '../resources/proofs.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 
 /** The authenticated caller: its API key, and the book that scopes every query of the request. */
 export interface Caller {
   keyId: Uuid;
+  /** Proves to the database who calls. */
+  proof: () => Proof;
   scopes: readonly KeyScope[];
   /** Requests a minute; null: the default. */
   rateLimit: number | null;

@@ -103,8 +103,8 @@ export function addAccountingCommands(group: Command): void {
     .action(async (month: string, options: BookOptions) => {
       if (!isMonth(month)) throw new CommandError(`${month} is not a month. Write it as 2026-11.`, EXIT.usage);
       const { environment } = options;
-      const closing = await inOrganisation('ledger close-period', options, (sql, organisationId, operator) =>
-        closePeriod(sql, { organisationId, environment }, month, operator),
+      const closing = await inOrganisation('ledger close-period', options, (sql, organisationId, { proof }) =>
+        closePeriod(sql, { organisationId, environment }, month, proof),
       );
       requireClosed(month, closing);
       const changed = closing.outcome === 'closed';
@@ -119,8 +119,8 @@ export function addAccountingCommands(group: Command): void {
     .action(async (options: BookOptions & { amount?: Kobo; key?: string }) => {
       const { key = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), amount } = options;
       const { environment } = options;
-      const outcome = await inOrganisation('ledger sweep-fees', options, (sql, organisationId, { id: operatorId }) =>
-        sweepFees(sql, new Journal(sql), { organisationId, environment }, { key, amount, operatorId }),
+      const outcome = await inOrganisation('ledger sweep-fees', options, (sql, organisationId, { proof }) =>
+        sweepFees(sql, new Journal(sql), { organisationId, environment }, { key, amount, proof }),
       );
       const sweep = requireSwept(outcome);
       const changed = outcome.outcome === 'swept';

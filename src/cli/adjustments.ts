@@ -50,8 +50,8 @@ export function addAdjustmentCommands(program: Command): void {
     .addOption(organisationOption('the book'))
     .action(async (options: RequestOptions & BookOptions & { posting: Posting[] }) => {
       const { environment, posting, reason, evidence } = options;
-      const outcome = await inOrganisation('adjustments request', options, (sql, organisationId, operator) => {
-        const grounds = { reason, evidence, requestedBy: operator.id };
+      const outcome = await inOrganisation('adjustments request', options, (sql, organisationId, { proof }) => {
+        const grounds = { reason, evidence, proof };
         return requestAdjustment({ sql, journal: new Journal(sql) }, { organisationId, environment }, posting, grounds);
       });
       printRequested(options, outcome);
@@ -65,11 +65,11 @@ export function addAdjustmentCommands(program: Command): void {
     .action(async (id: string, options: RequestOptions) => {
       const uuid = requireAdjustmentId(id);
       const { reason, evidence } = options;
-      const outcome = await inOrganisation('adjustments reverse', options, async (sql, organisationId, operator) => {
+      const outcome = await inOrganisation('adjustments reverse', options, async (sql, organisationId, { proof }) => {
         const report = await reportAdjustment(sql, organisationId, uuid);
         if (report === null) throw notInOrganisation(`adjustment ${id}`);
         const book = { organisationId, environment: report.environment };
-        const grounds = { reason, evidence, requestedBy: operator.id };
+        const grounds = { reason, evidence, proof };
         return await requestReversal({ sql, journal: new Journal(sql) }, book, uuid, grounds);
       });
       printRequested(options, outcome);
@@ -148,7 +148,7 @@ function addDecision(group: Command, action: AdjustmentAction, description: stri
     .addOption(reasonOption())
     .action(async (id: string, options: { reason: string; json?: true }) => {
       requireAdjustmentId(id);
-      const { code } = await createCode(`adjustments ${action}`, id);
+      const { code } = await createCode(`adjustments ${action}`, id, action);
       const decision: AdjustmentDecision = { action, reason: options.reason, code };
       const missing = `There is no open adjustment ${id}. See: npm run cli -- adjustments list`;
       const answer = await withTemporal((client) =>

@@ -88,7 +88,7 @@ export function addAttentionCommands(program: Command): void {
       }
       const { query, reason } = options;
       if (id !== undefined) {
-        const { code } = await createCode('attention retry', id);
+        const { code } = await createCode('attention retry', id, 'retry');
         const request: RetryRequest = { reason, code };
         await withTemporal((client) => orNotFound(id, client.workflow.getHandle(id).signal('retry', request)));
         return printResult(options, { flows: 1 }, `Sent retry to 1 flow. ${STILL_PARKED}`);
@@ -114,7 +114,7 @@ export function addAttentionCommands(program: Command): void {
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket")
     .action(async (id: string, { json, ...decision }: Omit<Resolution, 'code'> & { json?: true }) => {
-      const { code } = await createCode('attention resolve', id);
+      const { code } = await createCode('attention resolve', id, decision.action);
       const resolution: Resolution = { ...decision, code }; // validated by the flow
       const answer = await withTemporal(async (client) => {
         const handle = client.workflow.getHandle(id);

@@ -2,11 +2,12 @@
 import type { Sql } from '../database/pool.ts';
 import { type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
+import type { Operator } from '../resources/operators.ts';
 import { listOrganisations } from '../resources/organisations.ts';
 import { withDatabase } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import type { Settings } from './settings.ts';
-import { type SignedCommand, type SignedIn, signIn } from './signIn.ts';
+import { type SignedCommand, signIn } from './signIn.ts';
 
 /** The options of a command that applies to an organisation. */
 export interface OrganisationOptions {
@@ -56,7 +57,7 @@ export const ofOrganisation = <Result>(
 export const inOrganisation = <Result>(
   command: SignedCommand,
   { organisation }: OrganisationOptions,
-  work: (sql: Sql, organisationId: Uuid, operator: SignedIn) => Promise<Result>,
+  work: (sql: Sql, organisationId: Uuid, operator: Operator) => Promise<Result>,
 ): Promise<Result> =>
   withDatabase('application', async (sql, settings) => {
     const operator = await signIn(sql, settings, command);

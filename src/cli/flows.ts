@@ -87,8 +87,8 @@ export function addFlowCommands(program: Command): void {
     .addOption(evidenceOption(TEXT_MAX))
     .action(async (options: { since: Date; reason: string; evidence: string; json?: true }) => {
       const { since, reason, evidence } = options;
-      const imported = await signedIn('flows import', async (sql, { id: requestedBy }) => {
-        const grounds = { reason, evidence, requestedBy };
+      const imported = await signedIn('flows import', async (sql, { proof }) => {
+        const grounds = { reason, evidence, proof };
         return await importPaidTransfers({ sql, journal: new Journal(sql) }, await listLost(sql, since), grounds);
       });
       printRows(

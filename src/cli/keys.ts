@@ -53,7 +53,7 @@ export function addKeyCommands(program: Command): void {
     )
     .addOption(organisationOption('the key'))
     .action(async (options: CreateOptions) => {
-      const created = await inOrganisation('keys create', options, async (sql, organisationId, operator) => {
+      const created = await inOrganisation('keys create', options, async (sql, organisationId, { proof }) => {
         const { key, row } = makeApiKey(organisationId, {
           ...options,
           name: options.name ?? null,
@@ -61,7 +61,7 @@ export function addKeyCommands(program: Command): void {
           allowedIps: options.allowedIps ?? null,
           rateLimit: options.rateLimit ?? null,
         });
-        await insertApiKey(sql, row, operator);
+        await insertApiKey(sql, row, proof);
         return { key, row };
       });
       printNewKey(options, created, {});
@@ -111,7 +111,7 @@ export function addKeyCommands(program: Command): void {
         await reEncryptAll(options);
         return;
       }
-      const rotated = await inOrganisation('keys rotate', options, async (sql, organisationId, operator) => {
+      const rotated = await inOrganisation('keys rotate', options, async (sql, organisationId, { proof }) => {
         const old = await requireKey(sql, organisationId, id);
         const status = keyStatus(old);
         if (status !== 'active')
@@ -125,7 +125,7 @@ export function addKeyCommands(program: Command): void {
         const overlapEnd = Date.now() + options.overlapHours * HOUR_MS;
         const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
         const created = makeApiKey(organisationId, { ...old, expiresAt: inDays(options.expiresInDays) });
-        if (!(await replaceApiKey(sql, old, oldExpiresAt, created.row, operator))) {
+        if (!(await replaceApiKey(sql, old, oldExpiresAt, created.row, proof))) {
           throw new CommandError(
             `The key ${id} was changed at the same time by another command. Check it with \`keys list\`, then retry.`,
           );
@@ -142,9 +142,9 @@ export function addKeyCommands(program: Command): void {
     .option('--reason <text>', 'the reason, recorded in the audit log')
     .addOption(organisationOption('the key'))
     .action(async (id: string, options: OrganisationOptions & { reason?: string }) => {
-      const revoked = await inOrganisation('keys revoke', options, async (sql, organisationId, operator) => {
+      const revoked = await inOrganisation('keys revoke', options, async (sql, organisationId, { proof }) => {
         const key = await requireKey(sql, organisationId, id);
-        return await revokeApiKey(sql, organisationId, key.id, { operator, reason: options.reason ?? null });
+        return await revokeApiKey(sql, organisationId, key.id, { proof, reason: options.reason ?? null });
       });
       printResult(options, { id, revoked: true }, `The key ${id} ${revoked ? 'is' : 'was already'} revoked.`);
     });

@@ -32,6 +32,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   REVERSED_TWICE: 'a transaction was reversed more than once',
   RESOURCE_MISMATCH: 'the transactions of a resource do not match its status',
   UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
+  DECISION_MISSING: 'something was decided without proof of who decided',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last reported',

@@ -86,14 +86,15 @@ export function addOperatorCommands(program: Command): void {
 
   addCommand(
     group,
-    'code <workflowId>',
-    'make a code with which you make one decision in this workflow, in the Temporal UI; valid for ten minutes',
+    'code <workflowId> <action> [walletId]',
+    'make a code with which you make this decision in this workflow, in the Temporal UI; valid for ten minutes',
   )
-    .addHelpText('after', example('operators code svc_01k5…_wth'))
-    .action(async (workflowId: string, options: { json?: true }) => {
-      const { code, expiresAt } = await createCode('operators code', workflowId);
-      const line = `${code}  valid until ${timeText(expiresAt)} UTC, for ${workflowId}`;
-      printResult(options, { workflowId, code, expiresAt }, line);
+    .addHelpText('after', example('operators code svc_01k5…_wth fail'))
+    .action(async (workflowId: string, action: string, walletId: string | undefined, options: { json?: true }) => {
+      const decision = walletId === undefined ? action : `${action} ${walletId}`;
+      const { code, expiresAt } = await createCode('operators code', workflowId, decision);
+      const line = `${code}  valid until ${timeText(expiresAt)} UTC, for ${decision} in ${workflowId}`;
+      printResult(options, { workflowId, action: decision, code, expiresAt }, line);
     });
 }
 

@@ -20,8 +20,8 @@ export function addOrganisationCommands(program: Command): void {
     .option('--email <email>', 'the email address of its settlement wallets', email, EMAIL_DEFAULT)
     .action(async (options: { name: string; email: string; json?: true }) => {
       const { name, email: address } = options;
-      const created = await signedIn('organisations create', (sql, operator) =>
-        createOrganisation(sql, { name, email: address, operator }),
+      const created = await signedIn('organisations create', (sql, { proof }) =>
+        createOrganisation(sql, { name, email: address, proof }),
       );
       const { organisationId, settlementWalletId, liveSettlementWalletId } = publicForm(created);
       printResult(

@@ -104,7 +104,7 @@ const addChange = (group: Command, { name, description, change, done, unchanged 
     .addOption(reasonOption())
     .action(async (environment: Environment, options: { reason: string; json?: true }) => {
       const { reason } = options;
-      const changed = await signedIn(`rail ${name}`, (sql, operator) => change(sql, environment, { operator, reason }));
+      const changed = await signedIn(`rail ${name}`, (sql, { proof }) => change(sql, environment, { proof, reason }));
       const line = `The ${environment} rail ${changed ? done : unchanged}`;
       printResult(options, { environment, paused: name === 'pause', changed }, line);
     });

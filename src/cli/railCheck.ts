@@ -60,7 +60,7 @@ export function addCheck(group: Command): void {
     .action(async (name: string, options: Options) => {
       const provider = requireProvider(name);
       const isStored = options.credentials === undefined && !process.env[CREDENTIALS];
-      const report = await inOrganisation('rail check', options, async (sql, organisationId, operator) => {
+      const report = await inOrganisation('rail check', options, async (sql, organisationId, { proof }) => {
         const book = { organisationId, environment: 'live' as const };
         const stored = isStored ? await requireContract(sql, book) : null;
         const { credentials, version } = await credentialsOf(sql, provider, stored, options);
@@ -69,7 +69,7 @@ export function addCheck(group: Command): void {
         const done = await check(provider, contract, options);
         if (stored === null) return done;
         const reason = `${done.summary.PASS} of ${done.checks.length} checks passed`;
-        await insertRailCheck(sql, stored, version, done, { operator, reason });
+        await insertRailCheck(sql, stored, version, done, { proof, reason });
         return done;
       });
       if (!report.passed) process.exitCode = EXIT.failed;

@@ -5,6 +5,7 @@ import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { RailProvider } from '../rail/provider.ts';
+import type { AuditNote } from '../resources/rails/audit.ts';
 import {
   connectContract,
   disconnectContract,
@@ -19,7 +20,7 @@ import { environmentOption, organisationOption, reasonOption } from './options.t
 import { printResult } from './print.ts';
 import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireProvider } from './railCredentials.ts';
 import { keyringOf, readSettings } from './settings.ts';
-import type { SignedCommand, SignedIn } from './signIn.ts';
+import type { SignedCommand } from './signIn.ts';
 
 interface Options extends OrganisationOptions {
   environment?: string;
@@ -90,7 +91,7 @@ async function change(
   work: (
     sql: Sql,
     book: Book,
-    note: { operator: SignedIn; reason: string },
+    note: AuditNote,
   ) => Promise<{ text: string; contract: Pick<StoredContract, 'id' | 'rail'> } & Record<string, unknown>>,
 ): Promise<void> {
   if (options.environment !== 'live') {
@@ -99,8 +100,8 @@ async function change(
       EXIT.usage,
     );
   }
-  const { text, contract, ...more } = await inOrganisation(command, options, async (sql, organisationId, operator) =>
-    work(sql, { organisationId, environment: 'live' }, { operator, reason: options.reason }),
+  const { text, contract, ...more } = await inOrganisation(command, options, async (sql, organisationId, { proof }) =>
+    work(sql, { organisationId, environment: 'live' }, { proof, reason: options.reason }),
   );
   printResult(
     options,

@@ -4,7 +4,6 @@ import { type Command, Option } from 'commander';
 import { readDatabaseTime } from '../database/clock.ts';
 import { publicId } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';
-import type { AuditRow } from '../ledger/movement.ts';
 import { CSV_HEADER } from '../reconciliation/files/csv.ts';
 import { FORMATS, readStatementFile, type StatementFormat } from '../reconciliation/files/read.ts';
 import { type StatementFile, StatementFileError } from '../reconciliation/files/statement.ts';
@@ -73,12 +72,12 @@ export function addReconciliationCommands(program: Command): void {
       const { result, period } = await inOrganisation(
         'reconciliation import',
         options,
-        async (sql, organisationId, { id: operatorId }) => {
+        async (sql, organisationId, { proof }) => {
           const statement = readStatement(file, options);
           const book = { organisationId, environment: options.environment };
           const journal = new Journal(sql);
-          const audit: AuditRow = { operatorId, action: 'reconciliation.import', subject: rail, reason: null };
-          await journal.post({ book, rows: { audit_log: [audit] } });
+          await sql`
+            SELECT ledger.audit(${organisationId}, ${book.environment}, ${proof}, 'reconciliation.import', ${rail}, NULL)`;
           const now = (await readDatabaseTime(sql)).getTime();
           const imported = await reconcileImported({ sql, journal }, { book, rail }, statement, now);
           return { result: imported, period: statement.period };

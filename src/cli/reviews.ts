@@ -104,7 +104,7 @@ export function addReviewCommands(program: Command): void {
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
     .addOption(organisationOption('the cases'))
     .action(async (id: string, { action, reason, wallet, evidence, ...options }: ResolveOptions) => {
-      const { code } = await createCode('reviews resolve', id);
+      const { code } = await createCode('reviews resolve', id, wallet === undefined ? action : `${action} ${wallet}`);
       const decision: ReviewDecision = { action, reason, code, walletId: wallet, evidence }; // validated by the flow
       const update: { name: string; args: [unknown] } = { name: 'resolveCase', args: [decision] };
       const missing = `There is no open review case ${id}. List the open ones: npm run cli -- reviews list`;

@@ -2,9 +2,8 @@
 // writes the audit log, or shows customers' data, signs in first.
 
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
-import { hashApiKey } from '../resources/keys.ts';
 import { createOperatorCodes, findOperatorByKey, hasAdmin, type Operator } from '../resources/operators.ts';
+import { OWNER_PROOF, type Proof } from '../resources/proofs.ts';
 import type { OperatorScope } from '../workflows/operators/messages.ts';
 import { withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
@@ -53,16 +52,14 @@ export const COMMAND_SCOPES = {
 
 export type SignedCommand = keyof typeof COMMAND_SCOPES;
 
-export type SignedIn = Operator & { id: Uuid };
-
 /** Returns the operator who runs the command. Throws a CommandError when there is none, or the scope is missing. */
-export async function signIn(sql: Sql, { operatorKey }: Settings, command: SignedCommand): Promise<SignedIn> {
+export async function signIn(sql: Sql, { operatorKey }: Settings, command: SignedCommand): Promise<Operator> {
   if (operatorKey === undefined) {
     throw new CommandError(
       `${command} records who acts: set MANILLA_OPERATOR_KEY to your operator key. An admin makes one: npm run cli -- operators create NAME`,
     );
   }
-  const operator = await findOperatorByKey(sql, hashApiKey(operatorKey));
+  const operator = await findOperatorByKey(sql, operatorKey);
   if (operator === null) {
     throw new CommandError('This operator key is unknown or revoked. Set MANILLA_OPERATOR_KEY to a valid one.');
   }
@@ -78,14 +75,21 @@ export async function signIn(sql: Sql, { operatorKey }: Settings, command: Signe
 /** Signs in, and runs `work` with a database connection. */
 export const signedIn = <Result>(
   command: SignedCommand,
-  work: (sql: Sql, operator: SignedIn) => Promise<Result>,
+  work: (sql: Sql, operator: Operator) => Promise<Result>,
 ): Promise<Result> =>
   withDatabase('application', async (sql, settings) => await work(sql, await signIn(sql, settings, command)));
 
-/** Signs in, and returns a code with which the operator decides in this workflow, and until when it is valid. */
-export const createCode = (command: SignedCommand, workflowId: string): Promise<{ code: string; expiresAt: Date }> =>
-  signedIn(command, async (sql, { id }) => {
-    const { codes, expiresAt } = await createOperatorCodes(sql, id, [workflowId]);
+/**
+ * Signs in, and returns a code with which the operator makes this decision in this workflow, and until when it is
+ * valid. `decision`: an action, and the wallet that it names, if it does.
+ */
+export const createCode = (
+  command: SignedCommand,
+  workflowId: string,
+  decision: string,
+): Promise<{ code: string; expiresAt: Date }> =>
+  signedIn(command, async (sql, operator) => {
+    const { codes, expiresAt } = await createOperatorCodes(sql, operator, decision, [workflowId]);
     return { code: codes.get(workflowId) as string, expiresAt };
   });
 
@@ -95,9 +99,9 @@ export const createCode = (command: SignedCommand, workflowId: string): Promise<
  */
 export const signedInAsOwner = <Result>(
   command: SignedCommand,
-  work: (sql: Sql, operator: Operator) => Promise<Result>,
+  work: (sql: Sql, proof: Proof) => Promise<Result>,
 ): Promise<Result> =>
   withDatabase('owner', async (sql, settings) => {
     const isFirst = settings.operatorKey === undefined && !(await hasAdmin(sql));
-    return await work(sql, isFirst ? { id: null, name: 'database owner' } : await signIn(sql, settings, command));
+    return await work(sql, isFirst ? OWNER_PROOF : (await signIn(sql, settings, command)).proof);
   });

@@ -69,8 +69,8 @@ const addChange = (
     .addOption(organisationOption('the wallet'))
     .action(async (id: string, options: OrganisationOptions & { reason: string }) => {
       const { reason } = options;
-      const change = await inOrganisation(`wallets ${name}`, options, (sql, organisationId, operator) =>
-        setWalletStatus(sql, organisationId, requireWalletId(id), status, { operator, reason }),
+      const change = await inOrganisation(`wallets ${name}`, options, (sql, organisationId, { proof }) =>
+        setWalletStatus(sql, organisationId, requireWalletId(id), status, { proof, reason }),
       );
       requireDone(id, change);
       const changed = change.outcome === 'changed';

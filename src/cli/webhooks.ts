@@ -24,14 +24,14 @@ export function addWebhookCommands(program: Command): void {
     .addOption(reasonOption())
     .action(async (endpoint: string, options: Period & { reason: string; json?: true }) => {
       const endpointId = parseId('webhookEndpoint', endpoint);
-      const deliveries = await signedIn('webhooks redeliver', async (sql, operator) => {
+      const deliveries = await signedIn('webhooks redeliver', async (sql, { proof }) => {
         const found = endpointId === null ? null : await findEndpoint(sql, endpointId);
         if (endpointId === null || found === null) throw new CommandError(`There is no webhook endpoint ${endpoint}.`);
         if (found.status !== 'enabled') {
           throw new CommandError(`The webhook endpoint ${endpoint} is ${found.status}, so it receives nothing.`);
         }
         const range = { endpointId, from: options.from ?? null, to: options.to ?? null };
-        return await redeliverFailed(sql, found, range, { operator, reason: options.reason });
+        return await redeliverFailed(sql, found, range, { proof, reason: options.reason });
       });
       const line = `Redelivering ${deliveries} ${deliveries === 1 ? 'event' : 'events'} to ${endpoint}.`;
       printResult(options, { endpointId: endpoint, deliveries }, line);

@@ -68,13 +68,18 @@ export async function readFunctions(): Promise<FunctionFile[]> {
 }
 
 /**
- * Applies the missing files and returns their names. Throws when the database has a migration that this version does
+ * Applies the missing files and returns their names, and stores the settings that only the owner of the database may
+ * change. Throws when the database has a migration that this version does
  * not know, when an applied migration was edited, when a file of functions was edited without raising its version, or
  * when a table is still locked after `TRIES_MAX` attempts.
  */
 export async function migrate(
   databaseUrl: string,
-  { log = () => {}, folder = MIGRATIONS }: { log?: (line: string) => void; folder?: URL } = {},
+  {
+    log = () => {},
+    folder = MIGRATIONS,
+    settings = process.env,
+  }: { log?: (line: string) => void; folder?: URL; settings?: { REVIEW_CREDIT_BY_TWO_FROM_KOBO?: string } } = {},
 ): Promise<{ applied: string[] }> {
   const sql = connect(databaseUrl, { connectionsMax: 1, role: 'owner' });
   const applied: string[] = [];
@@ -113,6 +118,9 @@ export async function migrate(
       await inTransaction(sql, name, text + record, log);
       recordApplied(name);
     }
+    const { REVIEW_CREDIT_BY_TWO_FROM_KOBO: twoFrom } = settings;
+    if (twoFrom)
+      await sql`UPDATE decision_limits SET credit_by_two_from = ${twoFrom}, since = now() WHERE credit_by_two_from <> ${twoFrom}`;
     return { applied };
   } finally {
     await sql.end();

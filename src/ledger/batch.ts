@@ -13,7 +13,7 @@ export const POST = `
   SELECT movement, outcome, code, account_code, detail FROM ledger.post(
     $1::uuid, $2::text, $3::text[], $4::ledger.batch_account[], $5::ledger.batch_transaction[], $6::ledger.batch_link[],
     $7::ledger.batch_posting[], $8::ledger.batch_table[], $9::ledger.batch_event[], $10::ledger.batch_event[],
-    $11::ledger.batch_message[], $12::ledger.batch_outcome[], $13::text)`;
+    $11::ledger.batch_message[], $12::ledger.batch_outcome[], $13::ledger.batch_decision[], $14::text)`;
 
 /**
  * Returns the batch of these movements, which must all belong to one book: the arguments of `POST` after the book, in
@@ -78,6 +78,10 @@ export function buildBatch(movements: readonly Movement[]) {
         item.statusCode,
         addDocument(item.response),
       ],
+    ),
+    decisions: compositeArrayLiteral(
+      withMovement(movements, ({ decision }) => (decision ? [decision] : [])),
+      ({ movement, item }) => [movement, item.proof, item.subject, item.action, item.wallet, item.about, item.reason],
     ),
     documentLines: documents.join('\n'),
   };

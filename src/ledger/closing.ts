@@ -2,7 +2,6 @@
 // the same as on a new one; and accounting periods, which are months
 // (docs/decisions/0009-verification-seals-and-dates.md).
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { Day, Month } from '../times.ts';
 
@@ -57,17 +56,11 @@ export interface PeriodClosing {
 }
 
 /** Closes a month and writes the audit entry, after the days that are over. Repeating it changes nothing. */
-export async function closePeriod(
-  sql: Sql,
-  book: Book,
-  month: Month,
-  operator: { id: Uuid; name: string },
-): Promise<PeriodClosing> {
+export async function closePeriod(sql: Sql, book: Book, month: Month, proof: string): Promise<PeriodClosing> {
   await closeDays(sql, book);
   const [row] = await sql<PeriodClosing[]>`
     SELECT outcome, to_char(next_period, 'YYYY-MM') AS next_period
-    FROM ledger.close_period(${book.organisationId}, ${book.environment}, ${`${month}-01`}::date,
-                             ${operator.id}, ${operator.name})`;
+    FROM ledger.close_period(${book.organisationId}, ${book.environment}, ${`${month}-01`}::date, ${proof})`;
   if (row === undefined) throw new Error('ledger.close_period returned no row');
   return row;
 }

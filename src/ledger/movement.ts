@@ -72,19 +72,20 @@ export type RowTable =
   | 'statement_entries'
   | 'virtual_accounts'
   | 'fee_sweeps'
-  | 'adjustments'
-  | 'audit_log';
+  | 'adjustments';
 
-/**
- * A row of `audit_log`: an operator's decision, written with what it changes. The database adds the operator's name.
- */
-export interface AuditRow {
-  /** Null: `operator` names who acted. */
-  operatorId: Uuid | null;
-  operator?: string;
+/** Who decided a movement, for the audit log: the database checks the proof in the statement that posts it. */
+export interface Decision {
+  /** As src/resources/proofs.ts makes it. */
+  proof: string;
+  /** As in the audit log: the rules of src/ledger/sql/decisions.sql are by this name. */
   action: string;
   /** Public id of what the decision is about. */
   subject: string;
+  /** Public id of the wallet that the operator has named. */
+  wallet?: string | undefined;
+  /** What must be the same for both of two operators: the version of a row, or why and since when a flow is parked. */
+  about?: string;
   reason: string | null;
 }
 
@@ -98,6 +99,7 @@ export interface Movement {
   events?: readonly EventRow[];
   outbox?: readonly OutboxMessage[];
   outcome?: IdempotencyOutcome;
+  decision?: Decision;
   /** The span that posts it: the parent of the spans that its outbox messages start. Set by the journal. */
   traceparent?: string;
 }
@@ -109,7 +111,13 @@ export type RefusalCode =
   | 'WALLET_KYC_REQUIRED'
   | 'WALLET_TIER1_LIMIT_EXCEEDED'
   | 'WALLET_INSUFFICIENT_FUNDS'
-  | 'IDEMPOTENCY_IN_PROGRESS';
+  | 'IDEMPOTENCY_IN_PROGRESS'
+  /** `detail.because` says why the decision is not proven. */
+  | 'DECISION_REFUSED'
+  /** A second operator must send the same decision. */
+  | 'DECISION_PROPOSED'
+  /** An API key may not decide this. */
+  | 'REVIEW_NEEDS_OPERATORS';
 
 /**
  * The outcome of a movement.

@@ -1,10 +1,10 @@
-// Queries for API keys, for the commands that create, list, rotate and revoke them. Each change is one statement that
-// also writes the audit entry. Only the hash of a key is stored; src/api/admission/apiKeys.ts authenticates requests.
+// Queries for API keys, for the commands that create, list, rotate and revoke them. Each change is one function of the
+// database, which checks who makes it and writes the audit entry. src/api/admission/apiKeys.ts authenticates requests.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import { bookTable } from './bookTable.ts';
-import type { Operator } from './operators.ts';
+import type { Proof } from './proofs.ts';
 
 export interface ApiKeyRow {
   id: Uuid;
@@ -41,12 +41,21 @@ const { columns, find, list } = bookTable<ApiKeyRow>(
 export const findKeyOfBook = find;
 export const listKeysOfBook = list;
 
-/** Stores a new key. */
-export async function insertApiKey(sql: Sql, key: NewApiKeyRow, operator: Operator): Promise<void> {
-  await sql`
-    WITH created AS (${insertion(sql, key)})
-    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject)
-    SELECT organisation_id, environment, ${operator.id}, ${operator.name}, 'api_key.create', id::text FROM created`;
+/** SQL: a key as a row of api_keys. */
+const keyRow = (sql: Sql, { allowedIps, rateLimit, expiresAt, createdAt, organisationId, ...key }: NewApiKeyRow) => sql`
+  json_populate_record(NULL::api_keys, ${JSON.stringify({
+    ...key,
+    hash: `\\x${key.hash.toString('hex')}`,
+    organisation_id: organisationId,
+    allowed_ips: allowedIps,
+    rate_limit: rateLimit,
+    expires_at: expiresAt,
+    created_at: createdAt ?? new Date(),
+  })}::text::json)`;
+
+/** Stores a new key. `proof`: of an operator, or of a caller whose key has the scopes that it gives. */
+export async function insertApiKey(sql: Sql, key: NewApiKeyRow, proof: Proof): Promise<void> {
+  await sql`SELECT ledger.create_api_key(${proof}, ${keyRow(sql, key)}, NULL)`;
 }
 
 /** One API key of this organisation; null when it does not exist. */
@@ -83,22 +92,11 @@ export async function replaceApiKey(
   old: ApiKeyRow,
   oldExpiresAt: Date,
   successor: NewApiKeyRow,
-  operator: Operator,
+  proof: Proof,
 ): Promise<boolean> {
-  const rows = await sql`
-    WITH replaced AS (
-      UPDATE api_keys SET expires_at = ${oldExpiresAt}
-      WHERE organisation_id = ${successor.organisationId} AND id = ${old.id} AND revoked_at IS NULL
-        AND expires_at IS NOT DISTINCT FROM ${old.expiresAt}
-      RETURNING id
-    ), created AS (${insertion(sql, successor, sql`FROM replaced`)})
-    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
-    SELECT c.organisation_id, c.environment, ${operator.id}::uuid, ${operator.name}, a.action, a.subject, a.reason
-    FROM created c, replaced r, LATERAL (
-      VALUES ('api_key.rotate', r.id::text, 'replaced by ' || c.id), ('api_key.create', c.id::text, 'replaces ' || r.id)
-    ) AS a (action, subject, reason)
-    RETURNING id`;
-  return rows.length > 0;
+  const [row] = await sql<{ isReplaced: boolean }[]>`
+    SELECT ledger.replace_api_key(${proof}, ${old.id}, ${old.expiresAt}, ${oldExpiresAt}, ${keyRow(sql, successor)}) AS is_replaced`;
+  return row?.isReplaced === true;
 }
 
 /** Revokes a key. Returns false when it was already revoked or does not exist. */
@@ -106,25 +104,9 @@ export async function revokeApiKey(
   sql: Sql,
   organisationId: Uuid,
   id: Uuid,
-  act: { operator: Operator; reason: string | null },
+  { proof, reason }: { proof: Proof; reason: string | null },
 ): Promise<boolean> {
-  const rows = await sql`
-    WITH revoked AS (
-      UPDATE api_keys SET revoked_at = now()
-      WHERE organisation_id = ${organisationId} AND id = ${id} AND revoked_at IS NULL
-      RETURNING organisation_id, environment, id
-    )
-    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
-    SELECT organisation_id, environment, ${act.operator.id}, ${act.operator.name}, 'api_key.revoke', id::text, ${act.reason} FROM revoked
-    RETURNING id`;
-  return rows.length > 0;
+  const [row] = await sql<{ isRevoked: boolean }[]>`
+    SELECT ledger.revoke_api_key(${organisationId}, ${proof}, ${id}, ${reason}) AS is_revoked`;
+  return row?.isRevoked === true;
 }
-
-/** SQL: inserts a key, for use in a CTE. `from`: a FROM clause that makes the insert depend on a row of another CTE. */
-const insertion = (sql: Sql, key: NewApiKeyRow, from = sql``) => sql`
-  INSERT INTO api_keys (organisation_id, environment, id, name, hash, hint, scopes, expires_at, allowed_ips, rate_limit,
-                        created_at)
-  SELECT ${key.organisationId}::uuid, ${key.environment}::text, ${key.id}::uuid, ${key.name}::text, ${key.hash}::bytea,
-         ${key.hint}::text, ${key.scopes}::text[], ${key.expiresAt}::timestamptz, ${key.allowedIps}::text[],
-         ${key.rateLimit}::integer, coalesce(${key.createdAt ?? null}::timestamptz, now()) ${from}
-  RETURNING organisation_id, environment, id`;

@@ -202,7 +202,10 @@ export const { start: startReviewCase, wake: wakeReviewCase } = ofTransfer((book
   };
 });
 
-export function startAdjustment(book: Book, { id, postings, reverses }: Adjustment): FlowOutboxMessage {
+export function startAdjustment(
+  book: Book,
+  { id, postings, reverses }: Pick<Adjustment, 'id' | 'postings' | 'reverses'>,
+): FlowOutboxMessage {
   const [walletId] = accountsOf(postings).flatMap((account) => walletOf(account) ?? []);
   const amount = postings.reduce((sum, posting) => sum + posting.amount, 0);
   const input: AdjustmentInput = {

@@ -1,9 +1,10 @@
 // API keys (contract, section 5) and the keys of operators: their format, and what a key may do. A key is 256 random
-// bits, stored as its SHA-256.
-import { createHash, randomBytes } from 'node:crypto';
+// bits, stored as a hash.
+import { randomBytes } from 'node:crypto';
 import { newUuid, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
 import type { NewApiKeyRow } from './apiKeys.ts';
+import { hashOfProof, proofOfApiKey } from './proofs.ts';
 
 export const SCOPES = ['wallet', 'payment', 'transfer', 'payout', 'review', 'webhook', 'keys'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -47,4 +48,5 @@ export function makeApiKey(
   return { key, row };
 }
 
-export const hashApiKey = (key: string): Buffer => createHash('sha256').update(key).digest();
+/** What is stored of a key. */
+export const hashApiKey = (key: string): Buffer => hashOfProof(proofOfApiKey(key));

@@ -1,17 +1,19 @@
-// Operators: who may use the command line and decide about parked flows. An operator signs in to the command line with
-// a key, and to a workflow with a short code that the key made. Both are stored as their SHA-256. Each change is one
-// statement that also writes the audit entry.
-import { createHash, randomBytes } from 'node:crypto';
+// Operators: who may use the command line and decide about parked flows. An operator proves who they are by a key on
+// the command line, and to a workflow by a short code that the key made. The database checks both (proofs.ts).
+import { randomBytes } from 'node:crypto';
 import type { Sql } from '../database/pool.ts';
-import { ALL_ORGANISATIONS, BASE32_DIGITS, publicId, requireUuid, type Uuid } from '../ids.ts';
-import type { AuditRow, Movement } from '../ledger/movement.ts';
-import type { AuditEntry, Identified, OperatorCode, OperatorScope } from '../workflows/operators/messages.ts';
+import { ALL_ORGANISATIONS, BASE32_DIGITS, publicId, type Uuid } from '../ids.ts';
+import type { Decision } from '../ledger/movement.ts';
+import type { Book } from '../money.ts';
+import type { DecisionOutcome, OperatorScope, SentDecision } from '../workflows/operators/messages.ts';
+import { hashOfProof, type Proof, proofOfCode, proofOfOperator } from './proofs.ts';
 
-/** Who acts, for the audit log. */
+/** An operator who has signed in. */
 export interface Operator {
-  /** Null: the database owner, before there is an admin. */
-  id: Uuid | null;
+  id: Uuid;
   name: string;
+  scopes: OperatorScope[];
+  proof: Proof;
 }
 
 export interface OperatorRow {
@@ -46,15 +48,13 @@ export async function hasAdmin(sql: Sql): Promise<boolean> {
 }
 
 /** Returns the operator of a key and records its use; null for a key that does not exist or is revoked. */
-export async function findOperatorByKey(
-  sql: Sql,
-  hash: Buffer,
-): Promise<{ id: Uuid; name: string; scopes: OperatorScope[] } | null> {
-  const [row] = await sql<{ id: Uuid; name: string; scopes: OperatorScope[] }[]>`
+export async function findOperatorByKey(sql: Sql, key: string): Promise<Operator | null> {
+  const proof = proofOfOperator(key);
+  const [row] = await sql<Omit<Operator, 'proof'>[]>`
     UPDATE operators SET last_used_at = now()
-    WHERE organisation_id = ${ALL_ORGANISATIONS} AND key_hash = ${hash} AND revoked_at IS NULL
+    WHERE organisation_id = ${ALL_ORGANISATIONS} AND key_hash = ${hashOfProof(proof)} AND revoked_at IS NULL
     RETURNING id, name, scopes`;
-  return row ?? null;
+  return row === undefined ? null : { ...row, proof };
 }
 
 /** The hash of an operator's key; null for an operator that does not exist or is revoked. */
@@ -65,11 +65,11 @@ export async function keyHashOf(sql: Sql, id: Uuid): Promise<Buffer | null> {
   return row?.keyHash ?? null;
 }
 
-/** Returns false when the name is taken, also by a revoked operator. */
+/** Returns false when the name is taken, also by a revoked operator. For the database's owner, like the next two. */
 export async function insertOperator(
   sql: Sql,
   operator: { id: Uuid; name: string; scopes: readonly OperatorScope[]; key: NewKey },
-  by: Operator,
+  proof: Proof,
 ): Promise<boolean> {
   const { id, name, scopes, key } = operator;
   const rows = await sql`
@@ -78,16 +78,15 @@ export async function insertOperator(
       VALUES (${id}, ${name}, ${scopes as OperatorScope[]}, ${key.hash}, ${key.hint})
       ON CONFLICT (organisation_id, name) DO NOTHING RETURNING organisation_id, scopes
     )
-    INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject, reason)
-    SELECT organisation_id, ${by.id}, ${by.name}, 'operator.create', ${publicId('operator', id)},
-           array_to_string(scopes, ', ')
-    FROM created RETURNING id`;
+    SELECT ledger.audit(organisation_id, NULL, ${proof}, 'operator.create', ${publicId('operator', id)},
+                        array_to_string(scopes, ', '))
+    FROM created`;
   return rows.length > 0;
 }
 
-/** Replaces the key of an operator; the old one ends at once. Returns null when there is no such operator in use. */
-export async function replaceOperatorKey(sql: Sql, name: string, key: NewKey, by: Operator): Promise<Uuid | null> {
-  return await change(sql, 'operator.rotate', name, sql`key_hash = ${key.hash}, hint = ${key.hint}`, by, null);
+/** Replaces the key of an operator; the old one and its codes end at once. Null: there is no such operator in use. */
+export async function replaceOperatorKey(sql: Sql, name: string, key: NewKey, proof: Proof): Promise<Uuid | null> {
+  return await change(sql, 'operator.rotate', name, sql`key_hash = ${key.hash}, hint = ${key.hint}`, proof, null);
 }
 
 /** Revokes an operator, with key and codes. Returns null when there is no such operator in use. */
@@ -95,9 +94,9 @@ export async function revokeOperator(
   sql: Sql,
   name: string,
   reason: string | null,
-  by: Operator,
+  proof: Proof,
 ): Promise<Uuid | null> {
-  return await change(sql, 'operator.revoke', name, sql`revoked_at = now()`, by, reason);
+  return await change(sql, 'operator.revoke', name, sql`revoked_at = now()`, proof, reason);
 }
 
 async function change(
@@ -105,34 +104,22 @@ async function change(
   action: string,
   name: string,
   assignments: ReturnType<Sql>,
-  by: Operator,
+  proof: Proof,
   reason: string | null,
 ): Promise<Uuid | null> {
   const [row] = await sql<{ id: Uuid }[]>`
-    WITH changed AS (
-      UPDATE operators SET ${assignments}
-      WHERE organisation_id = ${ALL_ORGANISATIONS} AND name = ${name} AND revoked_at IS NULL
-      RETURNING organisation_id, id
-    ), audited AS (
-      INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject, reason)
-      SELECT organisation_id, ${by.id}, ${by.name}, ${action}, ledger.public_id(id, 'opr'), ${reason} FROM changed
+    WITH audited AS ( -- before the change: operators may change their own key
+      SELECT id, ledger.audit(organisation_id, NULL, ${proof}, ${action}, ledger.public_id(id, 'opr'), ${reason})
+      FROM operators WHERE organisation_id = ${ALL_ORGANISATIONS} AND name = ${name} AND revoked_at IS NULL FOR UPDATE
+    ), changed AS (
+      UPDATE operators o SET ${assignments} FROM audited a WHERE o.organisation_id = ${ALL_ORGANISATIONS} AND o.id = a.id
+      RETURNING o.id
+    ), ended AS (
+      DELETE FROM operator_codes c USING audited a
+      WHERE c.organisation_id = ${ALL_ORGANISATIONS} AND c.operator_id = a.id AND c.first_used_at IS NULL
     )
     SELECT id FROM changed`;
   return row?.id ?? null;
-}
-
-/** Adds the audit entries of a decision to the movement that carries it out, so that both are written or neither. */
-export function withAudit(movement: Movement, subject: string, entries: readonly AuditEntry[]): Movement {
-  if (entries.length === 0) return movement;
-  const rows = entries.map(
-    ({ operator, action, reason }): AuditRow => ({
-      operatorId: requireUuid('operator', operator),
-      action,
-      subject,
-      reason,
-    }),
-  );
-  return { ...movement, rows: { ...movement.rows, audit_log: rows } };
 }
 
 /** 60 bits: too many to find one from its hash while it is valid. */
@@ -140,34 +127,30 @@ const CODE_LENGTH = 12;
 /** Time to paste it into the Temporal UI. */
 const CODE_MINUTES = 10;
 
-/** Groups, upper case and what else a person adds do not matter. */
-const hashCode = (code: string): string =>
-  createHash('sha256')
-    .update(code.toLowerCase().replaceAll(/[^0-9a-z]/g, ''))
-    .digest('hex');
-
 function newCode(): string {
   const digits = Array.from(randomBytes(CODE_LENGTH), (byte) => BASE32_DIGITS[byte % BASE32_DIGITS.length]);
   return digits.join('').replaceAll(/(.{4})(?=.)/g, '$1-');
 }
 
 /**
- * Makes a code for each workflow, with which the operator makes one decision there. Removes codes that have expired.
+ * Makes a code for each workflow, with which the operator makes this decision there: an action as the message has it,
+ * and the wallet that it names, if it does.
  */
 export async function createOperatorCodes<Id extends string>(
   sql: Sql,
-  operatorId: Uuid,
+  { proof }: Pick<Operator, 'proof'>,
+  action: string,
   workflowIds: readonly Id[],
 ): Promise<{ codes: Map<Id, string>; expiresAt: Date }> {
   const codes = new Map(workflowIds.map((id) => [id, newCode()]));
   const [row] = await sql<{ expiresAt: Date }[]>`
-    WITH expired AS (DELETE FROM operator_codes WHERE organisation_id = ${ALL_ORGANISATIONS} AND expires_at < now())
-    INSERT INTO operator_codes (operator_id, workflow_id, hash, expires_at)
-    SELECT ${operatorId}::uuid, c.workflow_id, decode(c.hash, 'hex'), now() + ${CODE_MINUTES} * interval '1 minute'
-    FROM unnest(${[...codes.keys()]}::text[], ${[...codes.values()].map(hashCode)}::text[]) AS c (workflow_id, hash)
-    RETURNING expires_at`;
+    SELECT ledger.create_operator_codes(
+      ${proof}, ${action}, ${[...codes.keys()]}::text[], ${[...codes.values()].map(hashOfCode)}::text[],
+      ${CODE_MINUTES} * interval '1 minute') AS expires_at`;
   return { codes, expiresAt: row?.expiresAt ?? new Date() };
 }
+
+const hashOfCode = (code: string): string => hashOfProof(proofOfCode(code)).toString('hex');
 
 /** What a batch's code is valid for, instead of a workflow. No workflow has such an id. */
 const batchSubject = (batch: string): string => `batch:${batch}`;
@@ -181,48 +164,60 @@ const BATCH_MINUTES = 60;
  */
 export async function createBatchCode(
   sql: Sql,
-  operator: Operator & { id: Uuid },
+  { proof }: Pick<Operator, 'proof'>,
   { batch, query, reason }: { batch: string; query: string; reason: string },
 ): Promise<string> {
   const code = newCode();
+  const subject = batchSubject(batch);
   await sql`
-    WITH code AS (
-      INSERT INTO operator_codes (operator_id, workflow_id, hash, expires_at)
-      VALUES (${operator.id}, ${batchSubject(batch)}, decode(${hashCode(code)}, 'hex'),
-              now() + ${BATCH_MINUTES} * interval '1 minute')
-    )
-    INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject, reason)
-    VALUES (${ALL_ORGANISATIONS}, ${operator.id}, ${operator.name}, 'attention.retry', ${batchSubject(batch)},
-            ${`${reason} (${query})`})`;
+    SELECT ledger.create_operator_codes(
+             ${proof}, 'retry', ARRAY[${subject}], ARRAY[${hashOfCode(code)}], ${BATCH_MINUTES} * interval '1 minute'),
+           ledger.audit(${ALL_ORGANISATIONS}, NULL, ${proof}, 'attention.retry', ${subject}, ${`${reason} (${query})`})`;
   return code;
 }
 
+/** What a decision about a row is about: once the row has changed, it is another one. */
+export const versionText = ({ version }: { version: number }): string => `version ${version}`;
+
+/** A decision that an operator has sent to a workflow. */
+export function decisionOf(
+  { code, wallet, about, reason }: Pick<SentDecision, 'code' | 'wallet' | 'about' | 'reason'>,
+  subject: string,
+  action: string,
+): Decision {
+  return { proof: proofOfCode(code), subject, action, wallet, about, reason };
+}
+
 /**
- * Returns the operator whose code it is. The first decision that a code is used for is kept: the code is valid for it
- * again, because a message may be handled twice, and for no other.
+ * Records a decision that moves no money. One that needs two operators is only asked whether it takes effect: the
+ * movement that carries it out records it.
  */
-export async function identifyOperator(
-  sql: Sql,
-  { code, workflowId, batch, scope, decision }: OperatorCode,
-): Promise<Identified> {
-  const [found] = await sql<{ id: Uuid; isValid: boolean; hasScope: boolean; usedFor: string | null }[]>`
-    WITH found AS (
-      SELECT c.hash, c.used_for, o.id, c.expires_at > now() AND o.revoked_at IS NULL AS is_valid,
-             ${scope} = 'view' OR ${scope} = ANY (o.scopes) AS has_scope
-      FROM operator_codes c JOIN operators o ON o.organisation_id = c.organisation_id AND o.id = c.operator_id
-      WHERE c.organisation_id = ${ALL_ORGANISATIONS} AND c.hash = decode(${hashCode(code)}, 'hex') AND c.workflow_id = ${batch === undefined ? workflowId : batchSubject(batch)}
-      FOR UPDATE OF c
-    ), used AS (
-      UPDATE operator_codes c SET used_for = ${decision} FROM found f
-      WHERE c.organisation_id = ${ALL_ORGANISATIONS} AND c.hash = f.hash AND f.is_valid AND f.has_scope
-        AND f.used_for IS NULL
-    )
-    SELECT id, is_valid, has_scope, used_for FROM found`;
-  const make = `Make a new one: npm run cli -- operators code ${workflowId}`;
-  if (!found?.isValid) return { refusal: `This code is not valid, or no longer, for this workflow. ${make}` };
-  if (!found.hasScope) return { refusal: `This needs an operator with the scope ${scope}, which yours has not.` };
-  if (found.usedFor !== null && found.usedFor !== decision) {
-    return { refusal: `This code was used for another decision, ${found.usedFor}. ${make}` };
-  }
-  return { operator: publicId('operator', found.id) };
+export async function recordDecision(sql: Sql, book: Book, sent: SentDecision): Promise<DecisionOutcome> {
+  const { proof, subject, action, about, reason } = decisionOf(sent, sent.subject, sent.action);
+  const [row] = await sql<{ code: string | null; detail: { because?: string; operator?: string } | null }[]>`
+    SELECT code, detail FROM ledger.record_decision(
+      ${book.organisationId}, ${book.environment}, ${proof}, ${subject}, ${action}, ${about ?? ''}, ${reason})`;
+  if (row === undefined) throw new Error('ledger.record_decision returned no row');
+  if (row.code === null) return { outcome: 'accepted' };
+  return row.code === 'DECISION_PROPOSED'
+    ? { outcome: 'proposed', operator: row.detail?.operator ?? '' }
+    : { outcome: 'refused', message: refusalText(row.detail ?? {}, sent) };
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  unknown: 'This code is not valid, or no longer, for this workflow.',
+  other: 'This code was made for another decision.',
+  used: 'This code was used already.',
+  scope: 'This needs an operator with another scope.',
+  same_person: 'You requested this: another operator must approve it. You can reject it.',
+};
+
+/** Why a decision is refused, as a message that says what to do. */
+export function refusalText(
+  { because }: { because?: unknown },
+  { subject, action }: Pick<Decision, 'subject' | 'action'>,
+): string {
+  const text = REFUSALS[String(because)] ?? `It is not proven who decides (${String(because)}).`;
+  if (because === 'same_person' || because === 'scope') return text;
+  return `${text} Make a new one: npm run cli -- operators code ${subject} ${action.replace(/^.*[:.]/, '')}`;
 }

@@ -1,7 +1,7 @@
 // Queries for organisations. An organisation is created with its two settlement wallets; no money moves here.
 import type { Sql } from '../database/pool.ts';
 import { newUuid, type Uuid } from '../ids.ts';
-import type { Operator } from './operators.ts';
+import type { Proof } from './proofs.ts';
 
 export interface Organisation {
   organisationId: Uuid;
@@ -18,7 +18,7 @@ export interface Organisation {
  */
 export async function createOrganisation(
   sql: Sql,
-  options: { name: string; email: string; operator: Operator },
+  options: { name: string; email: string; proof: Proof },
 ): Promise<Organisation> {
   const organisation = {
     organisationId: newUuid(),
@@ -30,7 +30,7 @@ export async function createOrganisation(
   await sql`
     SELECT FROM ledger.create_organisation(
       ${organisation.organisationId}, ${options.name}, ${options.email}, ${organisation.settlementWalletId},
-      ${organisation.liveSettlementWalletId}, ${organisation.createdAt}, ${options.operator.id}, ${options.operator.name})`;
+      ${organisation.liveSettlementWalletId}, ${organisation.createdAt}, ${options.proof})`;
   return organisation;
 }
 

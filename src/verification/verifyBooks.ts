@@ -2,6 +2,7 @@
 import type { Sql } from '../database/pool.ts';
 import { accountCheck } from './accounts.ts';
 import { bankBalanceCheck } from './bankBalances.ts';
+import { decisionCheck } from './decisions.ts';
 import { postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
@@ -36,6 +37,7 @@ export async function verifyBooks(
     transactionCheck,
     ...suspenseChecks,
     bankBalanceCheck,
+    decisionCheck,
   ];
   const verification = await verify(sql, checks, options);
   const missing = await findMissingSeals(sql, publishedSeals);

@@ -3,7 +3,7 @@ import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, SETTLED_AFTER_SECONDS, TEST_EVENT_TYPE } from '../resources/events.ts';
-import type { Operator } from '../resources/operators.ts';
+import type { Proof } from '../resources/proofs.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import type { WebhookEndpoint } from './endpoints.ts';
 
@@ -44,7 +44,7 @@ export async function redeliverFailed(
   sql: Sql,
   book: Book,
   { endpointId, from, to }: FailedDeliveries,
-  { operator, reason }: { operator: Operator; reason: string },
+  { proof, reason }: { proof: Proof; reason: string },
 ): Promise<number> {
   const { organisationId, environment } = book;
   let redelivered = 0;
@@ -65,13 +65,11 @@ export async function redeliverFailed(
         WHERE d.organisation_id = ${organisationId} AND d.event_id = f.event_id AND d.endpoint_id = ${endpointId}
         RETURNING d.event_id
       ), ${queuedAfterOpened(sql, book, endpointId)}, audited AS (
-        INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
-        SELECT ${organisationId}::uuid, ${environment}::text, ${operator.id}::uuid, ${operator.name},
-               'webhooks.redeliver', ${publicId('webhookEndpoint', endpointId)},
-               ${reason}::text || ' (' || count(*) || ' deliveries)'
+        SELECT ledger.audit(${organisationId}, ${environment}, ${proof}, 'webhooks.redeliver',
+                            ${publicId('webhookEndpoint', endpointId)}, ${reason}::text || ' (' || count(*) || ' deliveries)') AS actor
         FROM opened HAVING count(*) > 0
       )
-      SELECT event_id FROM opened ORDER BY event_id`;
+      SELECT event_id FROM opened, audited ORDER BY event_id`;
     redelivered += page.length;
     after = page.at(-1)?.eventId ?? after;
     if (page.length < PAGE_SIZE) return redelivered;

@@ -6,6 +6,7 @@ import type { Client } from '@temporalio/client';
 import type { Sql } from '../database/pool.ts';
 import { ENVIRONMENTS } from '../money.ts';
 import { findNewestLostFlow } from '../recovery/lostFlows.ts';
+import { WORKER_PROOF } from '../resources/proofs.ts';
 import { pauseRail } from '../resources/rails/pauses.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -28,7 +29,6 @@ async function compare({ sql, client, taskQueue, log }: Parameters<typeof guardR
   const lost = await findNewestLostFlow({ sql, client }, taskQueue);
   if (lost === null) return;
   const reason = `The database does not have ${lost.id}, whose flow started at ${lost.startedAt.toISOString()}: it was restored to an earlier time`;
-  const note = { operator: { id: null, name: 'worker' }, reason };
-  for (const environment of ENVIRONMENTS) await pauseRail(sql, environment, note);
+  for (const environment of ENVIRONMENTS) await pauseRail(sql, environment, { proof: WORKER_PROOF, reason });
   log.error({ flow: lost.id, startedAt: lost.startedAt }, 'the database is older than Temporal: no transfer is sent');
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { revokeApiKey } from '../../src/resources/apiKeys.ts';
 import { newApiKey } from '../../src/resources/keys.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { readAnswer, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { sendRaw } from '../support/rawHttp.ts';
@@ -26,7 +27,7 @@ async function codeFor(header: string): Promise<string | null> {
 }
 
 const revoke = (id: string) =>
-  revokeApiKey(api.sql, api.organisation.organisationId, id, { operator: { id: null, name: 'test' }, reason: null });
+  revokeApiKey(api.sql, api.organisation.organisationId, id, { proof: OWNER_PROOF, reason: null });
 
 describe('API key checks, in their order', () => {
   test.each(routeCases(({ access }) => access !== 'none'))('$name requires an API key', async ({ method, route }) => {

@@ -204,6 +204,7 @@ describe('races for one payment', () => {
       const paying = pay(payer, paymentId);
       // Delays the expiry by some round trips, so that each side wins some races.
       for (let delay = 0; delay < round % 10; delay += 1) await api.sql`SELECT 1`;
+      await api.sql`UPDATE payments SET expires_at = now() - interval '1 second' WHERE id = ${payment.id}`;
       const [paid, expiry] = await Promise.all([paying, activities.expirePayment(paymentInput(book, payment))]);
       const { status } = await read(paymentId);
       expect(expiry.status).toBe(status);

@@ -1,6 +1,7 @@
 // Transfers between two wallets: contract section 4.5, and the rulings for it.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { type Client, startTestApi, type TestApi } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
@@ -22,7 +23,7 @@ const wallet = (balance = 0, tier1 = true): Promise<string> =>
   api.createWallet(api.test, { tier1, ...(balance > 0 && { balance }) });
 
 async function setStatus(walletId: string, status: 'active' | 'frozen' | 'closed'): Promise<void> {
-  const act = { operator: { id: null, name: 'test' }, reason: 'test' };
+  const act = { proof: OWNER_PROOF, reason: 'test' };
   const { organisationId } = api.organisation;
   const { outcome } = await setWalletStatus(api.sql, organisationId, requireUuid('wallet', walletId), status, act);
   expect(outcome).toBe('changed');

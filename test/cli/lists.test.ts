@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { type Ended, runCli } from './run.ts';
 
@@ -27,7 +28,7 @@ beforeAll(async () => {
   ({ organisationId } = await createOrganisation(sql, {
     name: 'Ada',
     email: 'ada@example.com',
-    operator: { id: null, name: 'test' },
+    proof: OWNER_PROOF,
   }));
   // The newest cases are breaks in live.
   await sql`

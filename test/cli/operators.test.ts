@@ -8,15 +8,9 @@ import { COMMAND_SCOPES, type SignedCommand, signIn } from '../../src/cli/signIn
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { hashApiKey, newApiKey } from '../../src/resources/keys.ts';
-import {
-  createOperatorCodes,
-  identifyOperator,
-  insertOperator,
-  replaceOperatorKey,
-  revokeOperator,
-} from '../../src/resources/operators.ts';
+import { insertOperator, replaceOperatorKey, revokeOperator } from '../../src/resources/operators.ts';
+import { OWNER_PROOF, proofOfOperator } from '../../src/resources/proofs.ts';
 import { OPERATOR_SCOPES, type OperatorScope } from '../../src/workflows/operators/messages.ts';
-import { codeOf, OPERATORS } from '../support/operators.ts';
 import { createDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { runCli } from './run.ts';
 
@@ -37,11 +31,7 @@ afterAll(async () => {
 
 async function createOperator(name: string, scopes: readonly OperatorScope[]): Promise<{ id: string; key: string }> {
   const [id, key] = [newUuid(), newApiKey('operator')];
-  await insertOperator(
-    owner,
-    { id, name, scopes, key: { hash: hashApiKey(key), hint: key.slice(-4) } },
-    { id: null, name: 'test' },
-  );
+  await insertOperator(owner, { id, name, scopes, key: { hash: hashApiKey(key), hint: key.slice(-4) } }, OWNER_PROOF);
   return { id, key };
 }
 
@@ -54,7 +44,7 @@ const WORDS: Record<SignedCommand, string> = {
   'operators create': 'bola --scopes view',
   'operators rotate': 'bola',
   'operators revoke': 'bola',
-  'operators code': 'svc_x_wth',
+  'operators code': 'svc_x_wth fail',
   'flows import': '--since 2026-01-01 --reason why --evidence it',
   'wallets show': 'svc_x_wlt',
   'wallets freeze': 'svc_x_wlt --reason why',
@@ -196,7 +186,7 @@ describe('keys', () => {
     const { id, key } = await createOperator('dayo', ['admin']);
     const next = newApiKey('operator');
     const stored = { hash: hashApiKey(next), hint: next.slice(-4) };
-    expect(await replaceOperatorKey(owner, 'dayo', stored, { id, name: 'dayo' })).toBe(id);
+    expect(await replaceOperatorKey(owner, 'dayo', stored, proofOfOperator(key))).toBe(id);
     const settings = {
       databaseUrl: database.url,
       ownerDatabaseUrl: undefined,
@@ -207,7 +197,7 @@ describe('keys', () => {
     const signedIn = (operatorKey: string) => signIn(sql, { ...settings, operatorKey }, 'keys create');
     await expect(signedIn(key)).rejects.toThrow('unknown or revoked');
     expect(await signedIn(next)).toMatchObject({ id, name: 'dayo' });
-    await revokeOperator(owner, 'dayo', 'left', { id, name: 'dayo' });
+    await revokeOperator(owner, 'dayo', 'left', proofOfOperator(next));
     await expect(signedIn(next)).rejects.toThrow('unknown or revoked');
   });
 
@@ -217,50 +207,5 @@ describe('keys', () => {
       VALUES (${newUuid()}, 'mallory', '{admin}', 'x', 'x')`).rejects.toMatchObject(refused);
     await expect(sql`UPDATE operators SET scopes = '{admin}'`).rejects.toMatchObject(refused);
     await expect(sql`UPDATE operators SET revoked_at = NULL`).rejects.toMatchObject(refused);
-  });
-});
-
-describe('codes', () => {
-  const request = { workflowId: 'svc_x_wth', scope: 'finance', decision: 'fail' } as const;
-  const REFUSED = { refusal: expect.stringContaining('npm run cli -- operators code svc_x_wth') };
-
-  test('a code identifies its operator, also when the decision is sent again, and however it is typed', async () => {
-    const code = await codeOf(sql, 'ngozi', 'svc_x_wth');
-    const typed = ` ${code.replaceAll('-', '').toUpperCase()}`;
-    for (const text of [code, code, typed]) {
-      expect(await identifyOperator(sql, { ...request, code: text })).toEqual({ operator: OPERATORS.ngozi.publicId });
-    }
-  });
-
-  test('a code that others read in the history is refused for another decision', async () => {
-    const code = await codeOf(sql, 'ngozi', 'svc_x_wth');
-    const decisions = ['fail', 'complete'].map((decision) => identifyOperator(sql, { ...request, code, decision }));
-    const answers = await Promise.all(decisions);
-    expect(answers.filter((answer) => 'operator' in answer)).toHaveLength(1);
-    expect(answers.filter((answer) => 'refusal' in answer)).toEqual([
-      { refusal: expect.stringContaining('was used for another decision') },
-    ]);
-  });
-
-  test('a code is refused in another workflow, without the scope, after ten minutes and after revocation', async () => {
-    const { id } = await createOperator('efe', ['support']);
-    const { codes, expiresAt } = await createOperatorCodes(sql, id, ['svc_x_wth', 'svc_y_wth']);
-    const code = codes.get('svc_x_wth') as string;
-    expect(await identifyOperator(sql, { ...request, code: 'guess' })).toEqual(REFUSED);
-    expect(await identifyOperator(sql, { ...request, code: codes.get('svc_y_wth') as string })).toEqual(REFUSED);
-    expect(await identifyOperator(sql, { ...request, code })).toEqual({
-      refusal: 'This needs an operator with the scope finance, which yours has not.',
-    });
-    const supported = { ...request, scope: 'support', decision: 'retry', code } as const;
-    expect(await identifyOperator(sql, supported)).toEqual({ operator: publicId('operator', id) });
-    const minutes = (expiresAt.getTime() - Date.now()) / 60_000;
-    expect(minutes).toBeGreaterThan(8);
-    expect(minutes).toBeLessThan(11);
-    await owner`UPDATE operator_codes SET expires_at = now() - interval '1 millisecond' WHERE operator_id = ${id}`;
-    expect(await identifyOperator(sql, supported)).toEqual(REFUSED);
-    await owner`UPDATE operator_codes SET expires_at = now() + interval '1 minute' WHERE operator_id = ${id}`;
-    expect(await identifyOperator(sql, supported)).toEqual({ operator: publicId('operator', id) });
-    await revokeOperator(owner, 'efe', null, { id: null, name: 'test' });
-    expect(await identifyOperator(sql, supported)).toEqual(REFUSED);
   });
 });

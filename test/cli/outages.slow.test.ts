@@ -10,6 +10,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { connect } from '../../src/database/pool.ts';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { startTestApi } from '../support/api.ts';
 import { createDatabase, type TestDatabase, testStack } from '../support/stack.ts';
 import { type Ended, runCli, runCliProcess } from './run.ts';
@@ -23,7 +24,7 @@ let unusedPort: number;
 beforeAll(async () => {
   database = await createDatabase();
   const sql = connect(database.url, { connectionsMax: 1 });
-  await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', operator: { id: null, name: 'test' } });
+  await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', proof: OWNER_PROOF });
   await sql.end();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));
   unusedPort = await freePort();

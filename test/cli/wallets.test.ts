@@ -3,6 +3,7 @@
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { type Ended, runCli, runCliProcess } from './run.ts';
@@ -22,7 +23,7 @@ const wallets = (...words: string[]): Promise<Ended> =>
 
 const audit = (walletId: string) => api.sql`
   SELECT environment, operator, action, reason FROM audit_log
-  WHERE subject = ${requireUuid('wallet', walletId)} ORDER BY id`;
+  WHERE subject = ${requireUuid('wallet', walletId)} AND operator_id IS NOT NULL ORDER BY id`;
 
 const statusOf = async (walletId: string) => (await api.test.get(`/wallets/${walletId}`)).data.status;
 
@@ -170,7 +171,7 @@ describe('money in flight', () => {
     await start(walletId);
     expect(await api.balanceOf(walletId)).toBe(0);
     const { organisationId } = api.organisation;
-    const act = { operator: { id: null, name: 'test' }, reason: 'test' };
+    const act = { proof: OWNER_PROOF, reason: 'test' };
     const change = await setWalletStatus(api.sql, organisationId, requireUuid('wallet', walletId), 'closed', act);
     expect(change).toEqual({ outcome: 'in_flight', inFlight: { [kind]: 1 } });
     expect(await statusOf(walletId)).toBe('active');
@@ -193,7 +194,15 @@ describe('wallets show', () => {
       currency: 'NGN',
       createdAt: expect.any(String),
       inFlight: {},
-      audit: [{ operator: 'ada', action: 'wallet.freeze', reason: 'a look first', createdAt: expect.any(String) }],
+      audit: [
+        { operator: 'ada', action: 'wallet.freeze', reason: 'a look first', createdAt: expect.any(String) },
+        {
+          operator: expect.stringMatching(/_key$/),
+          action: 'wallet.verify',
+          reason: null,
+          createdAt: expect.any(String),
+        },
+      ],
     });
     const { output } = await wallets('show', walletId);
     for (const words of ['frozen', '₦0.50', 'nothing', 'ada', 'a look first']) expect(output).toContain(words);

@@ -65,7 +65,9 @@ test('an adjustment needs two operators, is one movement with its audit trail, a
   await untilShown(reversal);
   // In the Temporal UI, with a code.
   const answer = await flows.temporal.workflow.getHandle(reversal).executeUpdate('decide', {
-    args: [{ action: 'approve', reason: 'the wrong wallet', code: await codeOf(flows.sql, 'ada', reversal) }],
+    args: [
+      { action: 'approve', reason: 'the wrong wallet', code: await codeOf(flows.sql, 'ada', reversal, 'approve') },
+    ],
   });
   expect(answer).toEqual({ outcome: 'done', message: 'The adjustment is posted.', status: 'posted' });
   expect(await flows.balanceOf(wallet)).toBe(1_000);

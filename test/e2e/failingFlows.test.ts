@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { freePort } from '../../dev/freePort.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { scrape } from '../metrics/exposition.ts';
@@ -120,7 +121,7 @@ const signal = (id: string) => flows.temporal.workflow.getHandle(id).signal('tra
 
 test('flows with a workflow task that fails after a deployment are listed, a parked one too, until the version before is back', async () => {
   const id = await withdrawHeld();
-  const note = { operator: { id: null, name: 'test' }, reason: 'a test' };
+  const note = { proof: OWNER_PROOF, reason: 'a test' };
   await pauseRail(flows.sql, 'test', note);
   const parked = await withdraw(COMPLETES);
   const isParked = `WorkflowId = '${parked}' AND Attention = 'rail_paused'`;

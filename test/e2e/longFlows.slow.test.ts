@@ -3,17 +3,22 @@
 // server suggests it early here; `LONG_FLOW_MESSAGES=10000 npm test -- longFlows.slow` runs the real size.
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { activityInfo } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
 import { findTemporal } from '../../dev/temporalInstall.ts';
+import { newUuid, publicId } from '../../src/ids.ts';
 import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
-import { railResumed, transferUpdated } from '../../src/workflows/bankTransfer/messages.ts';
+import { railResumed, type TransferProgress, transferUpdated } from '../../src/workflows/bankTransfer/messages.ts';
+import { railQueueOf } from '../../src/workflows/flows.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../../src/workflows/searchAttributes.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { callBack } from '../support/callbacks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { codeOf } from '../support/operators.ts';
+import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 /** Temporal's own limits: it warns at these. */
@@ -30,6 +35,7 @@ const HOLDS = '9999999003';
 
 let parts: Supervisor;
 let connection: Connection;
+let native: NativeConnection;
 let flows: TestFlows;
 
 beforeAll(async () => {
@@ -37,6 +43,7 @@ beforeAll(async () => {
   const dynamicConfig = { 'limit.historyCount.suggestContinueAsNew': SUGGESTED_AT };
   const { address } = await startTemporal(parts, { program: await findTemporal({ say: () => {} }), dynamicConfig });
   connection = await Connection.connect({ address });
+  native = await NativeConnection.connect({ address });
   flows = await startTestFlows({
     settings: {
       TEMPORAL_ADDRESS: address,
@@ -49,6 +56,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await flows.close();
   await connection.close();
+  await native.close();
   await parts.stop();
 });
 
@@ -152,7 +160,7 @@ test('a parked flow that continues as new stays parked since the same time, and 
   const parked = await waitFor('the flow to be parked', attention);
   const decide = async (operator: 'ada' | 'ngozi') =>
     await flow.executeUpdate<{ outcome: string }, [object]>('resolve', {
-      args: [{ action: 'complete', reason: 'by letter', code: await codeOf(flows.sql, operator, id) }],
+      args: [{ action: 'complete', reason: 'by letter', code: await codeOf(flows.sql, operator, id, 'complete') }],
     });
   expect(await decide('ada')).toMatchObject({ outcome: 'proposed' });
   const continued = await waitFor('the flow to continue as new', async () => {
@@ -166,3 +174,75 @@ test('a parked flow that continues as new stays parked since the same time, and 
   await waitFor('the second operator to be accepted', async () => (await decide('ngozi')).outcome === 'accepted');
   await flows.untilStatus(withdrawal, 'completed');
 });
+
+test(
+  'a flow that was parked two runs ago is shown when it parks again, without the proposal of then',
+  async () => {
+    const taskQueue = 'parked-twice';
+    const limits = {
+      ...flows.dependencies.config.attention,
+      unknownIsFinalAfterMs: null,
+      outcomeUnknownMs: 3_600_000,
+    };
+    const transferId = publicId('withdrawal', newUuid());
+    let firstRun = '';
+    /** Nothing is wrong in the run that was started parked; in the next one its cause is back. */
+    const check = (): TransferProgress => {
+      const { runId } = activityInfo().workflowExecution ?? {};
+      firstRun ||= runId ?? '';
+      return { status: 'processing', rail: runId === firstRun ? 'known' : 'contradiction', limits };
+    };
+    const activities = {
+      sendBankTransfer: check,
+      checkBankTransfer: check,
+      recordDecision: () => ({ outcome: 'accepted' }),
+    };
+    const [worker, railWorker] = [
+      await Worker.create({
+        connection: native,
+        taskQueue,
+        activities,
+        workflowBundle: { codePath: testStack().workflowBundlePath },
+      }),
+      await Worker.create({ connection: native, taskQueue: railQueueOf(taskQueue), activities }),
+    ];
+    const parkedTwice = async (): Promise<void> => {
+      const now = Date.now();
+      const flow = await client().workflow.start('withdrawal', {
+        taskQueue,
+        workflowId: transferId,
+        args: [
+          {
+            organisationId: newUuid(),
+            environment: 'test',
+            transferId,
+            amount: 1,
+            continued: {
+              ...{ step: 'check', sends: 1, sentAt: now, checks: 1, openSince: now, unreachableSince: null },
+              ...{ pausedChecks: 0, knowsReference: true, hasNews: false },
+              attention: {
+                cause: 'rail_contradiction',
+                since: new Date(now).toISOString(),
+                proposal: { operator: 'svc_x_opr', decision: 'return of rail_contradiction', reason: 'x' },
+              },
+            },
+          },
+        ],
+      });
+      const parked = await waitFor('the next run to park', async () => {
+        await flow.signal(transferUpdated);
+        const described = await flow.describe();
+        return described.typedSearchAttributes.get(ATTENTION) === 'rail_contradiction' && described;
+      });
+      expect(parked.runId).not.toBe(flow.firstExecutionRunId);
+      const { metadata } = await flow
+        .query<{ metadata?: string }>('__temporal_workflow_metadata')
+        .then((found) => ({ metadata: JSON.stringify(found) }));
+      expect(metadata).toContain('Needs attention');
+      expect(metadata).not.toContain('Proposed by');
+      await flow.terminate();
+    };
+    await worker.runUntil(() => railWorker.runUntil(parkedTwice));
+  },
+  LIMIT_MS,
+);

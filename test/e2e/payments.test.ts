@@ -129,6 +129,8 @@ describe('bank-transfer payments', () => {
         const sent = pay(payment, payment.payableAmount, { sessionId: `race-${number}` });
         const signalled = flows.flow(payment.id).terminate('a second expiry decides instead');
         await Promise.allSettled([sent, signalled]);
+        await flows.sql`
+          UPDATE payments SET expires_at = now() - interval '1 second' WHERE id = ${requireUuid('payment', payment.id)}`;
         await flows.temporal.workflow.start('payment', {
           workflowId: payment.id,
           taskQueue: flows.dependencies.config.temporal.taskQueue,
@@ -160,7 +162,7 @@ describe('bank-transfer payments', () => {
 
     const step: Parameters<PaymentActivities['applyCredit']> = [
       await inputOf(payment.id),
-      { inboundCreditId: publicId('inboundCredit', credit.id), setAside: false },
+      { inboundCreditId: publicId('inboundCredit', credit.id), setAside: null },
     ];
     const { dependencies } = flows;
     const settled = { status: 'settled', amountReceived: payment.payableAmount };

@@ -40,7 +40,7 @@ afterAll(async () => {
 const cli = (...words: string[]): Promise<unknown> => operate(flows, 'ada', ...words);
 const rail = (...words: string[]): Promise<unknown> => cli('rail', ...words);
 /** The effect of the commands, without a process for each. */
-const act = { operator: OPERATORS.ngozi, reason: 'maintenance at the bank' };
+const act = { proof: OPERATORS.ngozi.proof, reason: 'maintenance at the bank' };
 const pause = () => pauseRail(flows.sql, 'test', act);
 const resume = () => resumeRail(flows.sql, 'test', act);
 

@@ -61,7 +61,7 @@ const peakOf = (times: readonly number[], windowMs: number): number =>
 test(
   'a bank that is down is hardly called, and when it is back all flows finish within the rate',
   async () => {
-    const note = { operator: OPERATORS.ada, reason: 'the bank is down' };
+    const note = { proof: OPERATORS.ada.proof, reason: 'the bank is down' };
     const query = `WorkflowType = 'withdrawal' AND TaskQueue = '${flows.dependencies.config.temporal.taskQueue}'`;
     const flowsWith = async (condition: string): Promise<boolean> =>
       (await flows.temporal.workflow.count(`${query} AND ${condition}`)).count === FLOWS;

@@ -196,19 +196,20 @@ describe('closed days', () => {
 
 describe('closed periods', () => {
   const [before, last] = [monthOf(new Date(Date.now() - 62 * 86_400_000)), monthOf(new Date())];
-  const outcome = async (month: string) => (await closePeriod(books.sql, books.book, month, NGOZI)).outcome;
+  const outcome = async (month: string) =>
+    (await closePeriod(books.sql, books.book, month, OPERATORS.ngozi.proof)).outcome;
   /** The month after the given one. */
   const next = (month: string) => monthOf(new Date(Date.parse(`${month}-15`) + 31 * 86_400_000));
 
   test('periods are closed in their order once they are over, each with one audit entry', async () => {
-    expect(await closePeriod(books.sql, books.book, before, NGOZI)).toEqual({
+    expect(await closePeriod(books.sql, books.book, before, OPERATORS.ngozi.proof)).toEqual({
       outcome: 'not_next',
       nextPeriod: null,
     });
     await newWallet(books, { balance: 100 });
     await dateBack(62, `now() - interval '40 days'`);
     expect(await outcome(last)).toBe('not_over');
-    expect(await closePeriod(books.sql, books.book, next(before), NGOZI)).toEqual({
+    expect(await closePeriod(books.sql, books.book, next(before), OPERATORS.ngozi.proof)).toEqual({
       outcome: 'not_next',
       nextPeriod: before,
     });

@@ -67,7 +67,7 @@ export async function newWallet(
 ): Promise<AccountCode> {
   const book = options.book ?? books.book;
   const code = walletAccount(newUuid());
-  await books.sql`
+  await books.owner`
     SELECT ledger.open_account(${book.organisationId}, ${book.environment}, ${code}, ${options.verified ?? true})`;
   if (options.balance !== undefined && options.balance > 0) {
     await expectPosted(books.journal.post(move(book, RAIL, code, options.balance)));

@@ -78,7 +78,7 @@ test('the database derives the account code of a wallet from its id, and refuses
     '00000000-0000-0000-0000-000000000000',
     'ffffffff-ffff-ffff-ffff-ffffffffffff',
   ];
-  const rows = await books.sql<{ code: string }[]>`
+  const rows = await books.owner<{ code: string }[]>`
     INSERT INTO wallets (organisation_id, environment, id, kind, email, created_at)
     SELECT ${books.book.organisationId}, 'test', id, 'end_user', 'ada@test.example', now() FROM unnest(${ids}::uuid[]) AS w (id)
     RETURNING account_code AS code`;

@@ -7,6 +7,7 @@ import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
 import type { Journal } from '../../src/ledger/journal.ts';
 import type { Movement, PostResult } from '../../src/ledger/movement.ts';
 import { type EventType, insertTestEvent, newEvent, TEST_EVENT_TYPE } from '../../src/resources/events.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { insertWallet } from '../../src/resources/wallets/queries.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { insertWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -111,8 +112,8 @@ test('a receiver that applies only higher sequences ends in the true state, in a
         const payments = await Promise.all([newPayment(), newPayment()]);
         const endpoint = await newEndpoint();
         const setStatus = (walletId: Uuid, status: 'frozen' | 'active') =>
-          setWalletStatus(books.sql, books.book.organisationId, walletId, status, {
-            operator: { id: null, name: 'ngozi' },
+          setWalletStatus(books.owner, books.book.organisationId, walletId, status, {
+            proof: OWNER_PROOF,
             reason: 'a test',
           });
         const run = {

@@ -870,7 +870,7 @@ describe('concurrency', () => {
     try {
       const wallets = await Promise.all(Array.from({ length: 5 }, () => newWallet(database)));
       const suspense = `suspense:payment:${publicId('payment', newUuid())}`;
-      const accounts = [...wallets, suspense, RAIL, 'expense:rail'];
+      const accounts = [...wallets, suspense, RAIL, 'float:sandbox'];
       const stored = new Set([...wallets, suspense]);
       const entries = new Map([...stored].map((code) => [code, 0]));
       const model = new Map(accounts.map((code) => [code, 0n]));
@@ -991,7 +991,7 @@ describe('immutability of the ledger', () => {
       code: '23514',
     });
     await expect(
-      books.sql`SELECT ledger.open_account(${book.organisationId}, ${book.environment}, 'wallet:x', true)`,
+      books.owner`SELECT ledger.open_account(${book.organisationId}, ${book.environment}, 'wallet:x', true)`,
     ).rejects.toMatchObject({ code: '23514' });
     const [found] = await books.sql`
       SELECT (SELECT count(*) FROM ledger.accounts WHERE environment = 'tset') AS accounts,

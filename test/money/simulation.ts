@@ -5,6 +5,7 @@ import { type Destination, refundBody } from '../../dev/chaos/requests.ts';
 import type { Command, Workload } from '../../dev/chaos/workload.ts';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import type { Answer, Client, Resource, TestOrganisation } from '../support/api.ts';
@@ -262,4 +263,4 @@ export class Simulation {
   }
 }
 
-const OPERATOR = { operator: { id: null, name: 'test' }, reason: 'a busy day' };
+const OPERATOR = { proof: OWNER_PROOF, reason: 'a busy day' };

@@ -4,6 +4,7 @@ import { KYC } from '../../dev/chaos/requests.ts';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { EVENT_TYPES, TEST_EVENT_TYPE } from '../../src/resources/events.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
 import type { Examples } from '../../tools/openapi/examples.ts';
 import type { Answer, Client, Resource } from '../support/api.ts';
@@ -294,7 +295,7 @@ const scenarioOf = (type: string): Scenario | undefined =>
 /** What operators do to a wallet. */
 async function changeWallet(flows: TestFlows): Promise<void> {
   const walletId = requireUuid('wallet', await flows.createWallet());
-  const act = { operator: { id: null, name: 'ngozi' }, reason: 'reported stolen' };
+  const act = { proof: OWNER_PROOF, reason: 'reported stolen' };
   for (const status of ['frozen', 'active', 'closed'] as const) {
     const { outcome } = await setWalletStatus(flows.sql, flows.organisation.organisationId, walletId, status, act);
     if (outcome !== 'changed') throw new Error(`the wallet is ${outcome}`);

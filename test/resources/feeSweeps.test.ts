@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-const operatorId = OPERATORS.ngozi.id;
+const { proof } = OPERATORS.ngozi;
 
 /** An organisation with this fee income. */
 async function withIncome(amount: number): Promise<{ book: Book; settlementWalletId: string }> {
@@ -33,7 +33,7 @@ async function withIncome(amount: number): Promise<{ book: Book; settlementWalle
 test('a key sweeps all of the income once, with its audit entry and event', async () => {
   const { book, settlementWalletId } = await withIncome(700);
   const sweep = (key: string, amount?: number) =>
-    sweepFees(api.sql, api.dependencies.journal, book, { key, amount, operatorId });
+    sweepFees(api.sql, api.dependencies.journal, book, { key, amount, proof });
   const swept = await sweep('november');
   expect(swept).toMatchObject({ outcome: 'swept', sweep: { amount: 700 } });
   expect(await api.balanceOf(settlementWalletId)).toBe(700);
@@ -79,7 +79,7 @@ test('two sweeps at once, which together are more than the income, are one sweep
     WHERE organisation_id = ${book.organisationId} AND code = ${`wallet:${settlementWalletId}`} FOR UPDATE`;
   // Without turns, both would have added up the income by the time that they wait for the account.
   const outcomes = ['one', 'two'].map((key) =>
-    sweepFees(api.sql, new Journal(api.dependencies.sql), book, { key, amount: 60, operatorId }),
+    sweepFees(api.sql, new Journal(api.dependencies.sql), book, { key, amount: 60, proof }),
   );
   await waitFor('both sweeps to wait', async () => {
     const waiting = await onNode`
@@ -98,14 +98,14 @@ test('commands with the same key sweep once, and a frozen settlement wallet refu
   const { book, settlementWalletId } = await withIncome(100);
   const journals = [new Journal(api.dependencies.sql), new Journal(api.dependencies.sql)];
   const sweep = (key: string, journal = api.dependencies.journal) =>
-    sweepFees(api.sql, journal, book, { key, amount: 10, operatorId });
+    sweepFees(api.sql, journal, book, { key, amount: 10, proof });
   const outcomes = await Promise.all(Array.from({ length: 8 }, (_, n) => sweep('one', journals[n % 2])));
   expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(
     ['swept', ...Array.from({ length: 7 }, () => 'unchanged')].toSorted(),
   );
   expect(await api.balanceOf(settlementWalletId)).toBe(10);
 
-  const act = { operator: OPERATORS.ngozi, reason: 'test' };
+  const act = { proof: OPERATORS.ngozi.proof, reason: 'test' };
   await setWalletStatus(api.sql, book.organisationId, requireUuid('wallet', settlementWalletId), 'frozen', act);
   expect(await sweep('two')).toEqual({ outcome: 'refused', code: 'WALLET_FROZEN' });
 });

@@ -1,7 +1,7 @@
 // A table of ledger movements: each row calls one movement function and states what the movement commits, with account
 // codes, keys and ids in readable form. Rows form paths: a row that comes `after` another continues with its rows.
 import { ID_SUFFIXES, type IdKind, newUuid, publicId, type Uuid } from '../../src/ids.ts';
-import type { AuditRow, Movement, Transaction } from '../../src/ledger/movement.ts';
+import type { Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Book, Kobo } from '../../src/money.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import type { StoredBreak } from '../../src/reconciliation/queries.ts';
@@ -162,7 +162,7 @@ export function committedBy(made: Step): Required<Committed> {
   };
 }
 
-const auditRows = ({ movement }: Step) => (movement.rows?.audit_log ?? []) as readonly AuditRow[];
+const auditRows = ({ movement: { decision } }: Step) => (decision === undefined ? [] : [decision]);
 
 function describeTransaction({ key, kind, rules, resolves, reverses }: Transaction): string {
   return [

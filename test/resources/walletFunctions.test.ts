@@ -1,6 +1,7 @@
 // What functions write of a wallet together with its account of the ledger.
 import { afterAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { insertWallet, recordKyc } from '../../src/resources/wallets/queries.ts';
 import { openBooks } from '../ledger/books.ts';
 
@@ -30,7 +31,7 @@ test('a wallet that does not exist in the book has no KYC recorded, and no accou
   await insertWallet(sql, books.book, wallet);
   const elsewhere = { ...books.book, environment: 'live' } as const;
   const row = { ...wallet, accountId: 1, kycStatus: 'none', status: 'active', balance: 0, postingMax: null } as const;
-  await expect(recordKyc(sql, elsewhere, row, 'sealed')).rejects.toMatchObject({ code: 'P0002' });
+  await expect(recordKyc(books.owner, elsewhere, row, 'sealed', OWNER_PROOF)).rejects.toMatchObject({ code: 'P0002' });
   expect(await readAccount(wallet.id)).toEqual([UNVERIFIED]);
   expect(await sql`SELECT FROM wallet_kyc WHERE wallet_id = ${wallet.id}`).toHaveLength(0);
 });

@@ -100,7 +100,7 @@ const EXCEPTIONS: { statement: RegExp; reason: string }[] = [
     reason: 'health and the Schedules ask which rails are connected at all: once per second and process, a small table',
   },
   {
-    statement: /^WITH found AS \( SELECT .* FROM operator_codes c JOIN operators o /,
+    statement: /^(SELECT|UPDATE) (.* FROM )?public\.operator(s|_codes) [co] (WHERE|SET) /,
     reason: 'operators belong to the installation: a small table, replicated on each node',
   },
 ];

@@ -42,7 +42,7 @@ export const FAILS_AND_REPEATS: FaultMode = async (run, attempt) => {
   return await run();
 };
 
-/** An activity. The first argument of every activity but `identifyOperator` is the input of its flow. */
+/** An activity. The first argument of every activity is the input of its flow. It needs the ids alone. */
 type Activity = (input: FlowScope, ...rest: unknown[]) => Promise<unknown>;
 
 /** The activities of the money flows, by name. */
@@ -64,9 +64,15 @@ const deliveryDependenciesOf = ({ sql, log, config }: ApiDependencies) => ({
   keyring: config.keyring,
 });
 
+/** The rest of an input is what a history shows: whoever has access to Temporal can write it. */
+function idsOf({ organisationId, environment, ...input }: FlowScope & { walletId?: string }): FlowScope {
+  const ids = Object.entries(input).filter(([name]) => name.endsWith('Id') && name !== 'walletId');
+  return { organisationId, environment, ...Object.fromEntries(ids) };
+}
+
 /**
- * Starts a worker for these dependencies. `faultModeOf` selects how an activity is executed, by its name and the
- * organisation of its flow.
+ * Starts a worker for these dependencies, whose activities get no more than the ids of their input. `faultModeOf`
+ * selects how an activity is executed, by its name and the organisation of its flow.
  */
 export async function startFaultInjectingWorker(
   dependencies: ApiDependencies,
@@ -74,17 +80,12 @@ export async function startFaultInjectingWorker(
 ): Promise<{ stop: () => Promise<void> }> {
   const { config, log, asyncCommitSql, sandboxBank } = dependencies;
   const { taskQueue } = config.temporal;
-  /** `identifyOperator` has no organisation: another activity of the same flow has run before it. */
-  const organisationOf = new Map<string, Uuid>();
   const activities = Object.fromEntries(
     Object.entries(flowActivities(dependencies)).map(([name, activity]) => [
       name,
       (input: FlowScope, ...rest: unknown[]) => {
-        const { workflowExecution, attempt } = activityInfo();
-        const flow = workflowExecution?.workflowId ?? '';
-        const organisationId = input.organisationId ?? organisationOf.get(flow);
-        organisationOf.set(flow, organisationId);
-        return faultModeOf(organisationId, name)(() => activity(input, ...rest), attempt);
+        const { attempt } = activityInfo();
+        return faultModeOf(input.organisationId, name)(() => activity(idsOf(input), ...rest), attempt);
       },
     ]),
   );

@@ -17,6 +17,7 @@ import { insertApiKey } from '../../src/resources/apiKeys.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import { type KeyScope, makeApiKey, SCOPES } from '../../src/resources/keys.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
+import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { createRuntime, type ServiceRuntime } from '../../src/runtime.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { checkDocumented, checkDocumentedFile, type DocumentedRequest } from './documented.ts';
@@ -211,6 +212,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     return { runtime, dependencies, running: await startApi(dependencies) };
   });
   const sql = connect(options.ownerDatabaseUrl ?? ownerOf(database.url), { connectionsMax: 2, role: 'owner' });
+  // `migrate` stores it, as the owner of the database.
+  const twoFrom = options.settings?.REVIEW_CREDIT_BY_TWO_FROM_KOBO;
+  if (twoFrom) await sql`UPDATE decision_limits SET credit_by_two_from = ${twoFrom}`;
   const urls = {
     test: `http://127.0.0.1:${running.ports.test}/v1`,
     live: `http://127.0.0.1:${running.ports.live}/v1`,
@@ -223,7 +227,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     const { environment = 'test', scopes = SCOPES, expiresAt = null, allowedIps = null, rateLimit = null } = options;
     const attributes = { environment, name: null, scopes: [...scopes], expiresAt, allowedIps, rateLimit };
     const { key, row } = makeApiKey(organisationId, attributes);
-    await insertApiKey(sql, row, { id: null, name: 'test' });
+    await insertApiKey(sql, row, OWNER_PROOF);
     return { id: row.id, key };
   };
 
@@ -231,7 +235,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     const created = await createOrganisation(sql, {
       name: 'Test Ltd',
       email: 'money@test.example',
-      operator: { id: null, name: 'test' },
+      proof: OWNER_PROOF,
     });
     const { organisationId } = created;
     const [test, live] = await Promise.all([

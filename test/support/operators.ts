@@ -2,9 +2,11 @@
 
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { publicId } from '../../src/ids.ts';
+import type { Book } from '../../src/money.ts';
 import { hashApiKey } from '../../src/resources/keys.ts';
-import { createOperatorCodes, type Operator } from '../../src/resources/operators.ts';
-import { OPERATOR_SCOPES } from '../../src/workflows/operators/messages.ts';
+import { createOperatorCodes, type Operator, recordDecision } from '../../src/resources/operators.ts';
+import { proofOfOperator } from '../../src/resources/proofs.ts';
+import { OPERATOR_SCOPES, type SentDecision } from '../../src/workflows/operators/messages.ts';
 
 export interface TestOperator extends Operator {
   id: string;
@@ -12,12 +14,16 @@ export interface TestOperator extends Operator {
   key: string;
 }
 
+const keyOf = (name: string): string => `svc_operator_${name.repeat(43).slice(0, 43)}`;
+
 /** The ids are in recorded histories, where a run of digits would look like an account number. */
 const operator = (name: string, id: string): TestOperator => ({
   id,
   name,
   publicId: publicId('operator', id),
-  key: `svc_operator_${name.repeat(43).slice(0, 43)}`,
+  scopes: [...OPERATOR_SCOPES],
+  key: keyOf(name),
+  proof: proofOfOperator(keyOf(name)),
 });
 
 export const OPERATORS = {
@@ -42,17 +48,32 @@ export async function createTestOperators(databaseUrl: string): Promise<void> {
   }
 }
 
-/** A code with which this operator decides in a workflow. */
-export async function codeOf(sql: Sql, name: OperatorName, workflowId: string): Promise<string> {
-  const { codes } = await createOperatorCodes(sql, OPERATORS[name].id, [workflowId]);
+/** A code with which this operator makes a decision in a workflow. */
+export async function codeOf(sql: Sql, name: OperatorName, workflowId: string, action: string): Promise<string> {
+  const { codes } = await createOperatorCodes(sql, OPERATORS[name], action, [workflowId]);
   return codes.get(workflowId) as string;
 }
 
-/** The message as it is sent to a workflow: with a code in place of the operator's name. */
-export async function withCode<Message extends { operator: string }>(
+/** The message as it is sent to a workflow: with a code for its decision in place of the operator's name. */
+export async function withCode<Message extends { operator: string; action?: string; walletId?: string }>(
   sql: Sql,
   workflowId: string,
   { operator: name, ...message }: Message,
 ): Promise<Omit<Message, 'operator'> & { code: string }> {
-  return { ...message, code: await codeOf(sql, name as OperatorName, workflowId) };
+  const { action = 'retry', walletId }: { action?: string; walletId?: string } = message;
+  const decision = walletId === undefined ? action : `${action} ${walletId}`;
+  return { ...message, code: await codeOf(sql, name as OperatorName, workflowId, decision) };
+}
+
+/** What a workflow passes on of a decision that two operators have made: proposed by Ada, and sent by Ngozi. */
+export async function agreed(sql: Sql, book: Book, subject: string, action: string): Promise<SentDecision> {
+  const sent = async (name: OperatorName): Promise<SentDecision> => ({
+    code: await codeOf(sql, name, subject, action),
+    subject,
+    action: `resolve:${action}`,
+    about: 'a test',
+    reason: 'the bank said so in writing',
+  });
+  await recordDecision(sql, book, await sent('ada'));
+  return await sent('ngozi');
 }

@@ -22,7 +22,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import type { Answer, Resource, TestOrganisation } from './api.ts';
 import { documentedEvent } from './documented.ts';
 import type { PaymentResource, TestFlows } from './flows.ts';
-import { codeOf, OPERATORS, type OperatorName } from './operators.ts';
+import { codeOf, OPERATORS, type OperatorName, withCode } from './operators.ts';
 import { type ScenarioBank, type ScenarioBanks, sandboxBanks, type TransferOutcome } from './scenarioBank.ts';
 import { createShortPayment } from './shortPayments.ts';
 import { waitFor } from './waitFor.ts';
@@ -209,10 +209,11 @@ export class ScenarioContext {
   /** The arguments with which an operator sends a message to a flow. */
   async #message<Message extends object>(
     workflowId: string,
-    message: Message,
+    message: Message & { action?: string; walletId?: string },
     operator: OperatorName = 'ada',
   ): Promise<[Message & { code: string }]> {
-    return [{ ...message, code: await codeOf(this.flows.sql, operator, workflowId) }];
+    const { code } = await withCode(this.flows.sql, workflowId, { ...message, operator });
+    return [{ ...message, code }];
   }
 
   /** An operator leaves the account of a payment open. */
@@ -368,7 +369,7 @@ export class ScenarioContext {
   /** Ada requests an adjustment, or the reversal of one. Returns its public id. */
   async requestAdjustment(what: readonly Posting[] | { reverses: string }): Promise<string> {
     const book = { organisationId: this.organisationId, environment: 'test' as const };
-    const grounds = { reason: 'the bank paid nothing', evidence: 'ticket 1234', requestedBy: OPERATORS.ada.id };
+    const grounds = { reason: 'the bank paid nothing', evidence: 'ticket 1234', proof: OPERATORS.ada.proof };
     const { dependencies } = this.flows;
     const outcome =
       'reverses' in what
@@ -385,7 +386,7 @@ export class ScenarioContext {
   async decideAdjustment(id: string, action: AdjustmentAction): Promise<DecisionAnswer['outcome']> {
     const flow = await this.untilAttention(id, ADJUSTMENT_ATTENTION);
     return await this.#until(`${id} to be decided`, async () => {
-      const code = await codeOf(this.flows.sql, 'ngozi', id);
+      const code = await codeOf(this.flows.sql, 'ngozi', id, action);
       const args: [AdjustmentDecision] = [{ action, reason: 'checked', code }];
       const answer = await flow.executeUpdate(decide, { args }).catch(() => null);
       if (answer !== null) return answer.outcome;
@@ -398,7 +399,7 @@ export class ScenarioContext {
 
   /** An operator pauses the rail, for every organisation, or resumes it. */
   async pauseRail(paused: boolean): Promise<void> {
-    const note = { operator: OPERATORS.ada, reason: 'maintenance at the bank' };
+    const note = { proof: OPERATORS.ada.proof, reason: 'maintenance at the bank' };
     await (paused ? pauseRail : resumeRail)(this.flows.sql, 'test', note);
   }
 

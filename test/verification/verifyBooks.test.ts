@@ -42,7 +42,7 @@ test('resources that agree with the ledger have no findings, in every page size'
   const { paymentId } = await stage.paidPayment();
   await stage.money(`/payments/${paymentId}/refund`, { amount: 10_000 });
   await stage.paidByBank(101_000);
-  const sweep = { key: 'all', amount: undefined, operatorId: OPERATORS.ngozi.id };
+  const sweep = { key: 'all', amount: undefined, proof: OPERATORS.ngozi.proof };
   expect(await sweepFees(api.sql, api.dependencies.journal, stage.book, sweep)).toMatchObject({ outcome: 'swept' });
   for (const pageSize of [1, 2, 3, 10_000]) {
     expect((await verifyBooks(api.sql, { pageSize })).findings).toEqual([]);

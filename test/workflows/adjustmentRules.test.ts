@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import type { Posting } from '../../src/ledger/postings.ts';
 import { AMOUNT_MAX } from '../../src/money.ts';
 import { POSTINGS_MAX, refusePostings, reversedPostings } from '../../src/resources/adjustments/postings.ts';
-import { ACTIONS, describeRefusal, refuseDecision, refuseOperator } from '../../src/workflows/adjustment/decide.ts';
+import { ACTIONS, describeRefusal, refuseDecision } from '../../src/workflows/adjustment/decide.ts';
 import { describeAdjustment } from '../../src/workflows/adjustment/details.ts';
 
 const OWNER = 'wallet:svc_owner_wlt';
@@ -64,15 +64,6 @@ test.each([
 
 test.each([null, 'approve', 7])('%j is refused as a decision', (decision) => {
   expect(refuseDecision(true, decision as never)).toMatch(/Send one object/);
-});
-
-test.each([
-  ['approve', 'svc_ngozi_opr', null],
-  ['reject', 'svc_ngozi_opr', null],
-  ['approve', 'svc_ada_opr', /another operator must approve/],
-  ['reject', 'svc_ada_opr', null],
-] as const)('requested by ada, %s by %s is refused with %p (null: allowed)', (action, operator, words) => {
-  expect(refuseOperator('svc_ada_opr', action, operator) ?? 'allowed').toMatch(words ?? /^allowed$/);
 });
 
 test('a refusal of the ledger names the code, the account and what to do', () => {

@@ -1,6 +1,6 @@
 // The rules of parked flows as tables: which resolutions are valid, and when one is accepted.
 import { describe, expect, test } from '@jest/globals';
-import { needsTwo, refuseResolution, scopeOf } from '../../src/workflows/attention/decide.ts';
+import { refuseResolution } from '../../src/workflows/attention/decide.ts';
 
 describe('resolutions', () => {
   const retryRequest = { action: 'retry', reason: 'the bank is back', code: 'abcd-efgh-jkmn' } as const;
@@ -43,16 +43,5 @@ describe('resolutions', () => {
 
   test('a complete resolution is allowed', () => {
     expect(refuseResolution('rail_unreachable', retryRequest)).toBeNull();
-  });
-
-  test.each([
-    ['retry', false, 'support'],
-    ['dismiss', false, 'finance'],
-    ['set_aside', false, 'finance'],
-    ['complete', true, 'finance'],
-    ['fail', true, 'finance'],
-    ['return', true, 'finance'],
-  ] as const)('%s needs two operators: %s, with the scope %s', (action, two, scope) => {
-    expect([needsTwo(action), scopeOf(action)]).toEqual([two, scope]);
   });
 });

@@ -227,10 +227,6 @@ function recordedIn({ events }: History): string[] {
 const EXCEPTIONS = new Map([
   ['payment: FlowState failed', 'no movement sets this status'],
   ['payment: activity expirePayment', 'follows only a failure of the local activity, which steps.slow.test.ts has'],
-  ...['payoutItem', 'refund', 'reviewCase'].map(
-    (flow) =>
-      [`${flow}: activity recordOperatorAction`, 'driveBankTransfer calls it: it is in those of withdrawal'] as const,
-  ),
   ...['payoutItem', 'refund'].map(
     (flow) => [`${flow}: continue as new`, 'driveBankTransfer does it: it is in those of withdrawal'] as const,
   ),

@@ -11,7 +11,7 @@ import type {
   OperatorDecision,
 } from '../../src/workflows/bankTransfer/messages.ts';
 import { type Resource, startTestApi, type TestApi } from '../support/api.ts';
-import { OPERATORS } from '../support/operators.ts';
+import { agreed } from '../support/operators.ts';
 import { ScriptedRail, type Word } from '../support/scriptedRail.ts';
 
 let api: TestApi;
@@ -192,11 +192,11 @@ test('concurrent ends of refunds of one payment cause no conflicts', async () =>
 });
 
 describe('a completed transfer that the bank reports as failed', () => {
-  const decision: OperatorDecision = {
+  const decided = async (input: BankTransferInput): Promise<OperatorDecision> => ({
     outcome: 'return',
     reason: 'the bank has the money',
-    audit: [{ operator: OPERATORS.ngozi.publicId, action: 'resolve:return', reason: 'the bank has the money' }],
-  };
+    sent: await agreed(api.sql, input, input.transferId, 'return'),
+  });
 
   test.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
     'the return of a %s that operators decide is posted once',
@@ -204,11 +204,14 @@ describe('a completed transfer that the bank reports as failed', () => {
       const [input] = (await KINDS[name].accept(1)) as [BankTransferInput];
       await steps.sendBankTransfer(input);
       // A transfer that is not completed is not returned.
-      expect(await steps.applyBankTransferDecision(input, decision)).toMatchObject({ status: 'processing' });
+      expect(await steps.applyBankTransferDecision(input, await decided(input))).toMatchObject({
+        status: 'processing',
+      });
       rail.say(input.transferId, 'completed');
       await steps.checkBankTransfer(input);
       rail.say(input.transferId, 'failed');
       expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'completed', rail: 'contradiction' });
+      const decision = await decided(input);
       const answers = await Promise.all([
         steps.applyBankTransferDecision(input, decision),
         steps.applyBankTransferDecision(input, decision),
@@ -220,8 +223,11 @@ describe('a completed transfer that the bank reports as failed', () => {
       expect(
         await api.sql`
           SELECT a.operator, a.action FROM audit_log a JOIN ledger.transactions t ON t.xmin = a.xmin
-          WHERE a.subject = ${input.transferId} AND t.resource = ${input.transferId} AND t.key LIKE '%/return%'`,
-      ).toEqual([{ operator: 'ngozi', action: 'resolve:return' }]);
+          WHERE a.subject = ${input.transferId} AND t.resource = ${input.transferId} AND t.key LIKE '%/return%' ORDER BY a.id`,
+      ).toEqual([
+        { operator: 'ada', action: 'resolve:return:proposed' },
+        { operator: 'ngozi', action: 'resolve:return' },
+      ]);
     },
   );
 
@@ -230,7 +236,7 @@ describe('a completed transfer that the bank reports as failed', () => {
     await steps.sendBankTransfer(input);
     rail.say(input.transferId, 'completed');
     await steps.checkBankTransfer(input);
-    expect(await steps.applyBankTransferDecision(input, decision)).toMatchObject({
+    expect(await steps.applyBankTransferDecision(input, await decided(input))).toMatchObject({
       status: 'completed',
       rail: 'known',
     });
@@ -319,6 +325,11 @@ describe('transfers that the rail no longer knows', () => {
     rail.say(input.transferId, 'unknown');
     expect(await steps.checkBankTransfer(input)).toMatchObject({ status: 'processing', rail: 'unknown' });
     expect(await postingsOf(input.transferId)).toEqual([]);
+    // Sent once, and known then: the flow may say what it will.
+    const unchanged = { status: 'processing', rail: 'unknown', sends: { count: 1 } };
+    expect(await steps.markBankTransferUnsent(input)).toMatchObject(unchanged);
+    const counted = api.sql`UPDATE transfer_sends SET sends = 3, is_known = false, sent_at = now() - interval '1 day'`;
+    expect((await counted).count).toBeGreaterThan(0);
     const ends = await Promise.all([steps.markBankTransferUnsent(input), steps.markBankTransferUnsent(input)]);
     expect(ends.map(({ status }) => status)).toEqual(['failed', 'failed']);
     expect(await postingsOf(input.transferId)).toEqual(['return']);

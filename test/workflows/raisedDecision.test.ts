@@ -10,7 +10,6 @@ import { taskQueueOf } from '../../src/workflows/flows.ts';
 import { creditReceived, type PaymentActivities, type PaymentProgress } from '../../src/workflows/payment/messages.ts';
 import type { IncompleteWork } from '../../src/workflows/railWait/decide.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
-import { OPERATORS } from '../support/operators.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
@@ -68,8 +67,10 @@ test('a decision is executed and audited even if the running activity is refused
         throw ApplicationFailure.nonRetryable('refused', POSTING_REFUSED, refusal);
       },
       closePaymentAccount: async (): Promise<PaymentProgress> => ({ status: 'settled', amountReceived: 2 }),
-      identifyOperator: async () => ({ operator: OPERATORS.ada.publicId }),
-      recordOperatorAction: async ({ action }: { action: string }) => void audited.push(action),
+      recordDecision: async (_: unknown, { action }: { action: string }) => {
+        audited.push(action);
+        return { outcome: 'accepted' };
+      },
     },
   };
   const worker = await Worker.create({
@@ -108,6 +109,6 @@ test('a decision is executed and audited even if the running activity is refused
     expect(await flow.result()).toEqual({ status: 'settled' });
   };
   await worker.runUntil(() => railWorker.runUntil(decided));
-  expect(audited).toEqual(['resolve:retry', 'resolve:set_aside']);
+  expect(audited).toEqual(['resolve:set_aside', 'resolve:retry']);
   expect(setAside).toEqual([denied]);
 });

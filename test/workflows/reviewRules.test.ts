@@ -1,13 +1,7 @@
 // The rules of review cases as tables: which decisions are refused and with which message, and when a return may use a
 // new reference.
 import { describe, expect, test } from '@jest/globals';
-import {
-  approvalOf,
-  attentionOf,
-  choicesOf,
-  decideAfterAttempt,
-  refuseDecision,
-} from '../../src/workflows/reviewCase/decide.ts';
+import { attentionOf, choicesOf, decideAfterAttempt, refuseDecision } from '../../src/workflows/reviewCase/decide.ts';
 import { describeCase } from '../../src/workflows/reviewCase/details.ts';
 import type { ReviewCaseSnapshot } from '../../src/workflows/reviewCase/messages.ts';
 
@@ -62,25 +56,6 @@ test.each([
   expect(decideAfterAttempt(status)).toBe(expected);
 });
 
-test.each([
-  ['to the wallet that it was sent to, below the limit', { walletId: 'own', amount: 999 }, {}, false],
-  ['to that wallet by name', { walletId: 'own', amount: 999 }, { walletId: 'own' }, false],
-  ['of the limit', { walletId: 'own', amount: 1_000 }, {}, true],
-  ['to another wallet', { walletId: 'own', amount: 1 }, { walletId: 'other' }, true],
-  ['to any wallet, when it was sent to none', { amount: 1 }, { walletId: 'other' }, true],
-] as const)('credit %s needs two operators or one', (_name, input, decision, needsTwo) => {
-  const approval = approvalOf(input, { action: 'credit', ...decision }, { creditByTwoFrom: 1_000 });
-  const target = 'walletId' in decision ? decision.walletId : 'own';
-  expect(approval).toEqual({ decision: `credit to ${target}`, needsTwo });
-});
-
-test.each(['return_to_sender', 'move_to_unclaimed', 'close', 'retry'] as const)('%s needs one operator', (action) => {
-  expect(approvalOf({ amount: 1_000 }, { action }, { creditByTwoFrom: 1 })).toEqual({
-    decision: action,
-    needsTwo: false,
-  });
-});
-
 test('the attention cause of a break is reconciliation_break, and that of money is review', () => {
   expect([attentionOf('reconciliation_break'), attentionOf('late_credit')]).toEqual(['reconciliation_break', 'review']);
 });
@@ -99,7 +74,6 @@ describe('details of a review case', () => {
     failure: 'refused',
     transfer: null,
     break: null,
-    limits: { creditByTwoFrom: 1_000 },
     returnsUnasked: false,
   };
 

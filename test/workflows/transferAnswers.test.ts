@@ -7,6 +7,7 @@ import type { TransferReport } from '../../src/rail/port.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { agreed } from '../support/operators.ts';
 import { reportOf, ScriptedRail } from '../support/scriptedRail.ts';
 
 const AMOUNT = 1_000;
@@ -65,7 +66,11 @@ describe('a report about another transfer', () => {
   test('operators decide about it', async () => {
     const { id, walletId, input, steps } = await accepted();
     rail.setReport(id, { ...reportOf(id, 'completed'), amount: AMOUNT + 1 });
-    const decision = { outcome: 'fail' as const, reason: 'the bank said so in writing', audit: [] };
+    const decision = {
+      outcome: 'fail' as const,
+      reason: 'the bank said so in writing',
+      sent: await agreed(api.sql, input, id, 'fail'),
+    };
     expect(await steps.applyBankTransferDecision(input, decision)).toMatchObject({ status: 'failed' });
     expect(await api.balanceOf(walletId)).toBe(BALANCE);
   });

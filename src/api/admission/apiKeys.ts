@@ -5,6 +5,7 @@ import type { Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
 import { type AddressRanges, isInRanges, parseRanges } from '../../resources/addressRanges.ts';
 import { hashApiKey, KEY_FORMAT, type KeyScope } from '../../resources/keys.ts';
+import { proofOfApiKey } from '../../resources/proofs.ts';
 import { ApiError } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
@@ -53,6 +54,7 @@ export class ApiKeys {
     this.#used.set(row.id, row.organisationId);
     return {
       keyId: row.id,
+      proof: () => proofOfApiKey(key),
       scopes: row.scopes,
       rateLimit: row.rateLimit,
       book: { organisationId: row.organisationId, environment: row.environment },

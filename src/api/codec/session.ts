@@ -4,8 +4,8 @@
 import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId } from '../../ids.ts';
 import type { Keyring } from '../../keyring.ts';
-import { hashApiKey } from '../../resources/keys.ts';
 import { findOperatorByKey, keyHashOf } from '../../resources/operators.ts';
+import { hashOfProof } from '../../resources/proofs.ts';
 
 export const COOKIE = 'manilla_operator';
 /** A working day. */
@@ -28,9 +28,9 @@ export function createSessions(sql: Sql, keyring: Keyring) {
   return {
     /** The cookie of an operator, and its lifetime; null for a key that does not exist or is revoked. */
     signIn: async (key: string): Promise<{ value: string; maxAgeMs: number } | null> => {
-      const hash = hashApiKey(key);
-      const operator = await findOperatorByKey(sql, hash);
+      const operator = await findOperatorByKey(sql, key);
       if (operator === null) return null;
+      const hash = hashOfProof(operator.proof);
       const [id, expiresAt] = [publicId('operator', operator.id), Date.now() + SESSION_MS];
       const signature = keyring.sign('operator-session', signedText(id, expiresAt, hash)).toString('base64url');
       return { value: `${id}.${expiresAt}.${signature}`, maxAgeMs: SESSION_MS };
@@ -38,7 +38,7 @@ export function createSessions(sql: Sql, keyring: Keyring) {
     /** Whether the caller is an operator. A rotated or revoked key ends its sessions. */
     isOperator: async ({ authorization, cookie }: { authorization: string; cookie: string }): Promise<boolean> => {
       const key = /^Bearer (\S+)$/.exec(authorization)?.[1];
-      if (key !== undefined) return (await findOperatorByKey(sql, hashApiKey(key))) !== null;
+      if (key !== undefined) return (await findOperatorByKey(sql, key)) !== null;
       return cookie !== '' && (await isValidCookie(cookie));
     },
   };

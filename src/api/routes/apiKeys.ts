@@ -13,13 +13,12 @@ import {
   revokeApiKey,
 } from '../../resources/apiKeys.ts';
 import { KEY_SCOPES, makeApiKey } from '../../resources/keys.ts';
-import type { Operator } from '../../resources/operators.ts';
 import { apiKey, newApiKey } from '../contract/answers.ts';
 import { ApiError, invalidField } from '../errors.ts';
 import { type Grant, missingScopes, passedLimit } from '../keyGrant.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
-import { type Call, type Caller, type Route, route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
 import { apiKeyView } from '../views.ts';
 
@@ -66,7 +65,7 @@ const create = route({
     };
     assertMayGive(call, own, wanted);
     const made = makeApiKey(book.organisationId, wanted);
-    await insertApiKey(sql, { ...made.row, createdAt: now }, actorOf(caller));
+    await insertApiKey(sql, { ...made.row, createdAt: now }, caller.proof());
     return viewOfNew(made, now);
   },
 });
@@ -114,7 +113,7 @@ const rotate = route({
     const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
     const made = makeApiKey(book.organisationId, old);
     const successor = { ...made.row, createdAt: now };
-    if (!(await replaceApiKey(sql, old, oldExpiresAt, successor, actorOf(caller)))) {
+    if (!(await replaceApiKey(sql, old, oldExpiresAt, successor, caller.proof()))) {
       const { revokedAt } = await requireKey(call);
       throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: revokedAt === null ? 'expired' : 'revoked' });
     }
@@ -133,7 +132,7 @@ const revoke = route({
   handle: async (call) => {
     const { sql, caller, book } = call;
     const { id } = await requireKey(call);
-    await revokeApiKey(sql, book.organisationId, id, { operator: actorOf(caller), reason: null });
+    await revokeApiKey(sql, book.organisationId, id, { proof: caller.proof(), reason: null });
     return apiKeyView(await requireKey(call));
   },
 });
@@ -165,9 +164,6 @@ function assertMayGive({ dependencies }: Call, own: Grant, wanted: Grant): void 
   const field = passedLimit(own, wanted, dependencies.config.rateLimitPerMinute);
   if (field !== null) throw new ApiError('API_KEY_EXCEEDS_OWN', { field });
 }
-
-/** Who the audit log names. */
-const actorOf = ({ keyId }: Caller): Operator => ({ id: null, name: publicId('apiKey', keyId) });
 
 type Made = ReturnType<typeof makeApiKey>;
 

@@ -6,7 +6,7 @@ import type { Movement } from '../../ledger/movement.ts';
 import { wakeReviewCase } from '../../resources/flows.ts';
 import { reviewCase } from '../../resources/publicSchemas.ts';
 import { KEY_ACTIONS, keyActions } from '../../resources/reviewCases/actions.ts';
-import { decisionMovement, needsOperators } from '../../resources/reviewCases/decisions.ts';
+import { decisionMovement } from '../../resources/reviewCases/decisions.ts';
 import {
   findSenders,
   findVisibleCase,
@@ -89,6 +89,9 @@ const resolve = route({
       const data = reviewCaseView(next);
       const posted = await dependencies.journal.post({ ...movement, outcome: outcome(data) });
       if (posted.outcome === 'posted') return data;
+      if (posted.outcome === 'refused' && posted.code === 'REVIEW_NEEDS_OPERATORS') {
+        throw new ApiError(posted.code, { reviewCaseId: publicId('reviewCase', row.id), action: call.body.action });
+      }
       // Any other outcome: another decision of the same version of the case came first. Read again what it is now.
       if (posted.outcome === 'refused') throwIfRefused(movement, posted);
     }
@@ -99,7 +102,7 @@ const resolve = route({
 type Decision = z.output<typeof resolveBody>;
 
 /** The movement of the decision, with its audit entry and the signal to its flow. Throws the refusals. */
-async function decide({ dependencies, sql, caller, book, body }: Call<Decision>, row: ReviewCase): Promise<Movement> {
+async function decide({ sql, caller, book, body }: Call<Decision>, row: ReviewCase): Promise<Movement> {
   const reviewCaseId = publicId('reviewCase', row.id);
   const { action } = body;
   const actions = keyActions(row);
@@ -107,9 +110,6 @@ async function decide({ dependencies, sql, caller, book, body }: Call<Decision>,
     throw new ApiError('REVIEW_ACTION_UNAVAILABLE', { reviewCaseId, status: row.status, action, actions });
   }
   const walletId = body.walletId === undefined ? undefined : requireId('wallet', body.walletId);
-  if (needsOperators(row, { action, walletId }, dependencies.config.review.creditByTwoFrom)) {
-    throw new ApiError('REVIEW_NEEDS_OPERATORS', { reviewCaseId, action });
-  }
   const senders = action === 'return_to_sender' ? await findSenders(sql, book, row) : [];
   const movement = decisionMovement(book, row, {
     action,
@@ -120,11 +120,15 @@ async function decide({ dependencies, sql, caller, book, body }: Call<Decision>,
   if (typeof movement === 'string') {
     throw new ApiError('REVIEW_ACTION_UNAVAILABLE', { reviewCaseId, status: row.status, action, reason: movement });
   }
-  const operator = publicId('apiKey', caller.keyId);
-  const entry = { operatorId: null, operator, action: `review:${action}`, subject: reviewCaseId, reason: body.reason };
   return {
     ...movement,
-    rows: { ...movement.rows, audit_log: [entry] },
+    decision: {
+      proof: caller.proof(),
+      action: `review:${action}`,
+      subject: reviewCaseId,
+      ...(walletId !== undefined && { wallet: publicId('wallet', walletId) }),
+      reason: body.reason,
+    },
     outbox: [...(movement.outbox ?? []), wakeReviewCase(book, row)],
   };
 }

@@ -172,10 +172,11 @@ const submitKyc = route({
   access: 'wallet',
   body: kycBody,
   handle: async (call) => {
-    const { dependencies, sql, book, body } = call;
+    const { dependencies, sql, book, body, caller } = call;
     const wallet = await requireWallet(call);
     if (wallet.kind === 'settlement') throw new ApiError('WALLET_KYC_NOT_APPLICABLE', { walletId: call.params.id });
-    await recordKyc(sql, book, wallet, dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body)));
+    const sealed = dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body));
+    await recordKyc(sql, book, wallet, sealed, caller.proof());
     const rail = await dependencies.rails.accepting(book);
     if (rail !== null) {
       try {

@@ -208,8 +208,7 @@ COMMENT ON COLUMN ledger.seals.published_at IS 'When it was written outside of t
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger.seals FOR EACH ROW EXECUTE FUNCTION ledger.refuse_seal_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
-GRANT SELECT, INSERT ON organisations TO manilla_app;
-GRANT SELECT ON ledger.accounts, ledger.transactions, ledger.postings, ledger.seals TO manilla_app;
+GRANT SELECT ON organisations, ledger.accounts, ledger.transactions, ledger.postings, ledger.seals TO manilla_app;
 GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;
 
 -- What ledger.post takes, and what its parts pass to each other (src/ledger/sql/post.sql). An attribute is never added
@@ -243,6 +242,19 @@ CREATE TYPE ledger.batch_outcome AS (
   movement integer, key text, attempt uuid, fingerprint text, status_code integer, document integer
 );
 COMMENT ON TYPE ledger.batch_outcome IS 'A row to write in idempotency_keys; the fingerprint is in base64.';
+
+CREATE TYPE ledger.batch_decision AS (
+  movement integer, proof text, subject text, action text, wallet text, about text, reason text
+);
+COMMENT ON TYPE ledger.batch_decision IS
+  'Who decided a movement: a secret that the database checks, and what was decided (src/ledger/sql/decisions.sql).';
+
+CREATE TYPE ledger.audit_entry AS (
+  movement integer, operator_id uuid, operator text, action text, subject text, reason text, code bytea, scopes text[],
+  is_first_use boolean, refusal text
+);
+COMMENT ON TYPE ledger.audit_entry IS
+  'A row to write in audit_log. scopes and is_first_use: of the secret that proves it; refusal: why that proves nothing.';
 
 CREATE TYPE ledger.rejection AS (outcome text, code text, account_code text, detail jsonb, is_repeat boolean);
 COMMENT ON TYPE ledger.rejection IS

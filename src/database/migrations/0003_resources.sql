@@ -269,11 +269,12 @@ COMMENT ON COLUMN payout_items.inside IS 'Posted within the book, to the destina
 COMMENT ON COLUMN payout_items.clawed_back IS 'As withdrawals.clawed_back.';
 COMMENT ON COLUMN payout_items.returned_at IS 'When the bank returned it, as for refunds.returned_at.';
 
--- A wallet and its account numbers belong to the same customer for ever: the application may write them once, and change
--- only the contact and what KYC changes. Otherwise it could give the money of a wallet to the customer of another one,
--- which no check of the ledger finds.
-GRANT SELECT, INSERT ON wallets, wallet_kyc, virtual_accounts TO manilla_app;
-GRANT UPDATE (email, full_name, phone, kyc_status) ON wallets TO manilla_app;
-GRANT UPDATE (sealed, submitted_at) ON wallet_kyc TO manilla_app;
+-- A wallet and its account numbers belong to the same customer for ever: the application may write them once, wallets by
+-- functions, and change only the contact and, by a function, what KYC changes. Otherwise it could give the money of a
+-- wallet to the customer of another one, which no check of the ledger finds.
+GRANT SELECT ON wallets, wallet_kyc TO manilla_app;
+GRANT UPDATE (sealed) ON wallet_kyc TO manilla_app;
+GRANT SELECT, INSERT ON virtual_accounts TO manilla_app;
+GRANT UPDATE (email, full_name, phone) ON wallets TO manilla_app;
 -- Only ledger.post writes the resources that move money; the application reads them.
 GRANT SELECT ON payments, transfers, withdrawals, refunds, payouts, payout_items TO manilla_app;

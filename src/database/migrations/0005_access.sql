@@ -19,7 +19,8 @@ CREATE TABLE api_keys (
   CONSTRAINT api_key_hash_unique UNIQUE (hash, organisation_id)
 );
 COMMENT ON COLUMN api_keys.hash IS
-  'SHA-256 of the key. The key has 256 random bits, so a slow hash would not add security.';
+  'SHA-256 of the SHA-256 of the key. The key has 256 random bits, so a slow hash would not add security. The inner '
+  'digest proves to the database who calls, and cannot be made from what is stored.';
 COMMENT ON COLUMN api_keys.hint IS 'The last four characters of the key, to distinguish keys in a list.';
 COMMENT ON COLUMN api_keys.allowed_ips IS 'Addresses and CIDR ranges that may use the key; NULL: any.';
 COMMENT ON COLUMN api_keys.rate_limit IS 'Requests a minute; NULL: the default of the installation.';
@@ -52,6 +53,10 @@ COMMENT ON TABLE idempotency_keys IS
 COMMENT ON COLUMN idempotency_keys.fingerprint IS 'SHA-256 of method, path and body: another request may not use the key.';
 COMMENT ON COLUMN idempotency_keys.attempt IS
   'Id of the attempt that committed: a statement that is sent again after a lost reply finds its own.';
+
+-- A repetition of a younger one would move money again: not even the service's own login may delete it.
+CREATE TRIGGER kept_seven_days BEFORE DELETE ON idempotency_keys FOR EACH ROW
+  WHEN (OLD.created_at > now() - interval '7 days') EXECUTE FUNCTION ledger.refuse_change();
 
 -- What the API answered to authenticated requests: for support and for the caller, by request id. Written in batches,
 -- off the request path; no bodies but the error.
@@ -94,7 +99,7 @@ CREATE TABLE operators (
 );
 COMMENT ON TABLE operators IS 'Operators, each with one key.';
 COMMENT ON COLUMN operators.name IS 'Lower case and never given again, so that two operators are two names for a reader.';
-COMMENT ON COLUMN operators.key_hash IS 'SHA-256 of the key, as in api_keys.';
+COMMENT ON COLUMN operators.key_hash IS 'As api_keys.hash.';
 COMMENT ON COLUMN operators.hint IS 'The last four characters of the key.';
 
 CREATE TABLE operator_codes (
@@ -102,16 +107,47 @@ CREATE TABLE operator_codes (
                   CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
   hash            bytea NOT NULL,
   operator_id     uuid NOT NULL,
-  workflow_id     text NOT NULL,
-  used_for        text,
+  subject         text NOT NULL,
+  action          text NOT NULL,
   expires_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, hash)
+  first_used_at   timestamptz(3),
+  used_about      text,
+  PRIMARY KEY (organisation_id, hash),
+  CONSTRAINT operator_code_used CHECK ((first_used_at IS NULL) = (used_about IS NULL))
 );
 COMMENT ON TABLE operator_codes IS
-  'Short-lived codes by which a workflow identifies the operator who decides. A code is valid for one workflow.';
-COMMENT ON COLUMN operator_codes.used_for IS
-  'The first decision that it was used for, the only one it is valid for: someone who reads the code in a workflow history '
-  'cannot decide something else with it.';
+  'Short-lived codes with which an operator makes one decision in a workflow. A history shows a code when it is used.';
+COMMENT ON COLUMN operator_codes.hash IS 'As api_keys.hash.';
+COMMENT ON COLUMN operator_codes.subject IS 'The workflow, or batch:<id> for the flows of a batch operation.';
+COMMENT ON COLUMN operator_codes.action IS 'What it decides, such as `fail`, or `credit svc_…_wlt`, and nothing else.';
+COMMENT ON COLUMN operator_codes.used_about IS 'The version of the row, or why and since when the flow is parked.';
+
+CREATE TABLE operator_proposals (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  subject         text NOT NULL,
+  decision        text NOT NULL,
+  operator_id     uuid NOT NULL,
+  reason          text,
+  code            bytea,
+  created_at      timestamptz(3) NOT NULL DEFAULT now(),
+  posted          text,
+  PRIMARY KEY (organisation_id, subject)
+);
+COMMENT ON TABLE operator_proposals IS
+  'The first of two operators: the newest proposal about each subject. It takes effect when another sends the same within a day.';
+COMMENT ON COLUMN operator_proposals.decision IS 'What must be the same: the action, a wallet that it names, and what it is about.';
+COMMENT ON COLUMN operator_proposals.posted IS 'The business key of the transaction that it took effect with; NULL: not yet.';
+
+CREATE TABLE decision_limits (
+  organisation_id    uuid PRIMARY KEY DEFAULT '00000000-0000-0000-0000-000000000000'
+                     CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
+  credit_by_two_from bigint NOT NULL CHECK (credit_by_two_from > 0),
+  since              timestamptz(3) NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE decision_limits IS
+  'From which amount, in kobo, two operators must credit a review case. `migrate` writes it, as the owner.';
+INSERT INTO decision_limits (credit_by_two_from) VALUES (10000000);
 
 CREATE TABLE audit_log (
   organisation_id uuid NOT NULL,
@@ -122,19 +158,25 @@ CREATE TABLE audit_log (
   action          text NOT NULL,
   subject         text NOT NULL,
   reason          text,
+  code            bytea,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX audit_log_by_time ON audit_log (created_at);
-COMMENT ON TABLE audit_log IS 'Actions of operators: operator, action, subject and reason.';
+CREATE INDEX audit_log_by_subject ON audit_log (organisation_id, subject);
+COMMENT ON TABLE audit_log IS
+  'Actions of operators, and of callers who decide: each was proven by a secret when it was written.';
 COMMENT ON COLUMN audit_log.operator_id IS
-  'The operator who signed in, from whom `operator` is the name; NULL: an act of the database owner.';
+  'The operator whose name `operator` is; NULL: an API key, or the database owner.';
+COMMENT ON COLUMN audit_log.code IS 'The hash of the code that proved it (operator_codes); NULL: a key proved it.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
-GRANT SELECT, INSERT, UPDATE ON api_keys TO manilla_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_keys, rate_counters TO manilla_app;
+-- Whoever has the login of the service cannot say who decided: operators, codes, proposals, the audit log and the scopes
+-- of keys are written by functions that check a secret (src/ledger/sql/decisions.sql), and by the owner.
+GRANT SELECT, UPDATE (last_used_at) ON api_keys TO manilla_app;
+GRANT SELECT, INSERT, DELETE ON idempotency_keys TO manilla_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rate_counters TO manilla_app;
 GRANT SELECT, INSERT, DELETE ON request_logs TO manilla_app;
-GRANT SELECT, INSERT ON audit_log TO manilla_app;
--- The application identifies operators; only the owner creates and revokes them.
-GRANT SELECT, UPDATE (last_used_at) ON operators TO manilla_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON operator_codes TO manilla_app;
+GRANT SELECT ON audit_log, operators, operator_proposals, decision_limits TO manilla_app;
+GRANT UPDATE (last_used_at) ON operators TO manilla_app;
+GRANT SELECT (organisation_id, hash, operator_id, first_used_at) ON operator_codes TO manilla_app;

@@ -82,7 +82,19 @@ COMMENT ON TABLE provider_messages IS 'The last message of a provider about a tr
 COMMENT ON COLUMN provider_messages.flow_id IS 'The public id of the transfer or payment, under which its flow runs.';
 COMMENT ON COLUMN provider_messages.message IS 'Without credentials, account numbers and identity numbers.';
 
+CREATE TABLE transfer_sends (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  reference       text NOT NULL,
+  sends           integer NOT NULL CHECK (sends >= 0),
+  sent_at         timestamptz(3) NOT NULL,
+  is_known        boolean NOT NULL,
+  PRIMARY KEY (organisation_id, reference)
+);
+COMMENT ON TABLE transfer_sends IS
+  'Sends without a final answer. Money goes back as never received only after several of a reference that the rail has never known.';
+
 GRANT SELECT, INSERT ON rail_contracts, rail_checks TO manilla_app;
 GRANT UPDATE (version, sealed, capabilities, closing_at, disconnected_at) ON rail_contracts TO manilla_app;
-GRANT SELECT, INSERT, UPDATE ON rail_balances, provider_messages TO manilla_app;
-GRANT SELECT, INSERT, DELETE ON rail_pauses TO manilla_app;
+GRANT SELECT, INSERT, UPDATE ON rail_balances, provider_messages, transfer_sends TO manilla_app;
+GRANT SELECT ON rail_pauses TO manilla_app;

@@ -211,7 +211,7 @@ $$;
 -- Closes a month of a book, for an operator, with the audit entry. Its days must be closed before, so that no posting
 -- can be dated into it. Outcomes: closed; unchanged (it was closed before); not_over; not_next (`next_period` must be
 -- closed first; NULL: the book has no account); days_open; unbalanced (the balances at its end do not sum to zero).
-CREATE OR REPLACE FUNCTION ledger.close_period(organisation uuid, env text, month date, deciding_operator uuid, operator_name text)
+CREATE OR REPLACE FUNCTION ledger.close_period(organisation uuid, env text, month date, proof text)
 RETURNS TABLE (outcome text, next_period date)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
@@ -250,8 +250,7 @@ BEGIN
     IF written = 0 THEN
       outcome := 'unchanged';
     ELSE
-      INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject)
-      VALUES (organisation, env, deciding_operator, operator_name, 'period.close', to_char(month, 'YYYY-MM'));
+      PERFORM ledger.audit(organisation, env, proof, 'period.close', to_char(month, 'YYYY-MM'), NULL);
     END IF;
   END IF;
   RETURN NEXT;

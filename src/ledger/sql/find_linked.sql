@@ -1,28 +1,33 @@
 -- version 1
--- Part of ledger.post: what a transaction resolves or reverses.
+-- Part of ledger.post: what a transaction resolves or reverses, and whose money it may take.
 --
 -- A hold is resolved once, and a transaction is reversed once (unique index resolved_or_reversed_once), by debiting
 -- what the other one credited, account by account. A reversal credits what was debited: the accounts that the other
 -- transaction debited, or those of the hold that it resolves. Money of a reserve returns to the account that funded the
 -- reserve, and money whose account was closed goes to suspense. What leaves transit must name its hold: otherwise a
--- hold could be returned after a completion that does not name it.
+-- hold could be returned after a completion that does not name it. A wallet gets money of the platform, or money whose
+-- owner is not known, by a decision or by a reversal only. `covered`: the movements that a decision covers.
 --
 -- Returns the ids of the earlier transactions by movement; raises an error for a link that does not keep these rules.
 -- The message ends with the name of the rule.
 CREATE OR REPLACE FUNCTION ledger.find_linked(
-  organisation uuid, environment text, accounts text[], links ledger.batch_link[], postings ledger.batch_posting[]
+  organisation uuid, environment text, accounts text[], links ledger.batch_link[], postings ledger.batch_posting[], covered integer[]
 ) RETURNS ledger.linked LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   linked ledger.linked;
   link   record;
+  broken text;
 BEGIN
-  IF EXISTS (
-    SELECT FROM unnest(postings) AS p
-    WHERE starts_with(accounts[p.debit], 'in_transit:') AND p.movement NOT IN (SELECT l.movement FROM unnest(links) AS l)
-  ) THEN
-    RAISE EXCEPTION 'a movement takes money from transit and names no hold ("transit_names_hold")'
-      USING ERRCODE = 'check_violation', CONSTRAINT = 'transit_names_hold';
+  SELECT CASE WHEN starts_with(accounts[p.debit], 'in_transit:') THEN 'transit_names_hold' ELSE 'decision_needed' END INTO broken
+  FROM unnest(postings) AS p
+  WHERE (starts_with(accounts[p.debit], 'in_transit:') AND NOT EXISTS (SELECT FROM unnest(links) AS l WHERE l.movement = p.movement))
+     OR (starts_with(accounts[p.credit], 'wallet:') AND accounts[p.debit] !~ '^(wallet|reserve|in_transit|suspense:payment|clearing|float):'
+         AND (p.movement = ANY (covered)) IS NOT TRUE
+         AND NOT EXISTS (SELECT FROM unnest(links) AS l WHERE l.movement = p.movement AND l.reverses IS NOT NULL))
+  LIMIT 1;
+  IF broken IS NOT NULL THEN
+    RAISE EXCEPTION 'a movement takes money from where it may not ("%")', broken USING ERRCODE = 'check_violation', CONSTRAINT = broken;
   END IF;
   FOR link IN
     SELECT l.movement, coalesce(l.resolves, l.reverses) AS key, l.reverses IS NOT NULL AS is_reversal,

@@ -15,6 +15,7 @@
 --                      its rows, each with its movement
 --   events, wallet_events, messages, outcomes
 --                      each with its movement, and a document: the data of an event, a message, a stored response
+--   decisions          who decided a movement, with the proof (decisions.sql)
 --   document_lines     the documents, a line each, in JSON, which has no line breaks. Here they need no quotes
 --
 -- Most batches post completely. So what depends on no balance is written first, then each balance is updated by the
@@ -37,6 +38,7 @@ CREATE OR REPLACE FUNCTION ledger.post(
   wallet_events     ledger.batch_event[],
   messages          ledger.batch_message[],
   outcomes          ledger.batch_outcome[],
+  decisions         ledger.batch_decision[],
   document_lines    text
 )
 RETURNS TABLE (movement integer, outcome text, code text, account_code text, detail jsonb)
@@ -49,7 +51,7 @@ SET enable_mergejoin = off
 AS $$
 #variable_conflict use_variable
 DECLARE
-  documents     CONSTANT text[] := string_to_array(document_lines, E'\n');
+  documents     text[] := string_to_array(document_lines, E'\n');
   linked        ledger.linked; -- ids of the earlier transactions, by movement
   rejections    ledger.rejection[]; -- by movement; NULL: it is expected to post, and written in this pass
   repeats       ledger.rejection[];
@@ -60,12 +62,19 @@ DECLARE
   first_id      bigint;
   creates_all   boolean := false;
   passes        integer := 0;
+  entries       ledger.audit_entry[]; -- of its decisions
+  covered       integer[]; -- the movements that they cover
 BEGIN
   IF environment NOT IN ('test', 'live') THEN
     RAISE EXCEPTION 'unknown environment: %', environment USING ERRCODE = 'check_violation';
   END IF;
-  IF platform_accounts <> '{}' OR links <> '{}' THEN
-    linked := ledger.find_linked(organisation, environment, accounts, links, postings);
+  IF decisions <> '{}' OR row_tables::text ~ 'adjustments|fee_sweeps|review_cases' THEN
+    SELECT * INTO documents, rejections, entries, covered FROM ledger.check_decisions(
+      organisation, environment, accounts, transactions, postings, row_tables, outcomes, decisions, documents);
+  END IF;
+  -- A caller that leaves out platform_accounts must not get past the rules.
+  IF platform_accounts <> '{}' OR links <> '{}' OR array_to_string(accounts, ' ') !~ '^(wallet:\S+ ?)*$' THEN
+    linked := ledger.find_linked(organisation, environment, accounts, links, postings, covered);
   END IF;
   LOOP
     BEGIN
@@ -76,6 +85,9 @@ BEGIN
       WHERE t.id IS NOT NULL AND rejections[t.movement] IS NULL;
       IF documents <> '{}' THEN
         PERFORM ledger.write_records(organisation, environment, row_tables, events, messages, outcomes, documents, rejections);
+      END IF;
+      IF entries IS NOT NULL THEN
+        PERFORM ledger.audit_decisions(organisation, environment, transactions, entries, rejections);
       END IF;
       EXIT WHEN accounts = '{}';
 

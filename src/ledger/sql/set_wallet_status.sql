@@ -35,11 +35,10 @@ $$;
 
 -- Freezes, unfreezes ('active') or closes a wallet for an operator. It takes the row lock under which money moves, so
 -- the new status applies to every movement after it returns. The audit entry and the event, with the id that the caller
--- gives, are written in the same statement.
+-- gives, are written in the same statement; it raises an error when `proof` does not prove an operator (decisions.sql).
 -- Outcomes: changed; unchanged (it had this status before); not_found; closed (a closed wallet cannot be changed);
 -- settlement, balance or in_flight (the reason why it cannot be closed).
-CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, deciding_operator uuid, operator_name text, why text,
-                                                    event uuid)
+CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, proof text, why text, event uuid)
 RETURNS TABLE (outcome text, env text, status_before text, held bigint, in_flight jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
@@ -69,10 +68,9 @@ BEGIN
     UPDATE ledger.accounts a SET status = wanted
     WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account;
     -- The time under the lock: entries have the order of the changes.
-    INSERT INTO audit_log (organisation_id, environment, operator_id, operator, action, subject, reason, created_at)
-    VALUES (organisation, env, deciding_operator, operator_name,
-            'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END, wallet::text, why,
-            clock_timestamp());
+    PERFORM ledger.audit(
+      organisation, env, proof, 'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END,
+      wallet::text, why);
     PERFORM ledger.insert_event(
       organisation, env, event, 'wallet.' || CASE wanted WHEN 'active' THEN 'unfrozen' ELSE wanted END,
       ledger.public_id(wallet, 'wlt'),

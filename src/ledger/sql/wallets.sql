@@ -1,6 +1,6 @@
 -- version 1
 -- Wallets and organisations: what is written of them together with accounts of the ledger. Each is one function of one
--- organisation, its first argument.
+-- organisation.
 
 -- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is verified from
 -- the beginning. Violates wallet_external_reference_unique when the reference is taken.
@@ -17,12 +17,13 @@ BEGIN
 END $$;
 
 -- Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1, verifies its account and sets the
--- limits of it. NULL: no limit. The account is that of the wallet, whatever the caller has read.
+-- limits of it. NULL: no limit. The account is that of the wallet, whatever the caller has read. `proof`: of the caller.
 CREATE OR REPLACE FUNCTION ledger.record_kyc(
-  organisation uuid, env text, wallet uuid, sealed_details text, new_balance_max bigint, new_posting_max bigint
+  organisation uuid, env text, proof text, wallet uuid, sealed_details text, new_balance_max bigint, new_posting_max bigint
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE wallet_account text;
 BEGIN
+  PERFORM ledger.audit(organisation, env, proof, 'wallet.verify', wallet::text, NULL);
   SELECT w.account_code INTO STRICT wallet_account FROM wallets w
   WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet;
   UPDATE ledger.accounts a SET verified = true, balance_max = new_balance_max, posting_max = new_posting_max
@@ -38,14 +39,13 @@ END $$;
 -- Creates an organisation, its settlement wallet in each environment, and the audit entry.
 CREATE OR REPLACE FUNCTION ledger.create_organisation(
   organisation uuid, organisation_name text, mail text, test_wallet uuid, live_wallet uuid, created timestamptz,
-  deciding_operator uuid, operator_name text
+  proof text
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 BEGIN
   INSERT INTO organisations (organisation_id, name, created_at) VALUES (organisation, organisation_name, created);
   PERFORM ledger.create_wallet(organisation, 'test', test_wallet, 'settlement', mail, organisation_name, NULL, NULL, created);
   PERFORM ledger.create_wallet(organisation, 'live', live_wallet, 'settlement', mail, organisation_name, NULL, NULL, created);
-  INSERT INTO audit_log (organisation_id, operator_id, operator, action, subject)
-  VALUES (organisation, deciding_operator, operator_name, 'organisation.create', organisation::text);
+  PERFORM ledger.audit(organisation, NULL, proof, 'organisation.create', organisation::text, NULL);
 END $$;
 
 REVOKE ALL ON FUNCTION ledger.create_wallet, ledger.record_kyc, ledger.create_organisation FROM PUBLIC;

@@ -73,20 +73,6 @@ BEGIN
 END
 $generate$;
 
--- The entries that a decision writes with the money. The name is that of the operator with this id, and an unknown id
--- fails on NOT NULL; without an id it is the caller's API key.
-CREATE OR REPLACE FUNCTION ledger.write_audit_log(organisation uuid, environment text, table_rows json) RETURNS boolean
-LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-BEGIN
-  INSERT INTO public.audit_log (organisation_id, environment, operator_id, operator, action, subject, reason)
-  SELECT organisation, environment, r.operator_id, CASE WHEN r.operator_id IS NULL THEN r.operator ELSE o.name END,
-         r.action, r.subject, r.reason
-  FROM json_populate_recordset(NULL::public.audit_log, table_rows) AS r
-  LEFT JOIN public.operators o ON o.organisation_id = '00000000-0000-0000-0000-000000000000' AND o.id = r.operator_id;
-  RETURN true;
-END $$;
-
 -- Income has a derived balance and no floor. So the sweeps of a book take turns, until they are committed, and the
 -- income is added up under the lock: a sweep of more is not written, and not counted.
 CREATE OR REPLACE FUNCTION ledger.write_fee_sweeps(organisation uuid, environment text, table_rows json) RETURNS boolean
@@ -115,7 +101,6 @@ LANGUAGE plpgsql AS $$
 BEGIN
   CASE row_table
     WHEN 'adjustments' THEN RETURN ledger.write_adjustments(organisation, environment, table_rows);
-    WHEN 'audit_log' THEN RETURN ledger.write_audit_log(organisation, environment, table_rows);
     WHEN 'fee_sweeps' THEN RETURN ledger.write_fee_sweeps(organisation, environment, table_rows);
     WHEN 'inbound_credits' THEN RETURN ledger.write_inbound_credits(organisation, environment, table_rows);
     WHEN 'payments' THEN RETURN ledger.write_payments(organisation, environment, table_rows);

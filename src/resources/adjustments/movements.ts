@@ -1,27 +1,26 @@
-// Ledger movements of an adjustment: requested by one operator, then posted or rejected by another. The audit entry is
-// written with each.
+// Ledger movements of an adjustment: requested by one operator, then posted or rejected by another. The database writes
+// who that was, by the proof of the decision.
 import { publicId, type Uuid } from '../../ids.ts';
 import { type AccountCode, walletOf } from '../../ledger/chart.ts';
-import type { AuditRow, EventRow, Movement } from '../../ledger/movement.ts';
+import type { Decision, EventRow, Movement } from '../../ledger/movement.ts';
 import { netChanges } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { startAdjustment } from '../flows.ts';
+import type { Proof } from '../proofs.ts';
 import type { Adjustment } from './queries.ts';
 
-/** Who decides, and why, for the audit trail. */
-export interface Decided {
-  operatorId: Uuid;
-  reason: string;
-}
+/** `requestedBy` is written by the database. */
+export type NewAdjustment = Omit<Adjustment, 'requestedBy'>;
 
 /** Commits the request and starts the flow that waits for its decision. */
-export function openAdjustment(book: Book, row: Adjustment): Movement {
-  const by = { operatorId: row.requestedBy, reason: `${row.reason} (${row.evidence})` };
+export function openAdjustment(book: Book, row: NewAdjustment, proof: Proof): Movement {
+  const reason = `${row.reason} (${row.evidence})`;
   return {
     book,
-    rows: { adjustments: [row], audit_log: [auditEntry('adjustment.request', row, by)] },
+    rows: { adjustments: [row] },
+    decision: { proof, action: 'adjustment.request', subject: idOf(row), reason },
     outbox: [startAdjustment(book, row)],
   };
 }
@@ -30,8 +29,7 @@ export function openAdjustment(book: Book, row: Adjustment): Movement {
  * Posts what was requested. The ledger may refuse it: no wallet goes below zero, none is debited while it is frozen,
  * and a closed one takes no part. A credit is exempt from limits and freezes, like money that comes back.
  */
-export function postAdjustment(book: Book, row: Adjustment, by: Decided): Movement {
-  const next = decided(row, 'posted', by);
+export function postAdjustment(book: Book, row: Adjustment, decision: Decision): Movement {
   return {
     book,
     transaction: {
@@ -44,30 +42,26 @@ export function postAdjustment(book: Book, row: Adjustment, by: Decided): Moveme
       ...(row.reverses !== null && { reverses: keyOf(row.reverses) }),
       postings: row.postings,
     },
-    rows: { adjustments: [next], audit_log: [auditEntry('adjustment.approve', row, by)] },
+    rows: { adjustments: [decided(row, 'posted')] },
+    decision,
     events: walletEvents(row),
   };
 }
 
 /** Ends it without a posting. */
-export function rejectAdjustment(book: Book, row: Adjustment, by: Decided): Movement {
-  const next = decided(row, 'rejected', by);
-  return { book, rows: { adjustments: [next], audit_log: [auditEntry('adjustment.reject', row, by)] } };
-}
+export const rejectAdjustment = (book: Book, row: Adjustment, decision: Decision): Movement => ({
+  book,
+  rows: { adjustments: [decided(row, 'rejected')] },
+  decision,
+});
 
 const keyOf = (id: Uuid): string => `${publicId('adjustment', id)}/adjustment`;
 
-const idOf = ({ id }: Adjustment): string => publicId('adjustment', id);
+const idOf = ({ id }: Pick<Adjustment, 'id'>): string => publicId('adjustment', id);
 
-const decided = (row: Adjustment, status: 'posted' | 'rejected', { operatorId }: Decided): Adjustment =>
-  nextVersion(row, { status, decidedBy: operatorId, decidedAt: new Date() });
-
-const auditEntry = (action: string, row: Adjustment, { operatorId, reason }: Decided): AuditRow => ({
-  operatorId,
-  action,
-  subject: idOf(row),
-  reason,
-});
+/** `decidedBy` is written by the database, which knows whose code it is. */
+const decided = (row: Adjustment, status: 'posted' | 'rejected'): Adjustment =>
+  nextVersion(row, { status, decidedBy: null, decidedAt: new Date() });
 
 /** An event for each wallet whose balance changes, with the net change. */
 function walletEvents(row: Adjustment): EventRow[] {

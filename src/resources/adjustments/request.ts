@@ -4,7 +4,8 @@ import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book } from '../../money.ts';
-import { openAdjustment } from './movements.ts';
+import type { Proof } from '../proofs.ts';
+import { type NewAdjustment, openAdjustment } from './movements.ts';
 import { accountsOf, refusePostings, reversedPostings } from './postings.ts';
 import { type Adjustment, findAccounts, findAdjustment } from './queries.ts';
 
@@ -12,7 +13,7 @@ import { type Adjustment, findAccounts, findAdjustment } from './queries.ts';
 export type RequestOutcome = { outcome: 'requested'; id: Uuid } | { outcome: 'refused'; message: string };
 
 /** Why, with which evidence, and by which operator. */
-export type Grounds = Pick<Adjustment, 'reason' | 'evidence' | 'requestedBy'>;
+export type Grounds = Pick<Adjustment, 'reason' | 'evidence'> & { proof: Proof };
 
 const refused = (message: string): RequestOutcome => ({ outcome: 'refused', message });
 
@@ -21,11 +22,12 @@ export async function requestAdjustment(
   { sql, journal }: { sql: Sql; journal: Journal },
   book: Book,
   postings: readonly Posting[],
-  { id, ...grounds }: Grounds & { id?: Uuid },
+  { id, proof, ...grounds }: Grounds & { id?: Uuid },
 ): Promise<RequestOutcome> {
   const refusal = refusePostings(postings, await findAccounts(sql, book, accountsOf(postings)));
   if (refusal !== null) return refused(refusal);
-  return await commit(journal, book, { ...newAdjustment(postings, null, grounds), ...(id !== undefined && { id }) });
+  const row = { ...newAdjustment(postings, null, grounds), ...(id !== undefined && { id }) };
+  return await commit(journal, book, row, proof);
 }
 
 /** Requests the adjustment that undoes a posted one. */
@@ -33,7 +35,7 @@ export async function requestReversal(
   { sql, journal }: { sql: Sql; journal: Journal },
   book: Book,
   id: Uuid,
-  grounds: Grounds,
+  { proof, ...grounds }: Grounds,
 ): Promise<RequestOutcome> {
   const name = publicId('adjustment', id);
   const row = await findAdjustment(sql, book, id);
@@ -42,10 +44,14 @@ export async function requestReversal(
     return refused(`The adjustment ${name} is ${row.status}: only a posted one is reversed.`);
   if (row.reverses !== null)
     return refused(`The adjustment ${name} is itself a reversal. Request a new adjustment instead.`);
-  return await commit(journal, book, newAdjustment(reversedPostings(row.postings), id, grounds));
+  return await commit(journal, book, newAdjustment(reversedPostings(row.postings), id, grounds), proof);
 }
 
-const newAdjustment = (postings: readonly Posting[], reverses: Uuid | null, grounds: Grounds): Adjustment => ({
+const newAdjustment = (
+  postings: readonly Posting[],
+  reverses: Uuid | null,
+  grounds: Omit<Grounds, 'proof'>,
+): NewAdjustment => ({
   id: newUuid(),
   version: 1,
   status: 'requested',
@@ -57,8 +63,8 @@ const newAdjustment = (postings: readonly Posting[], reverses: Uuid | null, grou
   decidedAt: null,
 });
 
-async function commit(journal: Journal, book: Book, row: Adjustment): Promise<RequestOutcome> {
-  const result = await journal.post(openAdjustment(book, row));
+async function commit(journal: Journal, book: Book, row: NewAdjustment, proof: Proof): Promise<RequestOutcome> {
+  const result = await journal.post(openAdjustment(book, row, proof));
   if (result.outcome === 'posted') return { outcome: 'requested', id: row.id };
   if (result.outcome === 'conflict' && row.reverses !== null) {
     const name = publicId('adjustment', row.reverses);

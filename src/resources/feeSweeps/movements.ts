@@ -1,16 +1,16 @@
 // The movement of a fee sweep: one transaction, with the audit entry of the operator.
-import { newUuid, publicId, type Uuid } from '../../ids.ts';
+import { newUuid, publicId } from '../../ids.ts';
 import { FEE_INCOME, walletAccount } from '../../ledger/chart.ts';
-import type { AuditRow, Movement } from '../../ledger/movement.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import { newEvent } from '../events.ts';
+import type { Proof } from '../proofs.ts';
 import type { FeeSweep } from './queries.ts';
 
 /** Moves fee income to the settlement wallet. A sweep of more than the income is a conflict (write_rows.sql). */
-export function feeSweepMovement(book: Book, sweep: FeeSweep, operatorId: Uuid): Movement {
+export function feeSweepMovement(book: Book, sweep: FeeSweep, proof: Proof): Movement {
   const id = publicId('feeSweep', sweep.id);
   const { amount, createdAt } = sweep;
-  const audit: AuditRow = { operatorId, action: 'fees.sweep', subject: id, reason: null };
   return {
     book,
     transaction: {
@@ -22,7 +22,8 @@ export function feeSweepMovement(book: Book, sweep: FeeSweep, operatorId: Uuid):
       rules: 'enforced',
       postings: [{ debit: FEE_INCOME, credit: walletAccount(sweep.walletId), amount }],
     },
-    rows: { fee_sweeps: [sweep], audit_log: [audit] },
+    rows: { fee_sweeps: [sweep] },
+    decision: { proof, action: 'fees.sweep', subject: id, reason: null },
     events: [
       newEvent('wallet.credited', publicId('wallet', sweep.walletId), {
         walletId: publicId('wallet', sweep.walletId),

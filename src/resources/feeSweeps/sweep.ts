@@ -1,9 +1,10 @@
 // Sweeps fee income to the settlement wallet, once per key.
 import type { Sql } from '../../database/pool.ts';
-import { newUuid, type Uuid } from '../../ids.ts';
+import { newUuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import type { RefusalCode } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
+import type { Proof } from '../proofs.ts';
 import { feeSweepMovement } from './movements.ts';
 import { type FeeSweep, findFeeIncome, findFeeSweep } from './queries.ts';
 
@@ -18,7 +19,7 @@ export async function sweepFees(
   sql: Sql,
   journal: Journal,
   book: Book,
-  { key, amount, operatorId }: { key: string; amount: Kobo | undefined; operatorId: Uuid },
+  { key, amount, proof }: { key: string; amount: Kobo | undefined; proof: Proof },
 ): Promise<SweepOutcome> {
   const swept = await findFeeSweep(sql, book, key);
   if (swept !== null) return { outcome: 'unchanged', sweep: swept };
@@ -32,7 +33,7 @@ export async function sweepFees(
     createdAt: new Date(),
   };
   if (sweep.amount <= 0) return { outcome: 'too_much', income: found.income };
-  const result = await journal.post(feeSweepMovement(book, sweep, operatorId));
+  const result = await journal.post(feeSweepMovement(book, sweep, proof));
   switch (result.outcome) {
     case 'posted':
     case 'duplicate':

@@ -5,7 +5,7 @@ import type { Sql } from '../../database/pool.ts';
 import { ALL_ORGANISATIONS } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
 import { startRailResume } from '../flows.ts';
-import { type AuditNote, audited } from './audit.ts';
+import type { AuditNote } from './audit.ts';
 
 export interface RailPause {
   environment: Environment;
@@ -27,18 +27,18 @@ export async function listRailPauses(sql: Sql): Promise<RailPause[]> {
 }
 
 /** Once this resolves, no new send starts. False: it was paused already, and nothing was written. */
-export async function pauseRail(sql: Sql, environment: Environment, note: AuditNote): Promise<boolean> {
-  const pausing = sql`
-      INSERT INTO rail_pauses (organisation_id, environment, operator, reason)
-      VALUES (${ALL_ORGANISATIONS}, ${environment}, ${note.operator.name}, ${note.reason})
-      ON CONFLICT DO NOTHING RETURNING organisation_id, environment`;
-  return await audited(sql, 'rail.pause', note, pausing);
+export async function pauseRail(sql: Sql, environment: Environment, { proof, reason }: AuditNote): Promise<boolean> {
+  const [row] = await sql<{ isPaused: boolean }[]>`
+    SELECT ledger.pause_rail(${proof}, ${environment}, true, ${reason}) AS is_paused`;
+  return row?.isPaused === true;
 }
 
 /** False: it was not paused, and nothing was written. */
-export async function resumeRail(sql: Sql, environment: Environment, note: AuditNote): Promise<boolean> {
-  const resuming = sql`
-      DELETE FROM rail_pauses WHERE organisation_id = ${ALL_ORGANISATIONS} AND environment = ${environment}
-      RETURNING organisation_id, environment`;
-  return await audited(sql, 'rail.resume', note, resuming, startRailResume(environment));
+export async function resumeRail(sql: Sql, environment: Environment, { proof, reason }: AuditNote): Promise<boolean> {
+  const { topic, message } = startRailResume(environment);
+  const queued = await sql`
+    INSERT INTO outbox (organisation_id, environment, topic, message)
+    SELECT ${ALL_ORGANISATIONS}, ${environment}, ${topic}, ${JSON.stringify(message)}::text::jsonb
+    WHERE ledger.pause_rail(${proof}, ${environment}, false, ${reason})`;
+  return queued.count === 1;
 }

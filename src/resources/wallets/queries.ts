@@ -4,6 +4,7 @@ import { publicId, type Uuid } from '../../ids.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
+import type { Proof } from '../proofs.ts';
 
 export interface Wallet {
   id: Uuid;
@@ -93,13 +94,13 @@ export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Pro
 
 /**
  * Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1 and the tier1 limits on its account,
- * in one statement. A settlement wallet gets no limits.
+ * in one statement. A settlement wallet gets no limits. `proof`: of the caller whose key has the scope `wallet`.
  */
-export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: string): Promise<void> {
+export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: string, proof: Proof): Promise<void> {
   const [balanceMax, postingMax] = wallet.kind === 'end_user' ? [TIER1_BALANCE_MAX, TIER1_POSTING_MAX] : [null, null];
   await sql`
     SELECT FROM ledger.record_kyc(
-      ${book.organisationId}, ${book.environment}, ${wallet.id}, ${sealed}, ${balanceMax}, ${postingMax})`;
+      ${book.organisationId}, ${book.environment}, ${proof}, ${wallet.id}, ${sealed}, ${balanceMax}, ${postingMax})`;
 }
 
 export type WalletChanges = {

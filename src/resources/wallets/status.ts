@@ -2,7 +2,7 @@
 import type { Sql } from '../../database/pool.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
 import type { Environment, Kobo } from '../../money.ts';
-import type { Operator } from '../operators.ts';
+import type { Proof } from '../proofs.ts';
 import { findWallet, type Wallet } from './queries.ts';
 
 /** Counts of unfinished resources by kind (`payments`, `withdrawals`, ...), without zeros. */
@@ -22,12 +22,11 @@ export async function setWalletStatus(
   organisationId: Uuid,
   walletId: Uuid,
   status: Wallet['status'],
-  act: { operator: Operator; reason: string },
+  { proof, reason }: { proof: Proof; reason: string },
 ): Promise<StatusChange> {
   const [row] = await sql<{ outcome: StatusChange['outcome']; held: Kobo; inFlight: InFlight }[]>`
     SELECT outcome, held, in_flight
-    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${act.operator.id}, ${act.operator.name},
-                                 ${act.reason}, ${newUuid()})`;
+    FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${proof}, ${reason}, ${newUuid()})`;
   if (row === undefined) throw new Error('ledger.set_wallet_status returned no row');
   const { outcome, held, inFlight } = row;
   if (outcome === 'balance') return { outcome, balance: held };

@@ -17,13 +17,6 @@ export function refuseDecision(isOpen: boolean, decision: Partial<AdjustmentDeci
   return isOpen ? refuseMessage(decision, Object.keys(ACTIONS)) : 'This adjustment is decided already.';
 }
 
-/** Why this operator may not decide so; null if they may. Ids of operators. The requester may only reject it. */
-export function refuseOperator(requestedBy: string, action: AdjustmentAction, operator: string): string | null {
-  return action === 'approve' && operator === requestedBy
-    ? 'You requested this adjustment: another operator must approve it. You can reject it.'
-    : null;
-}
-
 /** What to do about each code with which the ledger refuses an adjustment. */
 const AFTER_REFUSAL: Readonly<Record<string, string>> = {
   WALLET_INSUFFICIENT_FUNDS: 'it holds less than that. Reject the adjustment and request one for what it holds',

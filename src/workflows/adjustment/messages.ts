@@ -2,7 +2,7 @@
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
-import type { DecisionAnswer, OperatorMessage } from '../operators/messages.ts';
+import type { AppliedDecision, DecisionAnswer, OperatorMessage } from '../operators/messages.ts';
 
 export interface AdjustmentInput extends FlowScope {
   adjustmentId: string;
@@ -28,9 +28,6 @@ export const decide = defineUpdate<DecisionAnswer, [AdjustmentDecision]>('decide
 
 export interface AdjustmentActivities {
   readAdjustment: (input: AdjustmentInput) => Promise<AdjustmentSnapshot>;
-  /** Posts or rejects it with its audit entry; or returns why the ledger refuses it. `operator`: a public id. */
-  applyAdjustmentDecision: (
-    input: AdjustmentInput,
-    decision: { action: AdjustmentAction; reason: string; operator: string },
-  ) => Promise<DecisionAnswer>;
+  /** Posts or rejects it with its audit entry; or returns why that is refused. */
+  applyAdjustmentDecision: (input: AdjustmentInput, decision: AdjustmentDecision) => Promise<AppliedDecision>;
 }

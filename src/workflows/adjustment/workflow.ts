@@ -8,19 +8,11 @@ import { condition, proxyActivities, setCurrentDetails } from '@temporalio/workf
 import { nairaText } from '../../money.ts';
 import type { FlowResult } from '../flows.ts';
 import { type DecisionState, handleDecisions } from '../operators/handle.ts';
-import { identify } from '../operators/identify.ts';
-import type { DecisionAnswer } from '../operators/messages.ts';
 import { MONEY_ACTIVITY } from '../options.ts';
 import { showAttention, showState } from '../state.ts';
-import { ADJUSTMENT_ATTENTION, refuseDecision, refuseOperator } from './decide.ts';
+import { ADJUSTMENT_ATTENTION, refuseDecision } from './decide.ts';
 import { describeAdjustment } from './details.ts';
-import {
-  type AdjustmentActivities,
-  type AdjustmentDecision,
-  type AdjustmentInput,
-  type AdjustmentSnapshot,
-  decide,
-} from './messages.ts';
+import { type AdjustmentActivities, type AdjustmentInput, type AdjustmentSnapshot, decide } from './messages.ts';
 
 const { readAdjustment, applyAdjustmentDecision } = proxyActivities<AdjustmentActivities>(MONEY_ACTIVITY);
 
@@ -29,7 +21,7 @@ export async function adjustment(input: AdjustmentInput): Promise<FlowResult> {
   handleDecisions(decide, state, {
     refuse: (decision) => refuseDecision((state.snapshot?.status ?? 'requested') === 'requested', decision),
     decide: async (decision, snapshot) => {
-      const answer = await carryOut(input, snapshot, decision);
+      const answer = await applyAdjustmentDecision(input, decision);
       state.snapshot = { ...snapshot, status: answer.status };
       if (answer.outcome === 'refused') setCurrentDetails(describeAdjustment(input, snapshot, answer.message));
       return answer;
@@ -46,15 +38,4 @@ export async function adjustment(input: AdjustmentInput): Promise<FlowResult> {
   if (status === 'rejected') showState(status);
   setCurrentDetails(`**${status}**: ${nairaText(input.amount)}.`);
   return { status };
-}
-
-async function carryOut(
-  input: AdjustmentInput,
-  { requestedBy, status }: AdjustmentSnapshot,
-  { action, reason, code }: AdjustmentDecision,
-): Promise<DecisionAnswer> {
-  const operator = await identify({ code, scope: 'finance', decision: action });
-  const refusal = refuseOperator(requestedBy, action, operator);
-  if (refusal !== null) return { outcome: 'refused', message: refusal, status };
-  return await applyAdjustmentDecision(input, { action, reason, operator });
 }

@@ -1,6 +1,5 @@
 // The rules of parked flows as pure functions: which actions an operator may send, and when an action takes effect.
 import { refuseMessage } from '../operators/decide.ts';
-import type { OperatorScope } from '../operators/messages.ts';
 import type { AttentionCause, Resolution, ResolveAction } from './messages.ts';
 
 /** How long a flow retries before it requests an operator. Settings, which its activities pass to it. */
@@ -40,14 +39,6 @@ export const CHOICES: Record<AttentionCause, Choices> = {
   },
   posting_refused: { retry: 'run the step again: it reads the current state, and posts nothing twice' },
 };
-
-/** An action that moves money without the rail's confirmation needs two operators. */
-const NEEDS_TWO: readonly ResolveAction[] = ['complete', 'fail', 'return'];
-
-export const needsTwo = (action: ResolveAction): boolean => NEEDS_TWO.includes(action);
-
-/** The scope that an action needs. */
-export const scopeOf = (action: ResolveAction): OperatorScope => (action === 'retry' ? 'support' : 'finance');
 
 /** Why a resolution is refused, as a message that says what to do; null if it is allowed. */
 export function refuseResolution(

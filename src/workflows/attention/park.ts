@@ -2,15 +2,14 @@
 // while it continues with its other work or checks whether the cause is gone. Only a refused posting blocks it
 // (`postOrPark`).
 import { ActivityFailure, ApplicationFailure, HandlerUnfinishedPolicy } from '@temporalio/common';
-import { condition, log, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
-import { type Environment, nairaText } from '../../money.ts';
-import { auditEntries, type Decided, decideApproval } from '../operators/decide.ts';
-import { decisionForm, proposalText } from '../operators/details.ts';
-import { identify } from '../operators/identify.ts';
-import type { AuditEntry, OperatorActivities } from '../operators/messages.ts';
-import { MONEY_ACTIVITY } from '../options.ts';
+import { condition, log, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import { nairaText } from '../../money.ts';
+import type { FlowScope } from '../flows.ts';
+import { decisionForm, type Proposal, proposalText } from '../operators/details.ts';
+import type { DecisionOutcome, SentDecision } from '../operators/messages.ts';
+import { record } from '../operators/record.ts';
 import { showAttention } from '../state.ts';
-import { CHOICES, type Choices, needsTwo, refuseResolution, scopeOf } from './decide.ts';
+import { CHOICES, type Choices, refuseResolution } from './decide.ts';
 import {
   type AttentionCause,
   POSTING_REFUSED,
@@ -33,21 +32,12 @@ export interface ParkedView {
   choices?: Choices;
 }
 
-export interface AttentionActivities extends OperatorActivities {
-  /** Writes an operator's action, which moves no money itself, to the audit trail. */
-  recordOperatorAction: (
-    entry: AuditEntry & { organisationId: string; environment: Environment; subject: string },
-  ) => Promise<void>;
-}
-
-const { recordOperatorAction } = proxyActivities<AttentionActivities>(MONEY_ACTIVITY);
-
 /** What operators have decided. */
 export interface Decision {
   action: ResolveAction;
   reason: string;
-  /** Written already, except for an action that moves money: the movement writes them. */
-  audit: AuditEntry[];
+  /** In the audit log already, unless it moves money: the movement proves it again. */
+  sent: SentDecision;
 }
 
 export type Attention = ReturnType<typeof createAttention>;
@@ -55,55 +45,70 @@ export type Attention = ReturnType<typeof createAttention>;
 /** What a flow has raised. The search attributes are carried over by Temporal. */
 export interface CarriedAttention {
   cause: AttentionCause;
+  /** ISO 8601. A decision is about this request: proposals about an earlier one do not count. */
+  since: string;
   /** What one operator has proposed, if it needs a second one. */
-  proposal: Decided | null;
+  proposal: Proposal | null;
 }
 
-/** A flow that ends while a message is being identified needs no decision: the sender gets an error. */
+/** A flow that ends while a decision is being recorded needs none: the sender gets an error. */
 const unfinishedPolicy = HandlerUnfinishedPolicy.ABANDON;
 
 /**
  * Installs the handlers of `resolve` and `retry`. Call it before the first await, so that a flow that is not parked
  * refuses `resolve` with a message.
  */
-export function createAttention(
-  { organisationId, environment, subject }: { organisationId: string; environment: Environment; subject: string },
-  carried: CarriedAttention | null = null,
-) {
-  let cause: AttentionCause | null = carried?.cause ?? null;
+export function createAttention(scope: FlowScope, carried: CarriedAttention | null = null) {
+  let raised: Omit<CarriedAttention, 'proposal'> | null = carried;
   let view: ParkedView | null = null;
-  let proposal: Decided | null = carried?.proposal ?? null;
+  let proposal: Proposal | null = carried?.proposal ?? null;
   let decided: Decision | null = null;
 
-  const decide = (action: ResolveAction, reason: string, latest: Decided, before: Decided | null): void => {
-    decided = { action, reason, audit: auditEntries(`resolve:${action}`, latest, before) };
-  };
+  /** Records a decision about what is raised now. If accepted, it takes effect unless the flow has continued. */
+  async function decide(
+    action: ResolveAction,
+    { code, reason, why = reason, batch }: { code: string; reason: string; why?: string; batch?: string | undefined },
+  ): Promise<DecisionOutcome> {
+    const asked = raised;
+    if (asked === null) return { outcome: 'refused', message: CONTINUED };
+    const sent: SentDecision = {
+      code,
+      subject: workflowInfo().workflowId,
+      action: `resolve:${action}`,
+      // A batch may find flows with several causes.
+      about: batch === undefined ? `${asked.cause} since ${asked.since}` : `batch:${batch}`,
+      reason: `${asked.cause}: ${why}`,
+    };
+    const { organisationId, environment } = scope;
+    const answer = await record({ organisationId, environment }, sent);
+    if (answer.outcome === 'refused') return answer;
+    if (decided !== null || raised !== asked) return { outcome: 'refused', message: CONTINUED };
+    if (answer.outcome === 'proposed') {
+      proposal = { operator: answer.operator, decision: `${action} of ${asked.cause}`, reason: sent.reason };
+      show();
+    } else {
+      decided = { action, reason, sent };
+    }
+    return answer;
+  }
 
   setHandler(
     resolve,
     async ({ action, reason, evidence, code }): Promise<ResolveAnswer> => {
-      const decision = `${action} of ${cause}`;
-      const asked = cause;
-      const operator = await identify({ code, scope: scopeOf(action), decision });
-      if (decided !== null || cause !== asked) {
-        throw ApplicationFailure.nonRetryable('Meanwhile the flow has continued. Read what it waits for now.');
-      }
       const why = evidence === undefined ? reason : `${reason} (${evidence})`;
-      const latest = { operator, decision, reason: `${cause}: ${why}` };
-      if (decideApproval(proposal, latest, needsTwo(action)) === 'proposed') {
-        proposal = latest;
-        show();
-        return {
-          outcome: 'proposed',
-          message: `A second operator must send the same action, ${action}, to confirm it.`,
-        };
-      }
-      decide(action, reason, latest, needsTwo(action) ? proposal : null);
-      return { outcome: 'accepted', message: `The action ${action} is accepted.` };
+      const answer = await decide(action, { code, reason, why });
+      if (answer.outcome === 'refused') throw ApplicationFailure.nonRetryable(answer.message);
+      const { outcome } = answer;
+      const message =
+        outcome === 'proposed'
+          ? `A second operator must send the same action, ${action}, to confirm it.`
+          : `The action ${action} is accepted.`;
+      return { outcome, message };
     },
     {
       validator: (resolution) => {
-        const refusal = refuseResolution(decided === null ? cause : null, resolution, view?.choices);
+        const cause = decided === null ? (raised?.cause ?? null) : null;
+        const refusal = refuseResolution(cause, resolution, view?.choices);
         if (refusal !== null) throw new Error(refusal);
       },
       unfinishedPolicy,
@@ -112,26 +117,17 @@ export function createAttention(
   setHandler(
     retry,
     async ({ code, reason, batch }) => {
-      if (cause === null || decided !== null) return;
-      // A batch may find flows with several causes, and its code is valid for one decision.
-      const decision = batch === undefined ? `retry of ${cause}` : 'retry';
-      const of = batch === undefined ? {} : { batch };
-      try {
-        const operator = await identify({ code, scope: scopeOf('retry'), decision, ...of });
-        if (cause !== null && decided === null) {
-          decide('retry', reason, { operator, decision, reason: `${cause}: ${reason}` }, null);
-        }
-      } catch (error) {
-        // A signal has no answer; an error would fail the flow.
-        if (!(error instanceof ApplicationFailure)) throw error;
-        log.warn('a retry was refused', { refusal: error.message });
-      }
+      if (raised === null || decided !== null) return;
+      const answer = await decide('retry', { code, reason, batch });
+      // A signal has no answer; an error would fail the flow.
+      if (answer.outcome === 'refused') log.warn('a retry was refused', { refusal: answer.message });
     },
     { unfinishedPolicy },
   );
 
   function show(): void {
-    if (cause === null || view === null) return;
+    if (raised === null || view === null) return;
+    const { cause } = raised;
     setCurrentDetails(
       [
         `**Needs attention: ${cause}**`,
@@ -152,7 +148,7 @@ export function createAttention(
   }
 
   function enter(newCause: AttentionCause, newView: ParkedView | null): void {
-    cause = newCause;
+    raised = { cause: newCause, since: new Date().toISOString() };
     view = newView;
     proposal = null;
     decided = null;
@@ -161,7 +157,7 @@ export function createAttention(
   }
 
   function leave(): void {
-    cause = null;
+    raised = null;
     decided = null;
     showAttention(null);
   }
@@ -169,24 +165,11 @@ export function createAttention(
   /** Parks the flow until an operator decides. */
   async function park(newCause: AttentionCause, newView: ParkedView): Promise<void> {
     // A decision on a raised cause that was not taken yet must survive a step that parks the flow in between.
-    const raised = decided === null ? null : { cause, view, proposal, decided };
+    const before = decided === null ? null : { raised, view, proposal, decided };
     enter(newCause, newView);
     await condition(() => decided !== null);
-    await takeDecision();
-    if (raised !== null) ({ cause, view, proposal, decided } = raised);
-  }
-
-  /** Ends the parking. Returns the decision, audited, if there is one. */
-  async function takeDecision(): Promise<Decision | null> {
-    const decision = decided;
-    if (decision !== null) {
-      const written = needsTwo(decision.action) ? [] : decision.audit; // the movement writes the others
-      for (const entry of written) {
-        await recordOperatorAction({ organisationId, environment, subject, ...entry });
-      }
-    }
     leave();
-    return decision;
+    if (before !== null) ({ raised, view, proposal, decided } = before);
   }
 
   return {
@@ -197,8 +180,8 @@ export function createAttention(
     raise(request: { cause: AttentionCause; view: ParkedView | null } | null): void {
       if (decided !== null) return; // takeDecision comes first
       if (request === null) {
-        if (cause !== null) leave();
-      } else if (cause === request.cause) {
+        if (raised !== null) leave();
+      } else if (raised?.cause === request.cause) {
         view = request.view;
         show();
       } else {
@@ -207,10 +190,12 @@ export function createAttention(
     },
     /** Whether an operator has decided on what is raised, and the decision is not taken yet. */
     isDecided: (): boolean => decided !== null,
-    /**
-     * Returns the decision once, writes it to the audit trail and withdraws the request; null if there is no decision.
-     */
-    takeDecision: async (): Promise<Decision | null> => (decided === null ? null : await takeDecision()),
+    /** Returns the decision once, and withdraws the request; null if there is no decision. */
+    takeDecision(): Decision | null {
+      const decision = decided;
+      if (decision !== null) leave();
+      return decision;
+    },
     /** Runs a step that posts. If the ledger refuses, the flow parks, and `retry` runs the step again. */
     async postOrPark<Result>(step: () => Promise<Result>): Promise<Result> {
       for (;;) {
@@ -225,9 +210,12 @@ export function createAttention(
       }
     },
     /** What is raised, for the next run of a flow that continues as new. */
-    carried: (): { attention: CarriedAttention } | null => (cause === null ? null : { attention: { cause, proposal } }),
+    carried: (): { attention: CarriedAttention } | null =>
+      raised === null ? null : { attention: { ...raised, proposal } },
   };
 }
+
+const CONTINUED = 'Meanwhile the flow has continued. Read what it waits for now.';
 
 /** The refusal of the ledger in a step's failure; null if the step failed for another reason. */
 function refusalIn(error: unknown): PostingRefusal | null {

@@ -44,8 +44,9 @@ const { sendBankTransfer, checkBankTransfer, markBankTransferUnsent, applyBankTr
 const STEPS = { send: sendBankTransfer, check: checkBankTransfer, mark_unsent: markBankTransferUnsent };
 
 export async function driveBankTransfer({ continued, ...input }: BankTransferInput): Promise<TransferState> {
-  const attention = createAttention({ ...input, subject: input.transferId }, continued?.attention);
-  const flow = continued ?? initialState(Date.now());
+  const { attention: carried, ...before } = continued ?? initialState(Date.now());
+  const attention = createAttention(input, carried);
+  const flow: TransferFlowState = before;
   let signals = 0;
   setHandler(transferUpdated, () => {
     signals += 1;
@@ -62,7 +63,7 @@ export async function driveBankTransfer({ continued, ...input }: BankTransferInp
       await continueAsNew({ ...input, continued: { ...flow, ...attention.carried() } });
     }
     const seen = signals;
-    const decision = await attention.takeDecision();
+    const decision = attention.takeDecision();
     if (decision?.action === 'dismiss') break;
     if (decision !== null) restartLimits(flow, Date.now());
     if (attention.carried() === null) setCurrentDetails(describeStep(input, flow));
@@ -94,7 +95,7 @@ export async function driveBankTransfer({ continued, ...input }: BankTransferInp
   return status;
 }
 
-const initialState = (now: number): TransferFlowState => ({
+const initialState = (now: number): NonNullable<BankTransferInput['continued']> => ({
   step: 'send',
   sends: 0,
   sentAt: now,
@@ -124,7 +125,7 @@ async function takeStep(
   return decided === null ? await STEPS[step](input) : await applyBankTransferDecision(input, decided);
 }
 
-function noteStep(flow: TransferFlowState, { rail, knowsReference }: TransferProgress, now: number): void {
+function noteStep(flow: TransferFlowState, { rail, knowsReference, sends }: TransferProgress, now: number): void {
   if (knowsReference || rail === 'known' || rail === 'contradiction') flow.knowsReference = true;
   flow.unreachableSince = rail === 'unreachable' ? (flow.unreachableSince ?? now) : null;
   if (rail === 'paused') {
@@ -139,10 +140,11 @@ function noteStep(flow: TransferFlowState, { rail, knowsReference }: TransferPro
   }
   flow.notReady = undefined;
   flow.checks += 1;
+  if (sends === undefined || sends.count === flow.sends) return;
+  flow.sends = sends.count;
+  flow.sentAt = now - sends.sinceMs;
   if (flow.step !== 'send') return;
-  flow.sends += 1;
   flow.checks = 0;
-  flow.sentAt = now;
   flow.openSince = now;
 }
 
@@ -168,8 +170,8 @@ const knowledgeOf = (
 const isOver = ({ hasNews }: TransferFlowState, { rail }: TransferProgress): boolean =>
   rail === 'known' || rail === 'unknown' || ((rail === 'unreachable' || rail === 'not_ready') && !hasNews);
 
-function decisionOf({ action, reason, audit }: Decision): OperatorDecision | null {
+function decisionOf({ action, reason, sent }: Decision): OperatorDecision | null {
   return action === 'complete' || action === 'fail' || action === 'return'
-    ? { outcome: action, reason: `Decided by operators: ${reason}`, audit }
+    ? { outcome: action, reason: `Decided by operators: ${reason}`, sent }
     : null;
 }

@@ -4,7 +4,7 @@ import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowMessage, FlowScope } from '../flows.ts';
-import type { AuditEntry } from '../operators/messages.ts';
+import type { SentDecision } from '../operators/messages.ts';
 import type { TransferKnowledge, TransferLimits, TransferState, TransferStep } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
@@ -17,7 +17,7 @@ export interface BankTransferInput extends FlowScope {
   /** The reference at the rail, if it is not `transferId`; only for display. */
   reference?: string;
   /** Where the run before this one was, if the flow has continued as new. */
-  continued?: TransferFlowState;
+  continued?: TransferFlowState & { attention?: CarriedAttention };
 }
 
 /** Where a flow is with its transfer, between two steps. Times are milliseconds since 1970. */
@@ -32,7 +32,6 @@ export interface TransferFlowState
   notReady?: { since: number; attempts: number } | undefined;
   /** Whether the rail has ever reported news of this transfer to this flow. */
   hasNews: boolean;
-  attention?: CarriedAttention;
 }
 
 /** The rail has an update on this transfer. The signal carries no data: the flow queries the rail. */
@@ -61,6 +60,8 @@ export interface TransferProgress {
   notReady?: NotReady;
   /** The rail reports no status, but that the reference exists. */
   knowsReference?: boolean;
+  /** The sends that the database counts, if that is what decides. */
+  sends?: { count: number; sinceMs: number };
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
 }
@@ -72,8 +73,8 @@ export interface TransferProgress {
 export interface OperatorDecision {
   outcome: 'complete' | 'fail' | 'return';
   reason: string;
-  /** Written by the movement that posts it. */
-  audit: AuditEntry[];
+  /** Proven and recorded by the movement that posts it. */
+  sent: SentDecision;
 }
 
 /** The steps of a bank transfer. Each reads it, queries the rail, and posts what follows from its status. */

@@ -1,28 +1,4 @@
-// The rule of two persons: a decision that needs it takes effect when a second operator sends the same decision.
-import type { AuditEntry } from './messages.ts';
-
-export interface Decided {
-  /** The operator's public id. */
-  operator: string;
-  /** What is decided, with everything that must be the same. */
-  decision: string;
-  /** The reason may differ. */
-  reason: string;
-}
-
-/** Whether a decision takes effect, given the proposal before it. */
-export function decideApproval(proposal: Decided | null, decided: Decided, needsTwo: boolean): 'accepted' | 'proposed' {
-  if (!needsTwo) return 'accepted';
-  return proposal !== null && proposal.decision === decided.decision && proposal.operator !== decided.operator
-    ? 'accepted'
-    : 'proposed';
-}
-
-/** The audit entries of a decision that takes effect. `proposal`: null for the decision of one operator. */
-export function auditEntries(action: string, decided: Decided, proposal: Decided | null): AuditEntry[] {
-  const entry = (name: string, { operator, reason }: Decided): AuditEntry => ({ operator, action: name, reason });
-  return [...(proposal === null ? [] : [entry(`${action}:proposed`, proposal)]), entry(action, decided)];
-}
+// What is wrong with the message of an operator, before anyone knows who sent it.
 
 /**
  * Why the message of an operator is refused before its sender is identified; null if it may be tried. `choices` and
@@ -38,7 +14,7 @@ export function refuseMessage(
   const refusal = refuseAction(action, choices, because);
   if (refusal !== null) return refusal;
   if (isBlank(reason)) return 'reason must say why, for the audit trail.';
-  return isBlank(code) ? 'code must say who decides. Make one: npm run cli -- operators code WORKFLOW_ID' : null;
+  return isBlank(code) ? 'code must say who decides. Make one: npm run cli -- operators code WORKFLOW_ID ACTION' : null;
 }
 
 /** Why an action is refused; null if it is one of the choices. `because`: why there are no others, as a sentence. */

@@ -1,5 +1,12 @@
 // What the Temporal UI shows operators about a decision.
-import type { Decided } from './decide.ts';
+
+/** A decision that waits for a second operator, as it is shown; the database has the one that counts. */
+export interface Proposal {
+  /** The operator's public id. */
+  operator: string;
+  decision: string;
+  reason: string;
+}
 
 /** The accepted actions, each with its effect, and an example of the message. `send`: what to send. */
 export function decisionForm(send: string, choices: Readonly<Record<string, string>>, example: object): string[] {
@@ -20,10 +27,11 @@ export function decisionForm(send: string, choices: Readonly<Record<string, stri
 }
 
 /** A decision that waits for a second operator. */
-export function proposalText({ operator, decision, reason }: Decided): string {
+export function proposalText({ operator, decision, reason }: Proposal): string {
   return `**Proposed by ${operator}: ${decision}** (${reason}). It takes effect when a second operator sends the same.`;
 }
 
 /** How to get the code of a message. */
 export const CODE_TEXT =
-  'The code says who you are. To get one, run `npm run cli -- operators code` with the id of this workflow.';
+  'The code proves who you are. To get one, run `npm run cli -- operators code` with the id of this workflow and the ' +
+  'action, and with the wallet if you name one.';

@@ -1,7 +1,7 @@
 // The update by which operators decide about one resource: its decisions are carried out one at a time.
 import { ApplicationFailure, HandlerUnfinishedPolicy, type UpdateDefinition } from '@temporalio/common';
 import { condition, setHandler } from '@temporalio/workflow';
-import type { DecisionAnswer } from './messages.ts';
+import type { AppliedDecision, DecisionAnswer } from './messages.ts';
 
 /** What the handler reads and changes while the flow waits. */
 export interface DecisionState<Snapshot> {
@@ -19,7 +19,7 @@ export function handleDecisions<Message, Snapshot>(
   }: {
     /** Why a decision is refused before its operator is known; null if it may be tried. */
     refuse: (message: Message) => string | null;
-    decide: (message: Message, snapshot: Snapshot) => Promise<DecisionAnswer>;
+    decide: (message: Message, snapshot: Snapshot) => Promise<AppliedDecision>;
   },
 ): void {
   setHandler(
@@ -34,7 +34,9 @@ export function handleDecisions<Message, Snapshot>(
       if (refusal !== null) throw ApplicationFailure.nonRetryable(refusal);
       state.deciding = true;
       try {
-        return await decide(message, snapshot);
+        const { outcome, message: text, status } = await decide(message, snapshot);
+        if (outcome === 'denied') throw ApplicationFailure.nonRetryable(text);
+        return { outcome, message: text, status };
       } finally {
         state.deciding = false;
       }

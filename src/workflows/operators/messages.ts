@@ -1,5 +1,7 @@
-// How a workflow learns which operator decides: the message carries a code that the operator's key made, and an
-// activity returns whose code it is. A workflow keeps the operator's public id; names are only in the database.
+// Decisions of operators: a message carries a code that the operator's key made, and the statement that carries the
+// decision out proves with it who decided. Nothing that a workflow says of operators is believed.
+import type { FlowScope } from '../flows.ts';
+
 export const OPERATOR_SCOPES = ['view', 'support', 'finance', 'admin'] as const;
 
 /** What an operator may do. Every operator may `view`. */
@@ -10,30 +12,33 @@ export interface OperatorMessage<Action> {
   action: Action;
   /** Why, for the audit trail. */
   reason: string;
-  /** The operator's code for this workflow. */
+  /** The operator's code for this action in this workflow. */
   code: string;
   /** Supporting evidence, for example the bank's ticket. */
   evidence?: string;
 }
 
-export interface OperatorCode {
-  /** As `npm run cli -- operators code WORKFLOW_ID` printed it. */
+/** A decision as a workflow passes it on, with the code that proves to the database who made it. */
+export interface SentDecision {
+  /** As `npm run cli -- operators code WORKFLOW_ID ACTION` printed it. */
   code: string;
-  /** The workflow that received it: a code is valid for one. */
-  workflowId: string;
-  /** The batch operation that the message is part of: the code is then valid for this batch. */
-  batch?: string;
-  /** The scope that the decision needs. */
-  scope: OperatorScope;
-  /**
-   * What is decided. A code is valid for the first decision that it is used for, also when that is sent again, and for
-   * no other: it is in the history, where others read it.
-   */
-  decision: string;
+  /** The workflow that received it: a code is valid for one, and for one action. */
+  subject: string;
+  /** As in the audit log: the rules are by this name (src/ledger/sql/decisions.sql). */
+  action: string;
+  /** Public id of the wallet that it names. */
+  wallet?: string | undefined;
+  /** What must be the same when a second operator sends it, for example why and since when the flow is parked. */
+  about: string;
+  /** Why, for the audit trail. */
+  reason: string;
 }
 
-/** The operator's public id; or why the code is refused, as a message that says what to do. */
-export type Identified = { operator: string } | { refusal: string };
+/** `operator`: the public id of who proposes it. `message`: why the decision is refused, and what to do. */
+export type DecisionOutcome =
+  | { outcome: 'accepted' }
+  | { outcome: 'proposed'; operator: string }
+  | { outcome: 'refused'; message: string };
 
 /**
  * The result of a decision about a resource. `proposed`: it is done when a second operator sends the same. `refused`:
@@ -46,14 +51,14 @@ export interface DecisionAnswer {
   status: string;
 }
 
-/** What an operator did, for the audit log. */
-export interface AuditEntry {
-  /** The operator's public id. */
-  operator: string;
-  action: string;
-  reason: string;
-}
+/** The answer of the activity. `denied`: the code does not prove who decides, so the message fails. */
+export type AppliedDecision = Omit<DecisionAnswer, 'outcome'> & {
+  outcome: DecisionAnswer['outcome'] | 'denied';
+  /** With `proposed`: the public id of the operator. */
+  operator?: string;
+};
 
 export interface OperatorActivities {
-  identifyOperator: (code: OperatorCode) => Promise<Identified>;
+  /** Writes the audit entry of a decision that moves no money; of any other, says whether it takes effect. */
+  recordDecision: (scope: FlowScope, sent: SentDecision) => Promise<DecisionOutcome>;
 }

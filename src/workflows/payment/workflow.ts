@@ -27,6 +27,7 @@ import { nairaText } from '../../money.ts';
 import { createAttention } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
 import type { FlowResult } from '../flows.ts';
+import type { SentDecision } from '../operators/messages.ts';
 import { MONEY_ACTIVITY, ONE_TRY, RAIL_ACTIVITY } from '../options.ts';
 import { inBackground } from '../priority.ts';
 import { createRailWaits } from '../railWait/waits.ts';
@@ -47,7 +48,7 @@ const { listUnappliedCredits } = proxyActivities<PaymentActivities>(MONEY_ACTIVI
 const { applyCredit } = proxyActivities<PaymentActivities>(RAIL_ACTIVITY);
 
 export async function payment({ continued, ...input }: PaymentInput): Promise<FlowResult> {
-  const attention = createAttention({ ...input, subject: input.paymentId }, continued?.attention);
+  const attention = createAttention(input, continued?.attention);
   const rail = createRailWaits(attention, continued?.rail);
   const fresh = new Set<string>();
   const expiresAt = Date.parse(input.expiresAt);
@@ -69,7 +70,7 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Fl
 
   const runStep = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
     const id = step.do === 'applyCredit' ? step.inboundCreditId : input.paymentId;
-    progress = await attention.postOrPark(() => doStep(input, step, rail.isToBeSetAside(id)));
+    progress = await attention.postOrPark(() => doStep(input, step, rail.setAsideBy(id)));
     if (fresh.delete(id)) applied += 1;
     rail.note(id, progress.incomplete);
   };
@@ -87,7 +88,7 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Fl
       await eachUnappliedCredit(input, enqueueCredit);
       applied = 0;
     }
-    await rail.applyDecision();
+    rail.applyDecision();
     const step = nextStep();
     if (step.do === 'end') break;
     if (step.do === 'wait') {
@@ -140,7 +141,7 @@ async function expireInTask(input: PaymentInput): Promise<PaymentProgress | null
 async function doStep(
   input: PaymentInput,
   step: Exclude<PaymentStep, { do: 'wait' | 'end' }>,
-  setAside: boolean,
+  setAside: SentDecision | null,
 ): Promise<PaymentProgress> {
   // By the ten thousand when many payments expire together: a credit must not wait behind them.
   const priority = inBackground(input);

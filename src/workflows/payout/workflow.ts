@@ -25,7 +25,7 @@ import { itemSummary, type OpenItem, type PayoutActivities, type PayoutInput } f
 const { rollUpPayout } = proxyActivities<PayoutActivities>(MONEY_ACTIVITY);
 
 export async function payout(input: PayoutInput): Promise<FlowResult<PayoutState>> {
-  const attention = createAttention({ ...input, subject: input.payoutId });
+  const attention = createAttention(input);
   /** The items that run without this parent. */
   const elsewhere = new Set(input.running);
   for (let round = 0; ; round += 1) {

@@ -2,6 +2,7 @@
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowScope } from '../flows.ts';
+import type { SentDecision } from '../operators/messages.ts';
 import type { IncompleteWork } from './decide.ts';
 import type { CarriedRailWaits } from './waits.ts';
 
@@ -21,7 +22,7 @@ export interface CreditProgress {
 
 /** `setAside`: an operator has decided that a review case is opened for what the rail still does not confirm. */
 export interface CreditOptions {
-  setAside: boolean;
+  setAside: SentDecision | null;
 }
 
 export type CreditActivity = (input: CreditInput, options: CreditOptions) => Promise<CreditProgress>;

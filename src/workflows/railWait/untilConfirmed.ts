@@ -10,10 +10,10 @@ import { createRailWaits } from './waits.ts';
 /** Returns the status that the last step has reached. */
 export async function untilConfirmed({ continued, ...input }: CreditInput, apply: CreditActivity): Promise<string> {
   const { inboundCreditId } = input;
-  const attention = createAttention({ ...input, subject: inboundCreditId }, continued?.attention);
+  const attention = createAttention(input, continued?.attention);
   const rail = createRailWaits(attention, continued?.rail);
   for (;;) {
-    const setAside = rail.isToBeSetAside(inboundCreditId);
+    const setAside = rail.setAsideBy(inboundCreditId);
     const { status, incomplete } = await attention.postOrPark(() => apply(input, { setAside }));
     rail.note(inboundCreditId, incomplete);
     const isRaised = rail.requestOperator();
@@ -26,6 +26,6 @@ export async function untilConfirmed({ continued, ...input }: CreditInput, apply
     if (await mustContinueAsNew(attention)) {
       await continueAsNew({ ...input, continued: { rail: rail.carried(), ...attention.carried() } });
     }
-    await rail.applyDecision();
+    rail.applyDecision();
   }
 }

@@ -1,13 +1,15 @@
 // Waits for the rail while the other work of a flow continues, by the rules of decide.ts.
 import type { Attention } from '../attention/park.ts';
+import type { SentDecision } from '../operators/messages.ts';
 import { afterDecision, type IncompleteWork, type RailWait, requestOf, waitAfter } from './decide.ts';
 import { requestView } from './details.ts';
 
 /** What waits, for the next run of a flow that continues as new. */
 export interface CarriedRailWaits {
   waits: RailWait[];
-  /** Public ids of credits to be set aside. */
+  /** Public ids of credits to be set aside, and the decision that says so. */
   setAside: string[];
+  setAsideBy: SentDecision | null;
 }
 
 /** Waits that are carried over: an input must stay small. The flow reads the credits of the others again. */
@@ -17,6 +19,7 @@ export function createRailWaits(attention: Attention, carried?: CarriedRailWaits
   let waits: RailWait[] = carried?.waits ?? [];
   let parked: RailWait[] = [];
   const setAside = new Set(carried?.setAside);
+  let setAsideBy = carried?.setAsideBy ?? null;
 
   /** Requests an operator, or withdraws the request, by what waits now. Returns whether one is requested. */
   function requestOperator(): boolean {
@@ -40,19 +43,21 @@ export function createRailWaits(attention: Attention, carried?: CarriedRailWaits
       if (incomplete !== undefined) waits.push(waitAfter(before, incomplete, Date.now()));
     },
     /** Applies an operator's decision, if there is one. */
-    async applyDecision(): Promise<void> {
-      const decision = await attention.takeDecision();
+    applyDecision(): void {
+      const decision = attention.takeDecision();
       if (decision === null) return;
       const after = afterDecision(waits, { parked }, decision.action, Date.now());
       waits = after.waits;
       for (const id of after.setAside) setAside.add(id);
+      if (after.setAside.length > 0) setAsideBy = decision.sent;
     },
-    /** Whether an operator has decided to set this credit aside. */
-    isToBeSetAside: (id: string): boolean => setAside.has(id),
+    /** The decision to set this credit aside; null: there is none. */
+    setAsideBy: (id: string): SentDecision | null => (setAside.has(id) ? setAsideBy : null),
     /** For the next run of a flow that continues as new: an account's wait always, of the credits' as many as fit. */
     carried: (): CarriedRailWaits => ({
       waits: waits.toSorted((a, b) => a.last.what.localeCompare(b.last.what)).slice(0, CARRIED_MAX),
       setAside: [...setAside].slice(0, CARRIED_MAX),
+      setAsideBy,
     }),
   };
 }

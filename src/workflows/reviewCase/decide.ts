@@ -1,9 +1,8 @@
 // The rules of a review case as pure functions: which decisions are refused before anything is read, with which
 // message, and what an earlier attempt to return the money means for the next decision.
-import type { Kobo } from '../../money.ts';
 import type { RailStatus } from '../bankTransfer/decide.ts';
 import { refuseMessage } from '../operators/decide.ts';
-import type { ReviewAction, ReviewDecision, ReviewLimits } from './messages.ts';
+import type { ReviewAction, ReviewDecision } from './messages.ts';
 
 /** Cases that hold no money: there is nothing to credit, return or move to unclaimed. */
 const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[]; because: string }>> = {
@@ -62,20 +61,6 @@ export function refuseDecision(
   if (action === 'close' && (evidence ?? '').trim() === '')
     return "evidence must say how the case was settled: the bank's ticket, a transaction, a statement.";
   return null;
-}
-
-/**
- * What two operators must agree on, and whether they must: money that goes to another wallet than the one that it was
- * sent to, or a large amount that goes to any wallet.
- */
-export function approvalOf(
-  { walletId, amount }: { walletId?: string | undefined; amount: Kobo },
-  decision: Pick<ReviewDecision, 'action' | 'walletId'>,
-  { creditByTwoFrom }: ReviewLimits,
-): { decision: string; needsTwo: boolean } {
-  if (decision.action !== 'credit') return { decision: decision.action, needsTwo: false };
-  const target = decision.walletId ?? walletId;
-  return { decision: `credit to ${target}`, needsTwo: target !== walletId || amount >= creditByTwoFrom };
 }
 
 /** The rail's answer about an attempt. `differs`: it has another transfer under this reference. Null: no attempt. */

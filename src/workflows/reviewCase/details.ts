@@ -1,8 +1,7 @@
 // The current details of an open review case in the Temporal UI. Ids, amounts and codes only: a bank's own messages may
 // contain personal data, so they stay in the database, and the command line shows them.
 import { nairaText } from '../../money.ts';
-import type { Decided } from '../operators/decide.ts';
-import { decisionForm, proposalText } from '../operators/details.ts';
+import { decisionForm, type Proposal, proposalText } from '../operators/details.ts';
 import { choicesOf } from './decide.ts';
 import type { BreakFacts, ReviewAction, ReviewCaseInput, ReviewCaseSnapshot } from './messages.ts';
 
@@ -37,7 +36,7 @@ export function describeCase(
   input: ReviewCaseInput,
   snapshot: ReviewCaseSnapshot,
   paidAfterAll: boolean,
-  proposal: Decided | null = null,
+  proposal: Proposal | null = null,
 ): string {
   const choices = choicesOf(input.reason);
   const example = choices.includes('close')

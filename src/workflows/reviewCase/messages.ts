@@ -3,15 +3,15 @@
 import { defineUpdate } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { BankTransferInput } from '../bankTransfer/messages.ts';
-import type { Decided } from '../operators/decide.ts';
-import type { AuditEntry, DecisionAnswer, OperatorMessage } from '../operators/messages.ts';
+import type { Proposal } from '../operators/details.ts';
+import type { AppliedDecision, DecisionAnswer, OperatorMessage } from '../operators/messages.ts';
 
 export interface ReviewCaseInput extends BankTransferInput {
   reason: string;
   /** What the run before this one waited with for a decision, if the flow has continued as new. */
   waited?: {
     /** A decision that waits for a second operator. */
-    proposal: Decided | null;
+    proposal: Proposal | null;
     /** A signal is still to be acted on. */
     updated: boolean;
   };
@@ -40,15 +40,8 @@ export interface ReviewCaseSnapshot {
   transfer: string | null;
   /** The reconciliation break behind the case; null for other cases. */
   break: BreakFacts | null;
-  limits: ReviewLimits;
   /** The money is to be returned without a decision: the payment that it was for says so. */
   returnsUnasked: boolean;
-}
-
-/** Settings, which the snapshot carries because a workflow reads no configuration. */
-export interface ReviewLimits {
-  /** From this amount on, credit needs two operators. */
-  creditByTwoFrom: Kobo;
 }
 
 /** A break: the line and its amount on each side. Times are ISO 8601. */
@@ -70,17 +63,14 @@ export interface ReviewDecision extends OperatorMessage<ReviewAction> {
   walletId?: string;
 }
 
-/** A decision whose operators are identified. */
-export interface CaseDecision extends Pick<ReviewDecision, 'action' | 'walletId'> {
-  /** Written with what is done. Null: it waits for a second operator, so it is only checked. */
-  audit: AuditEntry[] | null;
-}
-
 export const resolveCase = defineUpdate<DecisionAnswer, [ReviewDecision]>('resolveCase');
 
 export interface ReviewCaseActivities {
   /** Returns the state of the case, with its break if it has one. */
   readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseSnapshot>;
-  /** Posts operators' decision with its audit entries; or returns why it is refused, and the case stays open. */
-  applyCaseDecision: (input: ReviewCaseInput, decision: CaseDecision) => Promise<DecisionAnswer>;
+  /**
+   * Posts an operator's decision with its audit entries; or returns why it is refused, and the case stays open. Null:
+   * returns the money of a payment that says so.
+   */
+  applyCaseDecision: (input: ReviewCaseInput, decision: ReviewDecision | null) => Promise<AppliedDecision>;
 }

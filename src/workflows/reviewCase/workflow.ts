@@ -24,21 +24,18 @@ import { nairaText } from '../../money.ts';
 import { driveBankTransfer } from '../bankTransfer/drive.ts';
 import { type BankTransferActivities, transferUpdated } from '../bankTransfer/messages.ts';
 import type { FlowResult } from '../flows.ts';
-import { auditEntries, type Decided, decideApproval } from '../operators/decide.ts';
-import { CODE_TEXT, proposalText } from '../operators/details.ts';
+import { CODE_TEXT, type Proposal, proposalText } from '../operators/details.ts';
 import { type DecisionState, handleDecisions } from '../operators/handle.ts';
-import { identify } from '../operators/identify.ts';
-import type { DecisionAnswer } from '../operators/messages.ts';
+import type { AppliedDecision } from '../operators/messages.ts';
 import { MONEY_ACTIVITY, RAIL_ACTIVITY } from '../options.ts';
 import { showAttention, showState } from '../state.ts';
-import { approvalOf, attentionOf, refuseDecision } from './decide.ts';
+import { attentionOf, refuseDecision } from './decide.ts';
 import { describeCase } from './details.ts';
 import {
   type ReviewCaseActivities,
   type ReviewCaseInput,
   type ReviewCaseSnapshot,
   type ReviewDecision,
-  type ReviewLimits,
   resolveCase,
 } from './messages.ts';
 
@@ -58,7 +55,7 @@ interface CaseState extends DecisionState<ReviewCaseSnapshot> {
   /** A signal has arrived that was not acted on yet. */
   updated: boolean;
   /** A decision that waits for a second operator. */
-  proposal: Decided | null;
+  proposal: Proposal | null;
   /** Attention is set already. */
   isShown: boolean;
 }
@@ -72,7 +69,7 @@ export async function reviewCase({ continued, waited, ...input }: ReviewCaseInpu
       const isOpen = DECIDABLE.includes(state.snapshot?.status ?? 'open');
       return refuseDecision({ isOpen, reason: input.reason }, decision);
     },
-    decide: (decision, { limits }) => decide(input, state, decision, limits),
+    decide: (decision) => decide(input, state, decision),
   });
   handleUpdates(state);
   // A restarted flow continues from the state in the database.
@@ -111,21 +108,14 @@ function handleUpdates(state: CaseState): void {
   });
 }
 
-/** Identifies the operator, and carries the decision out unless a second operator must send the same. */
-async function decide(
-  input: ReviewCaseInput,
-  state: CaseState,
-  sent: ReviewDecision,
-  limits: ReviewLimits,
-): Promise<DecisionAnswer> {
-  const { action, walletId, reason, evidence, code } = sent;
-  const { decision, needsTwo } = approvalOf(input, sent, limits);
-  const operator = await identify({ code, scope: 'finance', decision });
-  const latest = { operator, decision, reason: evidence === undefined ? reason : `${reason} (${evidence})` };
-  const isProposal = decideApproval(state.proposal, latest, needsTwo) === 'proposed';
-  const audit = isProposal ? null : auditEntries(`review:${action}`, latest, needsTwo ? state.proposal : null);
-  const answer = await applyCaseDecision(input, { action, ...(walletId !== undefined && { walletId }), audit });
-  if (answer.outcome === 'proposed') state.proposal = latest;
+/** Carries the decision out, unless a second operator must send the same. */
+async function decide(input: ReviewCaseInput, state: CaseState, sent: ReviewDecision): Promise<AppliedDecision> {
+  const answer = await applyCaseDecision(input, sent);
+  if (answer.outcome === 'proposed') {
+    const { action, walletId, reason } = sent;
+    const decision = walletId === undefined ? action : `${action} to ${walletId}`;
+    state.proposal = { operator: answer.operator ?? '', decision, reason };
+  }
   if (answer.outcome === 'done') {
     state.proposal = null;
     await readCase(input, state);
@@ -137,7 +127,7 @@ async function decide(
 async function returnUnasked(input: ReviewCaseInput, state: CaseState): Promise<ReviewCaseSnapshot> {
   state.deciding = true;
   try {
-    await applyCaseDecision(input, { action: 'return_to_sender', audit: [] });
+    await applyCaseDecision(input, null);
     return await readCase(input, state);
   } finally {
     state.deciding = false;

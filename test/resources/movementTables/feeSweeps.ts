@@ -9,7 +9,7 @@ export const FEE_SWEEPS = [
       feeSweepMovement,
       BOOK,
       { id: newId('feeSweep', 'sweep'), key: 'november', walletId: OWNER, amount: 50_000, createdAt: new Date() },
-      newId('operator', 'operator'),
+      'key:…',
     ),
     net: { 'income:fees': -50_000, 'wallet:owner': 50_000 },
     transaction: 'fee_sweep sweep/sweep, enforced',
