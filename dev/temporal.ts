@@ -60,8 +60,9 @@ const DYNAMIC_CONFIG = {
   // The order is kept within each partition of a queue. Partitions spread a queue over servers; here there is one.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
-  // Its HTTP API starts and ends flows without a login: no page of another site may call it (DNS rebinding).
-  'frontend.httpAllowedHosts': ['127.0.0.1:*', 'localhost:*'],
+  // Its HTTP API starts and ends flows without a login, also for a page of another site, and nothing here uses it: no
+  // request has this Host.
+  'frontend.httpAllowedHosts': ['nobody.invalid'],
 };
 
 /** temporal.api.enums.v1.IndexedValueType */
