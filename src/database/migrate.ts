@@ -97,6 +97,8 @@ export async function migrate(
       CREATE TABLE IF NOT EXISTS functions (
         name text PRIMARY KEY, version integer NOT NULL, checksum text NOT NULL,
         applied_at timestamptz NOT NULL DEFAULT now());
+      -- A function that is made from now on may be called by those whom it is granted to.
+      ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
     `);
     const known = await sql<Omit<Migration, 'text'>[]>`SELECT number, name, checksum FROM migrations ORDER BY number`;
     requireSameHistory(known, migrations);

@@ -34,13 +34,11 @@ CREATE FUNCTION ledger.public_id(id uuid, suffix text) RETURNS text LANGUAGE sql
     FROM generate_series(0, 25) AS place
   ) digits
 $$;
-REVOKE ALL ON FUNCTION ledger.public_id FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.public_id TO manilla_app;
 
 -- The id of a posting that is posted at this time.
 CREATE FUNCTION ledger.posting_id(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (extract(epoch FROM at) * 1000000)::bigint;
-REVOKE ALL ON FUNCTION ledger.posting_id FROM PUBLIC;
 
 -- Transactions and postings are append-only, for the owner too: a correction is a new transaction that reverses the
 -- wrong one. The function is here and not in src/ledger/sql/, because the triggers in the numbered files need it.
@@ -49,7 +47,6 @@ BEGIN
   RAISE EXCEPTION '% is append-only: post a reversing transaction instead', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.refuse_change FROM PUBLIC;
 
 CREATE TABLE organisations (
   organisation_id uuid PRIMARY KEY,
@@ -179,7 +176,6 @@ BEGIN
   RAISE EXCEPTION 'seals are append-only' USING ERRCODE = 'insufficient_privilege';
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.refuse_seal_change FROM PUBLIC;
 
 -- Seals: every few minutes, a digest over the new postings of each book, chained to the digest before it. History that
 -- is rewritten no longer has the digests of its seals, and the seals are also written outside of the database, where

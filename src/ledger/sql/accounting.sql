@@ -257,10 +257,6 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION
-  ledger.accounting_day, ledger.day_end, ledger.first_day, ledger.begin_day_close, ledger.settle_day,
-  ledger.fill_closing_balances, ledger.balances_before, ledger.last_number_before, ledger.account_range, ledger.close_period
-FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
   ledger.accounting_day, ledger.day_end, ledger.begin_day_close, ledger.settle_day, ledger.fill_closing_balances,
   ledger.balances_before, ledger.account_range, ledger.close_period

@@ -10,4 +10,3 @@ BEGIN
   RETURNING id INTO account;
   RETURN account;
 END $$;
-REVOKE ALL ON FUNCTION ledger.open_account FROM PUBLIC;

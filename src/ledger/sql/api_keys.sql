@@ -61,5 +61,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION ledger.create_api_key, ledger.replace_api_key, ledger.revoke_api_key, ledger.pause_rail FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.create_api_key, ledger.replace_api_key, ledger.revoke_api_key, ledger.pause_rail TO manilla_app;

@@ -27,4 +27,3 @@ $$;
 COMMENT ON FUNCTION ledger.await_writers IS
   'Waits until the statements that are writing to a table have ended; false when one has not within the given time.';
 -- No grant to manilla_app: its callers run with the rights of the owner.
-REVOKE ALL ON FUNCTION ledger.await_writers FROM PUBLIC;

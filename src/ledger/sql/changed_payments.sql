@@ -26,5 +26,4 @@ BEGIN
   END LOOP;
 END $$;
 COMMENT ON FUNCTION ledger.changed_payments IS 'Those of many payments whose versions are newer than seen.';
-REVOKE ALL ON FUNCTION ledger.changed_payments FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.changed_payments TO manilla_app;

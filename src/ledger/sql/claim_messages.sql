@@ -87,5 +87,4 @@ END
 $$;
 COMMENT ON FUNCTION ledger.claim_messages IS
   'Leases due messages of the outbox for a relay: live ones first, with an equal share for each organisation.';
-REVOKE ALL ON FUNCTION ledger.claim_messages FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.claim_messages TO manilla_app;

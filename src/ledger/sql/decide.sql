@@ -122,4 +122,3 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT ledger.refused('WALLET_TIER1_LIMIT_EXCEEDED', account_code,
                         jsonb_build_object('limit', which, 'limitAmount', limit_amount, 'attemptedAmount', attempted))
 $$;
-REVOKE ALL ON FUNCTION ledger.decide, ledger.refusal, ledger.refused, ledger.over_limit FROM PUBLIC;

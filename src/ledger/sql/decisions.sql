@@ -297,8 +297,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION
-  ledger.decision_rule, ledger.identify, ledger.check_decision, ledger.decided_changes, ledger.check_decisions,
-  ledger.audit_decisions, ledger.record_decision, ledger.audit, ledger.create_operator_codes
-FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.record_decision, ledger.audit, ledger.create_operator_codes TO manilla_app;

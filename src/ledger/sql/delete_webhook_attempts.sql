@@ -26,5 +26,4 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION ledger.delete_webhook_attempts(timestamptz, integer) IS
   'Deletes old webhook attempts in small batches.';
-REVOKE ALL ON FUNCTION ledger.delete_webhook_attempts(timestamptz, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.delete_webhook_attempts(timestamptz, integer) TO manilla_app;

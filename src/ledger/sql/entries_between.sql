@@ -18,5 +18,4 @@ BEGIN
   END LOOP;
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.entries_between FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.entries_between TO manilla_app;

@@ -103,4 +103,3 @@ BEGIN
   );
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.find_linked, ledger.debits_what_was_credited, ledger.returns_to_origin FROM PUBLIC;

@@ -69,4 +69,3 @@ BEGIN
   );
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.find_repeats, ledger.has_same_postings FROM PUBLIC;

@@ -88,5 +88,4 @@ BEGIN
   END IF;
   RETURN coalesce(entry.number, high);
 END $$;
-REVOKE ALL ON FUNCTION ledger.first_entry_since FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.first_entry_since TO manilla_app;

@@ -64,5 +64,4 @@ BEGIN
   RETURN written;
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.insert_events, ledger.insert_wallet_events, ledger.insert_event FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.insert_event TO manilla_app;

@@ -18,5 +18,4 @@ $$;
 COMMENT ON FUNCTION ledger.last_final_posting IS
   'The id up to which all postings are final: no posting with it or a lower one will be committed any more.';
 
-REVOKE ALL ON FUNCTION ledger.last_final_posting FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.last_final_posting TO manilla_app;

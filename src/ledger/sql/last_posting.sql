@@ -48,5 +48,4 @@ END
 $$;
 COMMENT ON FUNCTION ledger.last_posting IS
   'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none.';
-REVOKE ALL ON FUNCTION ledger.last_posting FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.last_posting TO manilla_app;

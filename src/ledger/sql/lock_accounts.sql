@@ -123,6 +123,3 @@ BEGIN
   RETURN states;
 END
 $$;
-REVOKE ALL ON FUNCTION
-  ledger.create_accounts, ledger.balance_max, ledger.posting_max, ledger.net_changes, ledger.lock_accounts, ledger.find_others
-FROM PUBLIC;

@@ -149,5 +149,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION ledger.post IS 'Posts a batch of movements of one book, each atomically. See src/ledger/journal.ts.';
-REVOKE ALL ON FUNCTION ledger.post FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.post TO manilla_app;

@@ -134,5 +134,4 @@ BEGIN
     ORDER BY s.environment, s.number;
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.posting_digest, ledger.audit_digest, ledger.seal, ledger.compare_seals FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.audit_digest, ledger.seal, ledger.compare_seals TO manilla_app;

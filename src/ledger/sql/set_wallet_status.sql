@@ -80,5 +80,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION ledger.wallet_in_flight, ledger.set_wallet_status FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.wallet_in_flight, ledger.set_wallet_status TO manilla_app;

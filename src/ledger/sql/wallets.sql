@@ -48,5 +48,4 @@ BEGIN
   PERFORM ledger.audit(organisation, NULL, proof, 'organisation.create', organisation::text, NULL);
 END $$;
 
-REVOKE ALL ON FUNCTION ledger.create_wallet, ledger.record_kyc, ledger.create_organisation FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION ledger.create_wallet, ledger.record_kyc, ledger.create_organisation TO manilla_app;

@@ -43,4 +43,3 @@ BEGIN
   END IF;
 END
 $$;
-REVOKE ALL ON FUNCTION ledger.write_records FROM PUBLIC;

@@ -117,12 +117,3 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION ledger.write_rows IS 'Writes rows of movements in one table, and returns whether it wrote all of them.';
-DO $$
-DECLARE
-  writer regprocedure;
-BEGIN
-  FOR writer IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace AND p.proname ~ '^write_' LOOP
-    EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', writer);
-  END LOOP;
-END
-$$;
