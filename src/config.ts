@@ -191,7 +191,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       delayMs: read('SANDBOX_RAIL_DELAY_MS', notNegative.default(200)),
       callLimitMs: 5_000,
       /** At least the limit of a call: a transfer may arrive that late. */
-      unknownIsFinalAfterMs: 5_000,
+      notVisibleForMs: 5_000,
     },
     attention: {
       railUnreachableMs: read('ATTENTION_RAIL_UNREACHABLE_SECONDS', seconds(HOUR)),

@@ -31,8 +31,12 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
   ['Account numbers of wallets need', ({ permanent }) => permanent.needs.join(', ') || 'nothing'],
   ['Collected money can be paid out', ({ credits }) => (credits.settles === 'later' ? 'once settled' : 'at once')],
   [
-    'A reference that it does not know was never received',
-    ({ transfers: { unknownIsFinalAfterMs: ms } }) => (ms === null ? 'never certain' : `after ${duration(ms / 1_000)}`),
+    'A transfer that it has accepted may be unknown to queries',
+    ({ transfers }) => `for ${duration(transfers.notVisibleForMs / 1_000)}`,
+  ],
+  [
+    'A reference that is unknown after that was never received',
+    ({ transfers }) => (transfers.unknownIsFinal ? 'yes, after three sends' : 'not certain'),
   ],
   [
     'Two equal transfers to one account',

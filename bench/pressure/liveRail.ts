@@ -20,7 +20,7 @@ export function openLiveBank(sql: Sql, keyring: Keyring, log: Log, callbackUrl: 
     log,
     callbackUrl,
     delayMs: 0,
-    capabilities: sandboxCapabilities({ callLimitMs: 5_000, unknownIsFinalAfterMs: 5_000 }),
+    capabilities: sandboxCapabilities({ callLimitMs: 5_000, notVisibleForMs: 5_000 }),
   });
 }
 

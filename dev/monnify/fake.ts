@@ -69,6 +69,7 @@ export class MonnifyFake {
   readonly #server: Server;
   readonly #tokens = new Map<string, number>();
   readonly #faults: (PlannedFault & { route: string })[] = [];
+  readonly #refusals: { route: string; status: number; body: string; acts: boolean }[] = [];
   #stepping = Promise.resolve();
   #closed = new AbortController();
 
@@ -104,6 +105,13 @@ export class MonnifyFake {
   break(route: string, fault: Fault, { acts = false, times = 1 }: { acts?: boolean; times?: number } = {}): void {
     if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault), times });
+  }
+
+  /** The next request of a route is refused in these words. `acts`: it has its effect all the same. */
+  refuse(route: string, status: number, responseCode: string, responseMessage: string, acts = false): void {
+    if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
+    const body = JSON.stringify({ requestSuccessful: false, responseMessage, responseCode });
+    this.#refusals.push({ route, status, body, acts });
   }
 
   /** The responses of a route go well again. */
@@ -325,6 +333,12 @@ export class MonnifyFake {
     const decoded = Object.fromEntries(
       Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]),
     );
-    return respond(this, known, decoded, incoming);
+    const index = this.#refusals.findIndex((one) => one.route === route);
+    const [refusal] = index < 0 ? [] : this.#refusals.splice(index, 1);
+    if (refusal === undefined || refusal.acts) {
+      const answer = respond(this, known, decoded, incoming);
+      if (refusal === undefined) return answer;
+    }
+    return { status: refusal.status, body: refusal.body };
   }
 }

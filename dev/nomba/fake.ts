@@ -64,7 +64,7 @@ export class NombaFake {
   hidden = false;
   readonly #tokens = new Map<string, number>();
   readonly #faults: { route: string; fault: Fault; acts: boolean }[] = [];
-  readonly #refusals: { route: string; answer: Answer; times: number }[] = [];
+  readonly #refusals: { route: string; answer: Answer; times: number; acts: boolean }[] = [];
   /** The HTTP status of "Token expired": the documentation has the code 02 for it, and HTTP 401. */
   expiredStatus = 401;
   readonly #server: Server;
@@ -96,10 +96,19 @@ export class NombaFake {
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault) });
   }
 
-  /** The next requests of a route are refused in these words, and have no effect. */
-  refuse(route: string, [status, code, description]: readonly [number, string, string], times = 1): void {
+  /** The next requests of a route are refused in these words. `acts`: they have their effect all the same. */
+  refuse(
+    route: string,
+    [status, code, description]: readonly [number, string, string],
+    { times = 1, acts = false }: { times?: number; acts?: boolean } = {},
+  ): void {
     if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
-    this.#refusals.push({ route, answer: no(status, code, description), times });
+    this.#refusals.push({ route, answer: no(status, code, description), times, acts });
+  }
+
+  /** The requests of a route are answered again. */
+  mend(route: string): void {
+    for (const one of this.#refusals) if (one.route === route) one.times = 0;
   }
 
   /** Ends every token, so that the next request is refused. */
@@ -152,7 +161,7 @@ export class NombaFake {
       charge: type === 'transfer' ? '20.00' : '0.01',
       at: this.now(),
       merchantTxRef,
-      sessionId: `100004261122103000${count}`,
+      sessionId: `10000426112210300${type === 'transfer' ? 1 : 0}${count}`,
       recipient,
       ref: '',
       timesPaid: 0,
@@ -212,6 +221,7 @@ export class NombaFake {
     const planned = this.#refusals.find((one) => one.route === route && one.times > 0);
     if (planned !== undefined) {
       planned.times -= 1;
+      if (planned.acts) this.#act(call, body, refuse);
       return planned.answer;
     }
     return this.#act(call, body, refuse);

@@ -1,5 +1,6 @@
 // The steps of a bank transfer, shared by withdrawals, refunds to a bank, payout items and returns to the sender. What
 // differs between them, the rows and postings, is given by a `TransferAdapter`.
+import { AttemptOverError, requireTimeLeft } from '../concurrency/attempt.ts';
 import { KeyedMutex } from '../concurrency/keyedMutex.ts';
 import type { Sql } from '../database/pool.ts';
 import { timeOfId, type Uuid } from '../ids.ts';
@@ -12,11 +13,20 @@ import type { DecidedBy } from '../resources/failureCodes.ts';
 import { decisionOf, recordDecision } from '../resources/operators.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
 import { saveProviderMessage } from '../resources/rails/providerMessages.ts';
-import { countSend, markKnown, readSends, type Sends } from '../resources/transferSends.ts';
+import {
+  readSends,
+  recordKnown,
+  recordNotSent,
+  recordRefusal,
+  recordSend,
+  restartSends,
+  type TransferSends,
+} from '../resources/transferSends.ts';
 import {
   decideTransfer,
+  decideUnknown,
   type RailStatus,
-  SENDS_MAX,
+  type Sends,
   type TransferDecision,
   type TransferLimits,
   type TransferState,
@@ -78,8 +88,20 @@ interface Answer {
   knowsReference?: boolean;
   /** The rail's message instead of a status. */
   providerMessage?: string | null;
-  /** What the database counts, if it was read. */
-  sends?: Sends | null;
+  /** After a send: what the database has of the sends now. */
+  sends?: Sends;
+}
+
+/** What a step decides by. */
+interface StepContext {
+  book: Book;
+  rail: BankRail;
+  instruction: TransferInstruction;
+  limits: TransferLimits;
+  /** The rail's status. */
+  answer: Answer;
+  /** What the database had of its sends before that. */
+  sends: TransferSends;
 }
 
 const answerOfRail = (status: Answer['status'], report: TransferReport): Answer => ({
@@ -125,14 +147,29 @@ export async function keepProviderMessage(sql: Sql, book: Book, transferId: stri
   if (message) await saveProviderMessage(sql, book, transferId, message);
 }
 
-async function sendToRail(rail: BankRail, instruction: TransferInstruction): Promise<Answer> {
+/**
+ * Sends it, and records the send before and after. A refusal is not believed yet: the rail may have accepted what it
+ * does not show.
+ */
+async function sendToRail(sql: Sql, { book, rail, instruction, sends: before }: StepContext): Promise<Answer> {
   const { reference } = instruction;
+  requireTimeLeft(rail.capabilities.calls.limitMs);
+  await recordSend(sql, book, reference);
+  const sends: Sends = { count: before.count + 1, sinceMs: 0, isKnown: before.isKnown, isRefused: false };
   try {
     const report = await rail.sendTransfer(instruction);
-    return answerOfRail(report.status, report);
+    return { ...answerOfRail(report.status, report), sends };
   } catch (error) {
-    if (error instanceof RailRefusedError)
-      return answerOfRail('failed', emptyReport(reference, 'failed', error.message));
+    if (error instanceof RailRefusedError) {
+      await recordRefusal(sql, book, reference, error.message);
+      const { message: providerMessage } = error;
+      const answer = answerOfRail('unknown', emptyReport(reference, 'processing'));
+      return { ...answer, providerMessage, sends: { ...sends, isRefused: true } };
+    }
+    const isUnsent = error instanceof RailUnavailableError && error.isNotSent;
+    if (!isUnsent && !(error instanceof RailNotReadyError || error instanceof AttemptOverError))
+      return { ...answerOfError(error, reference), sends };
+    await recordNotSent(sql, book, reference);
     return answerOfError(error, reference);
   }
 }
@@ -141,7 +178,10 @@ async function sendToRail(rail: BankRail, instruction: TransferInstruction): Pro
 export const transferLimits = (
   { attention }: Pick<ActivityDependencies['config'], 'attention'>,
   { capabilities }: BankRail,
-): TransferLimits => ({ ...attention, unknownIsFinalAfterMs: capabilities.transfers.unknownIsFinalAfterMs });
+): TransferLimits => {
+  const { notVisibleForMs, unknownIsFinal } = capabilities.transfers;
+  return { ...attention, notVisibleForMs, unknownIsFinal };
+};
 
 /** The steps of one kind of bank transfer. */
 export function createBankTransferSteps<Row>(
@@ -154,7 +194,7 @@ export function createBankTransferSteps<Row>(
    */
   async function advance(
     input: BankTransferInput,
-    act: (rail: BankRail, instruction: TransferInstruction, answer: Answer, book: Book) => Promise<Answer> | Answer,
+    act: (step: StepContext) => Promise<Answer> | Answer,
     { deferred, decided }: { deferred: readonly Answer['status'][]; decided?: OperatorDecision },
   ): Promise<TransferProgress> {
     const book = bookOf(input);
@@ -169,26 +209,29 @@ export function createBankTransferSteps<Row>(
       const { reference } = instruction;
       const compared = (answer: Answer): Answer =>
         isAbout(answer.report, instruction) ? answer : { ...answer, status: 'differs' };
+      // Before the query: a reference must be unknown at the end of a time, not before it.
+      const sends = await readSends(sql, book, reference);
       const answer = compared(await queryRail(rail, book, reference));
       const limits = transferLimits(config, rail);
       if (deferred.includes(answer.status) && (await isRailPaused(sql, book.environment))) {
         return { status: state, rail: 'paused', limits };
       }
-      let sends: Pick<TransferProgress, 'sends'> = {};
       /** Nothing moves: a decision without an effect is audited all the same. */
-      const unchanged = async (known: TransferProgress['rail']): Promise<TransferProgress> => {
+      const unchanged = async (
+        known: TransferProgress['rail'],
+        more: Pick<TransferProgress, 'notReady' | 'sends'> = {},
+      ): Promise<TransferProgress> => {
         if (decided !== undefined) await post(audited({ book }));
-        return { status: state, rail: known, ...sends, limits };
+        return { status: state, rail: known, ...more, limits };
       };
       const actsOn: TransferState = decided?.outcome === 'return' ? 'completed' : 'processing';
       // The transfer has ended, or an earlier attempt posted the decision and its response was lost (then the audit log
       // has it twice): the rail's status no longer matters.
       if (decided !== undefined && state !== actsOn) return await unchanged('known');
-      const acted = compared(state === actsOn ? await act(rail, instruction, answer, book) : answer);
+      const acted = compared(state === actsOn ? await act({ book, rail, instruction, limits, answer, sends }) : answer);
       const { status, report, decidedBy, notReady, knowsReference, providerMessage } = acted;
-      if (status === 'processing' && acted.sends === undefined) await markKnown(sql, book, reference);
-      const counted = acted.sends ?? (status === 'unknown' ? await readSends(sql, book, reference) : null);
-      if (counted !== null) sends = { sends: { count: counted.count, sinceMs: counted.sinceMs } };
+      const isKnown = sends.isKnown || status === 'processing' || knowsReference === true;
+      if (isKnown && !sends.isKnown) await recordKnown(sql, book, reference);
       // Not in the result: a history has only ids, amounts and codes.
       await keepProviderMessage(
         sql,
@@ -196,16 +239,17 @@ export function createBankTransferSteps<Row>(
         input.transferId,
         providerMessage ?? (status === 'processing' ? report.reason : null),
       );
-      if (status === 'unreachable')
-        return { status: state, rail: 'unreachable', ...(knowsReference && { knowsReference }), ...sends, limits };
-      if (status === 'not_ready') return { status: state, rail: 'not_ready', ...(notReady && { notReady }), limits };
       if (status === 'differs') {
         log.error({ reference, state }, 'the rail has another transfer under this reference');
         return await unchanged('contradiction');
       }
+      const { count, sinceMs, isRefused } = acted.sends ?? sends;
+      const sent = { sends: { count, sinceMs, isKnown, isRefused } };
+      if (status === 'unreachable') return await unchanged('unreachable', sent);
+      if (status === 'not_ready') return await unchanged('not_ready', { ...sent, ...(notReady && { notReady }) });
       const decision = decideTransfer(state, status);
       const known = status === 'unknown' ? 'unknown' : 'known';
-      if (decision === 'none') return await unchanged(known);
+      if (decision === 'none') return await unchanged(known, sent);
       if (decision === 'contradiction' || decision === 'claw_back') {
         log.error({ reference, state, status }, 'the rail contradicts its earlier report');
       }
@@ -219,24 +263,25 @@ export function createBankTransferSteps<Row>(
               return isPosted ? STATE_AFTER[decision] : null;
             });
       if (posted === 'impossible') return await unchanged('contradiction');
+      if (posted !== null && decidedBy === 'silence') await restartSends(sql, book, reference);
       return posted === null ? null : { status: posted, rail: known, limits };
     });
   }
 
   /** Queries the rail and posts what follows from its status. */
   const check = (input: BankTransferInput): Promise<TransferProgress> =>
-    advance(input, (_rail, _instruction, answer) => answer, { deferred: ['unreachable', 'not_ready'] });
+    advance(input, ({ answer }) => answer, { deferred: ['unreachable', 'not_ready'] });
 
   return {
-    sendBankTransfer: (input) =>
+    sendBankTransfer: (input, isAsked = false) =>
       advance(
         input,
-        async (rail, instruction, answer, book) => {
-          if (answer.status !== 'unknown') return answer;
-          const sent = await sendToRail(rail, instruction);
-          if (sent.status !== 'processing' && sent.status !== 'unreachable') return sent;
-          const isKnown = sent.status === 'processing' || sent.knowsReference === true;
-          return { ...sent, sends: await countSend(sql, book, instruction.reference, isKnown) };
+        async (step) => {
+          const { answer, sends, limits } = step;
+          const isUnsent = sends.count === 0 && !sends.isKnown;
+          const isUnanswered = answer.status === 'unreachable' && answer.knowsReference !== true;
+          const maySend = answer.status === 'unknown' || (isAsked && isUnsent && isUnanswered);
+          return maySend && decideUnknown(sends, limits) === 'send' ? await sendToRail(sql, step) : answer;
         },
         { deferred: ['unknown', 'unreachable', 'not_ready'] },
       ),
@@ -256,7 +301,7 @@ export function createBankTransferSteps<Row>(
       }
       return await advance(
         input,
-        (_rail, _instruction, answer) => {
+        ({ answer }) => {
           const isFinal = answer.status === 'completed' || answer.status === 'returned' || answer.status === 'failed';
           if (isFinal && !(decided.outcome === 'return' && answer.status === 'failed')) return answer;
           const status = STATE_AFTER[decided.outcome];
@@ -267,21 +312,17 @@ export function createBankTransferSteps<Row>(
       );
     },
 
-    /**
-     * Posts the transfer as never received, if it was sent often enough and long enough ago, by the counts of the
-     * database, and the rail has never known it.
-     */
+    /** Posts the transfer as refused or never received, if the sends that the database has allow it. */
     markBankTransferUnsent: (input) =>
       advance(
         input,
-        async (rail, { reference }, answer, book) => {
+        ({ instruction: { reference }, answer, sends, limits }) => {
           if (answer.status !== 'unknown') return answer;
-          const sends = await readSends(sql, book, reference);
-          const { unknownIsFinalAfterMs } = rail.capabilities.transfers;
-          const isFinal = unknownIsFinalAfterMs !== null && sends !== null && sends.sinceMs >= unknownIsFinalAfterMs;
-          if (!isFinal || sends.count < SENDS_MAX || sends.isKnown) return { ...answer, sends };
-          const report = emptyReport(reference, 'failed', NEVER_RECEIVED);
-          return { status: 'failed', report, decidedBy: 'silence' };
+          const decision = decideUnknown(sends, limits);
+          if (decision !== 'refused' && decision !== 'never_received') return answer;
+          const isRefused = decision === 'refused';
+          const report = emptyReport(reference, 'failed', isRefused ? (sends.refusal ?? undefined) : NEVER_RECEIVED);
+          return { status: 'failed', report, decidedBy: isRefused ? 'rail' : 'silence' };
         },
         { deferred: ['unreachable', 'not_ready'] },
       ),

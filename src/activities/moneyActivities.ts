@@ -39,7 +39,7 @@ export function createBankTransferActivities(dependencies: ActivityDependencies)
     return steps;
   }
   return {
-    sendBankTransfer: async (input) => await stepsOf(input).sendBankTransfer(input),
+    sendBankTransfer: async (input, isAsked) => await stepsOf(input).sendBankTransfer(input, isAsked),
     checkBankTransfer: async (input) => await stepsOf(input).checkBankTransfer(input),
     markBankTransferUnsent: async (input) => await stepsOf(input).markBankTransferUnsent(input),
     applyBankTransferDecision: async (input, decision) =>

@@ -168,8 +168,8 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
    * rail.
    */
   const onceHeld =
-    (step: typeof steps.sendBankTransfer) =>
-    async (input: BankTransferInput): Promise<TransferProgress> => {
+    <Rest extends unknown[]>(step: (input: BankTransferInput, ...rest: Rest) => Promise<TransferProgress>) =>
+    async (input: BankTransferInput, ...rest: Rest): Promise<TransferProgress> => {
       const book = bookOf(input);
       const limits = async () => {
         const { item } = await readItem(book, input.transferId);
@@ -182,7 +182,7 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
           return { status: status === 'pending' ? 'processing' : status, rail: 'known', limits: await limits() };
         }
         if (held === 'paused') return { status: 'processing', rail: 'paused', limits: await limits() };
-        return await (held ? steps.sendBankTransfer : step)(input);
+        return await (held ? steps.sendBankTransfer(input) : step(input, ...rest));
       } catch (error) {
         if (error instanceof RailCallError)
           await keepProviderMessage(sql, book, input.transferId, error.providerMessage);

@@ -35,7 +35,9 @@ export class Breaker {
   admit(): (end: CallEnd) => void {
     if (this.#openUntil === null) return (end) => this.#note(end);
     if (this.#isProbing || this.#now() < this.#openUntil)
-      throw new RailUnavailableError('the rail is not called: it has not responded to the last calls');
+      throw new RailUnavailableError('the rail is not called: it has not responded to the last calls', {
+        isNotSent: true,
+      });
     this.#isProbing = true;
     return (end) => {
       this.#isProbing = false;

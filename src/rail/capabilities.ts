@@ -15,10 +15,12 @@ export interface RailCapabilities {
   };
   transfers: {
     /**
-     * A reference that the rail does not know this long after it was sent was never received, and may be sent again.
-     * Null: its silence is never final.
+     * For how long the rail's queries may not know a transfer that it has accepted. Until then nothing follows from
+     * their silence, nor from a refusal of the send. After it the same reference may be sent again.
      */
-    unknownIsFinalAfterMs: number | null;
+    notVisibleForMs: number;
+    /** Whether a reference that is unknown after that, and after several sends, was certainly never received. */
+    unknownIsFinal: boolean;
     /** Two equal transfers to one account must be this far apart; 0: no limit. */
     sameRecipientGapMs: number;
     minAmount: Kobo;

@@ -74,6 +74,8 @@ export interface Dialect {
 
 export interface ProviderClient {
   rail: string;
+  /** Logs in, if it has no token. */
+  login(): Promise<void>;
   /** Makes a request with a token. A refused token is renewed once: such a request was not acted upon. */
   call(request: HttpRequest, signal?: AbortSignal): Promise<ProviderResponse>;
   /** As `call`, for a request that ends well or throws. */
@@ -162,6 +164,7 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
 
   return {
     rail,
+    login: async () => void (await tokens.get()),
     call,
     read: async (request, schema, signal) => (await call(request, signal)).read(schema),
     async find(request, schema, signal) {

@@ -19,6 +19,7 @@ interface UnavailableOptions extends CallErrorOptions {
   timedOut?: boolean;
   ofOneAccount?: boolean;
   knowsReference?: boolean;
+  isNotSent?: boolean;
 }
 
 /** The rail did not respond, or not in time, or not legibly. Whether it acted is unknown. */
@@ -32,9 +33,12 @@ export class RailUnavailableError extends RailCallError {
    * it. So it is never sent as if it were new, and never counts as one that was not received.
    */
   readonly knowsReference: boolean;
+  /** Of a send: it was certainly not made, because what precedes it has failed. */
+  readonly isNotSent: boolean;
 
   constructor(message: string, options: UnavailableOptions = {}) {
     super(message, options);
+    this.isNotSent = options.isNotSent ?? false;
     this.timedOut = options.timedOut ?? false;
     this.ofOneAccount = options.ofOneAccount ?? false;
     this.knowsReference = options.knowsReference ?? false;
@@ -69,7 +73,10 @@ export class RailNotReadyError extends RailCallError {
   }
 }
 
-/** The rail rejected the request. It did not act and will not. */
+/**
+ * The rail rejected the request: it says that it did not act and will not. Of a send this is believed only once its
+ * query has not known the reference for `notVisibleForMs`: transfers were accepted and refused at once.
+ */
 export class RailRefusedError extends RailCallError {
   override readonly name = 'RailRefusedError';
 }

@@ -83,8 +83,7 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
       transfers: {
         ...transfers,
         // At least the call limit: until then a call may be in flight, and the rail does not know its reference yet.
-        unknownIsFinalAfterMs:
-          transfers.unknownIsFinalAfterMs === null ? null : Math.max(transfers.unknownIsFinalAfterMs, callLimitMs),
+        notVisibleForMs: Math.max(transfers.notVisibleForMs, callLimitMs),
       },
     },
     openVirtualAccount: through('open_virtual_account', (request, signal) => rail.openVirtualAccount(request, signal)),

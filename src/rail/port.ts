@@ -256,13 +256,15 @@ export interface BankRail {
 
   /**
    * Sends a transfer. Idempotent by reference: sending it again makes no second transfer and returns the current
-   * status. After RailUnavailableError call `transferStatus`. RailNotReadyError: send the same reference again later.
-   * RailRefusedError: it was not made and never will be.
+   * status. After RailUnavailableError call `transferStatus`, unless it `isNotSent`. RailNotReadyError: send the same
+   * reference again later. RailRefusedError: it is not made, unless `transferStatus` reports it within
+   * `notVisibleForMs`.
    */
   sendTransfer(instruction: TransferInstruction, signal?: AbortSignal): Promise<TransferReport>;
 
   /**
-   * Returns a transfer's status. Null: the rail does not know the reference (yet: see `unknownIsFinalAfterMs`).
+   * Returns a transfer's status. Null: the rail does not know the reference (yet: see `notVisibleForMs`), in words that
+   * its documentation has for that; any other answer is RailUnavailableError.
    * `since`: it was not sent before this, by the clock of our process; undefined: not known.
    */
   transferStatus(

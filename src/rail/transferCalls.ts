@@ -1,6 +1,17 @@
 // What adapters do alike before and after a send.
-import { unclear } from './errors.ts';
+import { RailUnavailableError, unclear } from './errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from './port.ts';
+
+/** Runs what precedes a send, such as a login. If it fails, nothing was sent. */
+export async function beforeSend<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof RailUnavailableError)) throw error;
+    const { message, timedOut, ofOneAccount, providerMessage } = error;
+    throw new RailUnavailableError(message, { timedOut, ofOneAccount, providerMessage, isNotSent: true });
+  }
+}
 
 /** The name of the account's holder, for a provider that demands it: as given, or as name enquiry returns it. */
 export async function holderNameOf(

@@ -1,40 +1,57 @@
-// How often each reference was sent to a rail, when last, and whether the rail has ever known it: what the rule needs
-// that returns the money of a transfer because the rail never received it. A send with a final answer is not counted.
+// How often each reference was sent to a rail, when last, and what is known of it: written before and after each send,
+// so that after a crash it is known what may have been sent. By this, and not by what a flow remembers, a transfer is
+// sent again or its money goes back.
 import type { Sql } from '../database/pool.ts';
 import type { Book } from '../money.ts';
+import type { Sends } from '../workflows/bankTransfer/decide.ts';
 
-export interface Sends {
-  count: number;
-  /** Since the last one. */
-  sinceMs: number;
-  isKnown: boolean;
+/** `refusal`: why the rail refused the last send, in its words. */
+export type TransferSends = Sends & { refusal: string | null };
+
+const NEVER_SENT: TransferSends = { count: 0, sinceMs: 0, isKnown: false, isRefused: false, refusal: null };
+
+export async function readSends(sql: Sql, { organisationId }: Book, reference: string): Promise<TransferSends> {
+  const [row] = await sql<TransferSends[]>`
+    SELECT sends AS count, (extract(epoch FROM clock_timestamp() - sent_at) * 1000)::bigint AS since_ms, is_known, refusal,
+           refusal IS NOT NULL AS is_refused
+    FROM transfer_sends WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
+  return row ?? NEVER_SENT;
 }
 
-const columns = (sql: Sql) => sql`
-  sends AS count, (extract(epoch FROM clock_timestamp() - sent_at) * 1000)::bigint AS since_ms, is_known`;
-
-/** Counts a send. Called after it: a send that was not counted is made again, and pays nothing twice. */
-export async function countSend(sql: Sql, book: Book, reference: string, isKnown: boolean): Promise<Sends> {
-  const [row] = await sql<Sends[]>`
-    INSERT INTO transfer_sends AS s (organisation_id, environment, reference, sends, sent_at, is_known)
-    VALUES (${book.organisationId}, ${book.environment}, ${reference}, 1, clock_timestamp(), ${isKnown})
-    ON CONFLICT (organisation_id, reference) DO UPDATE
-    SET sends = s.sends + 1, sent_at = excluded.sent_at, is_known = s.is_known OR excluded.is_known
-    RETURNING ${columns(sql)}`;
-  return row as Sends;
-}
-
-/** Null: none was counted. */
-export async function readSends(sql: Sql, { organisationId }: Book, reference: string): Promise<Sends | null> {
-  const [row] = await sql<Sends[]>`
-    SELECT ${columns(sql)} FROM transfer_sends WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
-  return row ?? null;
-}
-
-/** The rail knows it: silence about it is never final. */
-export async function markKnown(sql: Sql, book: Book, reference: string): Promise<void> {
+/** Called before a send. */
+export async function recordSend(sql: Sql, book: Book, reference: string): Promise<void> {
   await sql`
     INSERT INTO transfer_sends AS s (organisation_id, environment, reference, sends, sent_at, is_known)
-    VALUES (${book.organisationId}, ${book.environment}, ${reference}, 0, clock_timestamp(), true)
-    ON CONFLICT (organisation_id, reference) DO UPDATE SET is_known = true WHERE NOT s.is_known`;
+    VALUES (${book.organisationId}, ${book.environment}, ${reference}, 1, clock_timestamp(), false)
+    ON CONFLICT (organisation_id, reference) DO UPDATE
+    SET sends = s.sends + 1, sent_at = excluded.sent_at, refusal = NULL`;
+}
+
+/** Called after a send that was certainly not accepted, or not made: it is not counted. */
+export async function recordNotSent(sql: Sql, { organisationId }: Book, reference: string): Promise<void> {
+  await sql`
+    UPDATE transfer_sends SET sends = sends - 1
+    WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
+}
+
+/** Called after a send that the rail refused, in words that may not be final. */
+export async function recordRefusal(sql: Sql, { organisationId }: Book, reference: string, words: string) {
+  await sql`
+    UPDATE transfer_sends SET refusal = ${words}
+    WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
+}
+
+/** Called after its money went back: it may be sent anew under the same reference, if the rail never received it. */
+export async function restartSends(sql: Sql, { organisationId }: Book, reference: string): Promise<void> {
+  await sql`
+    UPDATE transfer_sends SET sends = 0, refusal = NULL
+    WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
+}
+
+/** The rail knows it: its silence and its refusals are never final. */
+export async function recordKnown(sql: Sql, { organisationId, environment }: Book, reference: string): Promise<void> {
+  await sql`
+    INSERT INTO transfer_sends (organisation_id, environment, reference, sends, sent_at, is_known)
+    VALUES (${organisationId}, ${environment}, ${reference}, 0, clock_timestamp(), true)
+    ON CONFLICT (organisation_id, reference) DO UPDATE SET is_known = true`;
 }

@@ -14,7 +14,7 @@ import { type OperatorName, withCode } from '../support/operators.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const flows = await startTestFlows({
-  settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', unknownIsFinalAfterMs: 100 },
+  settings: { ATTENTION_RAIL_UNREACHABLE_SECONDS: '1', notVisibleForMs: 100 },
 });
 
 afterAll(async () => {

@@ -48,7 +48,7 @@ beforeAll(async () => {
     settings: {
       TEMPORAL_ADDRESS: address,
       ATTENTION_OUTCOME_UNKNOWN_SECONDS: '1',
-      unknownIsFinalAfterMs: 100,
+      notVisibleForMs: 100,
     },
   });
 });
@@ -181,7 +181,8 @@ test(
     const taskQueue = 'parked-twice';
     const limits = {
       ...flows.dependencies.config.attention,
-      unknownIsFinalAfterMs: null,
+      notVisibleForMs: 360_000,
+      unknownIsFinal: false,
       outcomeUnknownMs: 3_600_000,
     };
     const transferId = publicId('withdrawal', newUuid());

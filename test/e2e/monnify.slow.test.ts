@@ -17,7 +17,7 @@ const HELD = 103_000;
 const fake = await new MonnifyFake({ stepMs: 50 }).start();
 const adapter = createMonnifyRail(fake.credentials);
 // As if a quarter of an hour passed in the least time that the service waits for (src/rail/guarded.ts).
-const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: 1 };
+const transfers = { ...adapter.capabilities.transfers, notVisibleForMs: 1 };
 const rail = { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
 const flows = await startTestFlows({
   settings: { probeMs: 1_000 },

@@ -18,7 +18,7 @@ const flows = await startTestFlows({
   settings: {
     railNotReadyMs: 1_000,
     probeMs: 1_000,
-    unknownIsFinalAfterMs: 100,
+    notVisibleForMs: 100,
   },
 });
 

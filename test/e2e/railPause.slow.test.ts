@@ -22,7 +22,7 @@ const TAKES = '0123456789';
 const SETTINGS = {
   WORKER_ROLES: 'flows,payouts,relay',
   ATTENTION_RAIL_UNREACHABLE_SECONDS: String(LIMIT_MS / 1000),
-  unknownIsFinalAfterMs: 100,
+  notVisibleForMs: 100,
 };
 
 let flows: TestFlows;

@@ -7,7 +7,7 @@ import { startTestFlows } from '../support/flows.ts';
 import { expectError } from '../support/refusals.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const flows = await startTestFlows({ settings: { unknownIsFinalAfterMs: 100 } });
+const flows = await startTestFlows({ settings: { notVisibleForMs: 100 } });
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

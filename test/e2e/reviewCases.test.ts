@@ -15,7 +15,7 @@ let sessions = 0;
 beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
-      unknownIsFinalAfterMs: 100,
+      notVisibleForMs: 100,
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
       REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(AMOUNT + 1),
     },

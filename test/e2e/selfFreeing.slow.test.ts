@@ -11,7 +11,7 @@ const flows = await startTestFlows({
   settings: {
     ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
     probeMs: 1_000,
-    unknownIsFinalAfterMs: 100,
+    notVisibleForMs: 100,
   },
 });
 

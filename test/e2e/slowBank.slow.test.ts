@@ -11,7 +11,7 @@ import { waitFor } from '../support/waitFor.ts';
  * A bank whose sends exceed the call timeout, and whose "unknown" becomes final after a time that the test never
  * reaches.
  */
-const bank = new SlowBank({ callLimitMs: 250, unknownIsFinalAfterMs: 3_600_000 });
+const bank = new SlowBank({ callLimitMs: 250, notVisibleForMs: 3_600_000 });
 
 /** The number of payout activities that the worker runs concurrently. */
 const PAYOUT_SLOTS = 3;

@@ -15,7 +15,7 @@ const flows = await startTestFlows({
     SCHEDULES: 'on',
     sweepEveryMs: 1_000,
     sweepAgeMinMs: 0,
-    unknownIsFinalAfterMs: 100,
+    notVisibleForMs: 100,
   },
 });
 const config: TestFlows['dependencies']['config'] = flows.dependencies.config;

@@ -6,7 +6,7 @@ import { endFlows } from '../support/endFlows.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 
-const flows = await startTestFlows({ settings: { unknownIsFinalAfterMs: 100 } });
+const flows = await startTestFlows({ settings: { notVisibleForMs: 100 } });
 
 afterAll(async () => {
   expect(await endFlows(flows)).toEqual([]);

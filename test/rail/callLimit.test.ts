@@ -29,12 +29,12 @@ const sandbox = await startSandbox({ clock: 'stopped' });
 afterAll(() => sandbox.close());
 
 /** The sandbox bank's adapter with another limit. */
-function limitedTo(limitMs: number, rail: BankRail = sandbox.rail, unknownIsFinalAfterMs = 0): BankRail {
+function limitedTo(limitMs: number, rail: BankRail = sandbox.rail, notVisibleForMs = 0): BankRail {
   const { calls, transfers } = rail.capabilities;
   const capabilities = {
     ...rail.capabilities,
     calls: { ...calls, limitMs },
-    transfers: { ...transfers, unknownIsFinalAfterMs },
+    transfers: { ...transfers, notVisibleForMs },
   };
   return { ...rail, capabilities };
 }
@@ -137,9 +137,9 @@ describe('sends', () => {
     expect(signals).toEqual([]);
   });
 
-  test('unknownIsFinalAfterMs is at least the call timeout', () => {
-    const finalAfterMs = (limitMs: number, unknownIsFinalAfterMs: number) =>
-      guardedRail(limitedTo(limitMs, sandbox.rail, unknownIsFinalAfterMs)).capabilities.transfers.unknownIsFinalAfterMs;
+  test('notVisibleForMs is at least the call timeout', () => {
+    const finalAfterMs = (limitMs: number, notVisibleForMs: number) =>
+      guardedRail(limitedTo(limitMs, sandbox.rail, notVisibleForMs)).capabilities.transfers.notVisibleForMs;
     expect(finalAfterMs(7_000, 100)).toBe(7_000);
     expect(finalAfterMs(100, 7_000)).toBe(7_000);
   });

@@ -61,7 +61,7 @@ describe('the balance of a rail', () => {
 });
 
 test('a transfer that the balance does not cover is not sent', async () => {
-  const capabilities = sandboxCapabilities({ callLimitMs: 5_000, unknownIsFinalAfterMs: 0 });
+  const capabilities = sandboxCapabilities({ callLimitMs: 5_000, notVisibleForMs: 0 });
   const sent: string[] = [];
   const adapter = {
     name: 'float',

@@ -21,11 +21,11 @@ import { createDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 export const KEYRING: Keyring = parseKeyring(`new:${Buffer.alloc(32, 1).toString('base64url')}`);
-export const UNKNOWN_IS_FINAL_AFTER_MS = 1_234;
+export const NOT_VISIBLE_FOR_MS = 1_234;
 
 export const CAPABILITIES = sandboxCapabilities({
   callLimitMs: 5_000,
-  unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
+  notVisibleForMs: NOT_VISIBLE_FOR_MS,
 });
 
 /** A request for a permanent account number. */

@@ -10,10 +10,10 @@ import { waitFor } from '../support/waitFor.ts';
 import {
   accountRequest,
   instruct,
+  NOT_VISIBLE_FOR_MS,
   newReference,
   startSandbox,
   type TestSandbox,
-  UNKNOWN_IS_FINAL_AFTER_MS,
 } from './sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -130,7 +130,7 @@ describe('transfers to the preset accounts', () => {
     await expect(sandbox.rail.sendTransfer(instruction)).rejects.toEqual(TIMED_OUT);
     expect(await statusOf(instruction.reference)).toBeNull();
     expect(await record(instruction.reference)).toBeNull();
-    expect(sandbox.rail.capabilities.transfers.unknownIsFinalAfterMs).toBe(UNKNOWN_IS_FINAL_AFTER_MS);
+    expect(sandbox.rail.capabilities.transfers.notVisibleForMs).toBe(NOT_VISIBLE_FOR_MS);
   });
 
   test('name enquiry for 9999999006 finds no account, and a transfer to it fails', async () => {

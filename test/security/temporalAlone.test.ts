@@ -32,7 +32,7 @@ beforeAll(async () => {
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
       REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(TWO_FROM),
       // The bank's silence is never final in this test.
-      unknownIsFinalAfterMs: 3_600_000,
+      notVisibleForMs: 3_600_000,
     },
   });
   book = { organisationId: flows.organisation.organisationId, environment: 'test' };

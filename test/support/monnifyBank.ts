@@ -99,7 +99,7 @@ class MonnifyScenarioBank implements ScenarioBank {
   createRail(): ClosableRail {
     const credentials = { ...this.fake.credentials, bvn: DIRECTOR_BVN };
     const adapter = createMonnifyRail(credentials, () => new Date(Date.now() + AHEAD_MS));
-    const transfers = { ...adapter.capabilities.transfers, unknownIsFinalAfterMs: SILENCE_MS };
+    const transfers = { ...adapter.capabilities.transfers, notVisibleForMs: SILENCE_MS };
     return { ...adapter, capabilities: { ...adapter.capabilities, transfers } };
   }
 

@@ -47,7 +47,7 @@ export const recordingOf = ({ flow, ending }: Pick<Scenario, 'flow' | 'ending'>)
 /** Settings with which every scenario ends within seconds. */
 export const SCENARIO_SETTINGS = {
   WORKER_ROLES: 'flows,payouts,relay',
-  unknownIsFinalAfterMs: 100,
+  notVisibleForMs: 100,
   ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
   creditUnconfirmedMs: 1_000,
   WEBHOOK_RETRY_GAPS_SECONDS: '0.05,0.05',

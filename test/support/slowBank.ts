@@ -6,7 +6,7 @@ import { Rails } from '../../src/rail/rails.ts';
 import { reportOf } from './scriptedRail.ts';
 
 export class SlowBank {
-  readonly #limits: { callLimitMs: number; unknownIsFinalAfterMs: number };
+  readonly #limits: { callLimitMs: number; notVisibleForMs: number };
   readonly #reports = new Map<string, TransferReport>();
   readonly #sends = new Map<string, number>();
   readonly #queries = new Map<string, number>();
@@ -14,7 +14,7 @@ export class SlowBank {
   readonly #maxInFlight = new Map<string, number>();
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(limits: { callLimitMs: number; unknownIsFinalAfterMs: number }) {
+  constructor(limits: { callLimitMs: number; notVisibleForMs: number }) {
     this.#limits = limits;
   }
 
@@ -47,13 +47,13 @@ export class SlowBank {
   within(rails: Rails): Rails {
     const sandbox = rails.shared('test');
     if (sandbox === null) throw new Error('there is no sandbox bank to replace');
-    const { callLimitMs, unknownIsFinalAfterMs } = this.#limits;
+    const { callLimitMs, notVisibleForMs } = this.#limits;
     const slow = {
       ...sandbox,
       capabilities: {
         ...sandbox.capabilities,
         calls: { ...sandbox.capabilities.calls, limitMs: callLimitMs },
-        transfers: { ...sandbox.capabilities.transfers, unknownIsFinalAfterMs },
+        transfers: { ...sandbox.capabilities.transfers, notVisibleForMs },
       },
       resolveAccount: () => Promise.resolve({ accountName: 'ADA OBI' }),
       sendTransfer: ({ reference }: { reference: string }) => this.#send(reference),

@@ -39,7 +39,7 @@ beforeAll(async () => {
       TEMPORAL_PAYLOAD_KEYS: OLD_KEYS,
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
       activityFailingMs: 1_000,
-      unknownIsFinalAfterMs: 100,
+      notVisibleForMs: 100,
     },
     rails: changedRail((bank) => ({
       transferStatus: async (query) => {

@@ -20,11 +20,13 @@ const LIMITS = {
   outcomeUnknownMs: 86_400_000,
   probeMs: 900_000,
   pausedLookMs: 3_600_000,
+  notVisibleForMs: 900_000,
 };
 
 /** A transfer that was sent, and nothing more is known of it. */
 const SENT: Omit<TransferKnowledge, 'rail'> = {
   knowsReference: false,
+  isRefused: false,
   sends: 1,
   sinceSendMs: 0,
   checks: 0,
@@ -86,15 +88,23 @@ test('for random sequences of rail statuses, money is back exactly if the final 
 });
 
 describe('references that the rail does not know', () => {
-  const limits = { unknownIsFinalAfterMs: 5_000 };
+  const limits = { notVisibleForMs: 5_000, unknownIsFinal: true };
+  const notFinal = { ...limits, unknownIsFinal: false };
+
   test.each([
-    ['is polled again before its unknown status is final', { rail: 'unknown', sends: 1, sinceSendMs: 4_999 }, 'check'],
-    ['is sent again after its unknown status became final', { rail: 'unknown', sends: 1, sinceSendMs: 5_000 }, 'send'],
-    ['is marked unsent after the last send', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 5_000 }, 'mark_unsent'],
     [
-      'is not marked unsent before its unknown status is final',
-      { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 4_999 },
+      'is polled again while what was accepted may be unknown',
+      { rail: 'unknown', sends: 1, sinceSendMs: 4_999 },
       'check',
+    ],
+    ['is sent again after that', { rail: 'unknown', sends: 1, sinceSendMs: 5_000 }, 'send'],
+    ['is marked unsent after the last send', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 5_000 }, 'mark_unsent'],
+    ['is not marked unsent before that', { rail: 'unknown', sends: SENDS_MAX, sinceSendMs: 4_999 }, 'check'],
+    ['that was refused is polled first', { rail: 'unknown', sends: 1, isRefused: true, sinceSendMs: 4_999 }, 'check'],
+    [
+      'that was refused is marked unsent after that, and never sent again',
+      { rail: 'unknown', sends: 1, isRefused: true, sinceSendMs: 5_000 },
+      'mark_unsent',
     ],
     [
       'is polled again if the rail was unreachable',
@@ -102,8 +112,11 @@ describe('references that the rail does not know', () => {
       'check',
     ],
     ['is polled again while the rail is processing it', { rail: 'known', sends: 1, sinceSendMs: 90_000_000 }, 'check'],
+    ['that was never sent is still to be sent', { rail: 'unreachable', sends: 0, sinceSendMs: 9e12 }, 'send'],
   ] as const)('a reference %s', (_name, knowledge, expected) => {
-    expect(decideStep('check', { ...SENT, ...knowledge }, limits)).toBe(expected);
+    expect(decideStep('check', { ...SENT, ...knowledge, knowsReference: knowledge.rail === 'known' }, limits)).toBe(
+      expected,
+    );
   });
 
   test.each(['send', 'check', 'mark_unsent'] as const)(
@@ -116,16 +129,23 @@ describe('references that the rail does not know', () => {
     },
   );
 
-  test('a reference is polled for ever where the silence of the rail is never final', () => {
+  test('a reference is sent again for ever where the silence of the rail is never final, unless it was refused', () => {
     const silent = { ...SENT, rail: 'unknown', sinceSendMs: 9e12 } as const;
-    const never = { unknownIsFinalAfterMs: null };
-    for (const sends of [1, SENDS_MAX]) expect(decideStep('check', { ...silent, sends }, never)).toBe('check');
+    for (const sends of [1, SENDS_MAX, 100]) {
+      expect(decideStep('check', { ...silent, sends }, notFinal)).toBe('send');
+      expect(decideStep('check', { ...silent, sends, isRefused: true }, notFinal)).toBe('mark_unsent');
+    }
   });
 
   test('a reference that the rail has known is neither sent again nor marked unsent, however long it is unknown', () => {
     const lost = { ...SENT, rail: 'unknown', sinceSendMs: 9e12, knowsReference: true } as const;
     for (const step of ['send', 'check', 'mark_unsent'] as const)
       for (const sends of [0, 1, SENDS_MAX]) expect(decideStep(step, { ...lost, sends }, limits)).toBe('check');
+  });
+
+  test('such a reference is queried as soon as something may be decided about it', () => {
+    const unknown = { ...SENT, rail: 'unknown', checks: 9, sinceSendMs: 4_000 } as const;
+    expect(waitMs(unknown, { ...LIMITS, ...limits }, false)).toBe(1_000);
   });
 });
 
@@ -134,17 +154,12 @@ test.each([
   ['a rail that has never known it', { rail: 'unknown', knowsReference: false }, 86_400_000],
   ['a rail that has known it and no longer does', { rail: 'unknown', knowsReference: true }, 900_000],
   [
-    'such a rail whose silence is never final',
-    { rail: 'unknown', knowsReference: true, unknownIsFinalAfterMs: null },
-    86_400_000,
-  ],
-  [
-    'such a rail whose silence is final late',
-    { rail: 'unknown', knowsReference: true, unknownIsFinalAfterMs: 9e9 },
+    'such a rail that may not show it for long',
+    { rail: 'unknown', knowsReference: true, notVisibleForMs: 9e9 },
     86_400_000,
   ],
 ] as const)('the outcome of a transfer may be open so long at %s', (_name, knowledge, expected) => {
-  const limits = { ...LIMITS, unknownIsFinalAfterMs: 900_000, ...knowledge };
+  const limits = { ...LIMITS, ...knowledge };
   expect(outcomeOpenMaxMs(knowledge, limits)).toBe(expected);
 });
 

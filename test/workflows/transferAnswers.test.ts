@@ -2,7 +2,7 @@
 // rail did not report about this very transfer, and a rail that is not ready fails nothing.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createBankTransferActivities } from '../../src/activities/moneyActivities.ts';
-import { RailNotReadyError, RailUnavailableError } from '../../src/rail/errors.ts';
+import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
@@ -102,6 +102,7 @@ describe('the message of the rail instead of a status', () => {
       fail(id, providerMessage);
       expect(JSON.stringify(await steps.sendBankTransfer(input))).not.toContain(providerMessage);
       expect(await findProviderMessage(api.sql, organisationId, id)).toMatchObject({ message: providerMessage });
+      await api.sql`UPDATE transfer_sends SET sent_at = sent_at - interval '1 day' WHERE reference = ${id}`;
     }
   });
 
@@ -110,6 +111,64 @@ describe('the message of the rail instead of a status', () => {
     rail.fail('send', id, new RailUnavailableError('no answer'));
     await steps.sendBankTransfer(input);
     expect(await findProviderMessage(api.sql, api.organisation.organisationId, id)).toBeNull();
+  });
+});
+
+describe('what the database has of the sends', () => {
+  const anHourAgo = async (id: string) => {
+    await api.sql`UPDATE transfer_sends SET sent_at = sent_at - interval '1 hour' WHERE reference = ${id}`;
+  };
+
+  test('a send that was not made is not counted, and one that may have arrived is not repeated at once', async () => {
+    const { id, input, steps } = await accepted();
+    const notMade = new RailUnavailableError('the login failed', { isNotSent: true });
+    for (const error of [notMade, new RailNotReadyError('rate_limited', 'too many')]) {
+      rail.fail('send', id, error);
+      expect(await steps.sendBankTransfer(input)).toMatchObject({ sends: { count: 0 } });
+    }
+    rail.fail('send', id, new RailUnavailableError('no answer'));
+    expect(await steps.sendBankTransfer(input)).toMatchObject({ rail: 'unreachable', sends: { count: 1 } });
+    rail.fail('send', id, null);
+    expect(await steps.sendBankTransfer(input)).toMatchObject({ rail: 'unknown', sends: { count: 1 } });
+    expect(rail.sendsOf(id)).toBe(0);
+    await anHourAgo(id);
+    expect(await steps.sendBankTransfer(input)).toMatchObject({ rail: 'known', sends: { count: 2 } });
+    expect(rail.sendsOf(id)).toBe(1);
+  });
+
+  test('a query that fails before the first send is no send, and operators may ask for the send without it', async () => {
+    const { id, input, steps } = await accepted();
+    rail.fail('status', id, new RailUnavailableError('no answer'));
+    expect(await steps.sendBankTransfer(input)).toMatchObject({ rail: 'unreachable', sends: { count: 0 } });
+    expect(rail.sendsOf(id)).toBe(0);
+    expect(await steps.sendBankTransfer(input, true)).toMatchObject({ rail: 'known', sends: { count: 1 } });
+    expect(await steps.sendBankTransfer(input, true)).toMatchObject({ rail: 'unreachable', sends: { count: 1 } });
+    expect(rail.sendsOf(id)).toBe(1);
+  });
+
+  test('a refusal fails the transfer only when the rail has not known it for long enough', async () => {
+    const { id, walletId, input, steps } = await accepted();
+    rail.fail('send', id, new RailRefusedError('Dormant account'));
+    const refused = { status: 'processing', rail: 'unknown', sends: { count: 1, isRefused: true } };
+    expect(await steps.sendBankTransfer(input)).toMatchObject(refused);
+    for (const step of [steps.sendBankTransfer, steps.checkBankTransfer, steps.markBankTransferUnsent])
+      expect(await step(input)).toMatchObject(refused);
+    await anHourAgo(id);
+    expect(await steps.sendBankTransfer(input)).toMatchObject(refused);
+    expect(await steps.markBankTransferUnsent(input)).toMatchObject({ status: 'failed' });
+    const { data } = await api.test.get(`/withdrawals/${id}`);
+    expect([data.failureReason, await api.balanceOf(walletId)]).toEqual(['Dormant account', BALANCE]);
+  });
+
+  test('a refusal of what the rail has known never fails it', async () => {
+    const { id, input, steps } = await accepted();
+    rail.fail('send', id, new RailRefusedError('Dormant account'));
+    await steps.sendBankTransfer(input);
+    rail.say(id, 'processing');
+    await steps.checkBankTransfer(input);
+    rail.say(id, 'unknown');
+    await anHourAgo(id);
+    expect(await steps.markBankTransferUnsent(input)).toMatchObject({ status: 'processing', rail: 'unknown' });
   });
 });
 

@@ -89,10 +89,13 @@ CREATE TABLE transfer_sends (
   sends           integer NOT NULL CHECK (sends >= 0),
   sent_at         timestamptz(3) NOT NULL,
   is_known        boolean NOT NULL,
+  refusal         text,
   PRIMARY KEY (organisation_id, reference)
 );
 COMMENT ON TABLE transfer_sends IS
-  'Sends without a final answer. Money goes back as never received only after several of a reference that the rail has never known.';
+  'Sends of a transfer to its rail. By these, money goes back as refused or never received, and never if the rail has known it.';
+COMMENT ON COLUMN transfer_sends.sends IS 'Counted before each; less those that the rail did certainly not accept.';
+COMMENT ON COLUMN transfer_sends.refusal IS 'Why the rail refused the last one; NULL: it did not.';
 
 GRANT SELECT, INSERT ON rail_contracts, rail_checks TO manilla_app;
 GRANT UPDATE (version, sealed, capabilities, closing_at, disconnected_at) ON rail_contracts TO manilla_app;

@@ -128,11 +128,12 @@ export function callOutcome(response: HttpResponse): Outcome {
   const reply = replyOf(response);
   if (reply === null) return { kind: 'unknown', isRailsFault: true };
   if (reply.isOk) return { kind: 'ok' };
+  if (response.status >= 500) return { kind: 'unknown', isRailsFault: true };
   if (meaningOf(reply.code) === 'absent' || isAmong(ABSENT_MESSAGES, reply)) return { kind: 'absent' };
   if (isAmong(EXISTS_MESSAGES, reply)) return { kind: 'exists' };
   if (isAmong(REFUSED_MESSAGES, reply)) return { kind: 'refused' };
   if (isAmong(NO_ACCOUNT_MESSAGES, reply)) return { kind: 'no_account' };
-  return { kind: 'unknown', isRailsFault: response.status >= 500 };
+  return { kind: 'unknown', isRailsFault: false };
 }
 
 /** Codes that mean the same under every HTTP status. None of them says that there is no transfer. */

@@ -8,7 +8,7 @@ import { createMonnifyClient, type MonnifyCredentials, monnifyCredentials } from
 import { createCredits, ONE_OFF_MAX_SECONDS } from './credits.ts';
 import { DUPLICATE_GUARD_MS } from './outcomes.ts';
 import { createStatement } from './statement.ts';
-import { createTransfers, UNKNOWN_IS_FINAL_AFTER_MS } from './transfers.ts';
+import { createTransfers, NOT_VISIBLE_FOR_MS } from './transfers.ts';
 import { createWallet } from './wallet.ts';
 import { balanceBody, banksBody } from './wire.ts';
 
@@ -23,7 +23,8 @@ const CAPABILITIES: RailCapabilities = {
   permanent: { needs: ['bvn', 'name', 'email'] },
   credits: { settles: 'later' },
   transfers: {
-    unknownIsFinalAfterMs: UNKNOWN_IS_FINAL_AFTER_MS,
+    notVisibleForMs: NOT_VISIBLE_FOR_MS,
+    unknownIsFinal: true, // D02
     sameRecipientGapMs: DUPLICATE_GUARD_MS,
     minAmount: 1,
     balance: true,

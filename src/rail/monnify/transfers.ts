@@ -7,14 +7,17 @@ import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
 import type { BankRail, TransferReport } from '../port.ts';
 import { narrationOf } from '../texts.ts';
-import { holderNameOf, requireAbout } from '../transferCalls.ts';
+import { beforeSend, holderNameOf, requireAbout } from '../transferCalls.ts';
 import type { MonnifyCredentials } from './client.ts';
 import { DUPLICATE_GUARD_MS, readStatus, reportOf, sendOutcome } from './outcomes.ts';
 import type { createWallet } from './wallet.ts';
 import { accountNameBody, type Transfer, transferBody } from './wire.ts';
 
-/** Monnify documents that a reference that does not exist was never received (D02). */
-export const UNKNOWN_IS_FINAL_AFTER_MS = 15 * 60_000;
+/**
+ * Monnify documents that a reference that does not exist was never received (D02), and no time that it takes to know
+ * one that it has accepted.
+ */
+export const NOT_VISIBLE_FOR_MS = 15 * 60_000;
 
 /** Monnify's clock may be ahead of ours, or behind it. */
 const CLOCKS_MAX_MS = 600_000;
@@ -61,7 +64,10 @@ export function createTransfers(
 
     async sendTransfer(instruction, signal) {
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
-      const accountName = await holderNameOf('monnify', instruction, resolveAccount, signal);
+      const accountName = await beforeSend(async () => {
+        await client.login();
+        return await holderNameOf('monnify', instruction, resolveAccount, signal);
+      });
       const request: HttpRequest = {
         method: 'POST',
         route: '/api/v2/disbursements/single',
@@ -82,7 +88,7 @@ export function createTransfers(
       const outcome = sendOutcome(response.http);
       if (outcome.kind === 'report') return requireAbout('monnify', report(outcome.transfer), instruction);
       if (outcome.kind !== 'ask') throw response.failure(outcome);
-      const found = await find(reference, signal);
+      const found = await find(reference, signal).catch(() => null); // the flow queries it again
       if (found !== null) return requireAbout('monnify', found, instruction);
       const { message: providerMessage } = response;
       switch (outcome.ifAbsent) {
@@ -109,7 +115,7 @@ export function createTransfers(
       const found = await find(reference, signal, since);
       if (found !== null || since === undefined) return found;
       const now = clock();
-      if (now.getTime() - since.getTime() < UNKNOWN_IS_FINAL_AFTER_MS) return null;
+      if (now.getTime() - since.getTime() < NOT_VISIBLE_FOR_MS) return null;
       const period = {
         from: new Date(since.getTime() - CLOCKS_MAX_MS - ZONES_MAX_MS),
         to: new Date(now.getTime() + CLOCKS_MAX_MS),

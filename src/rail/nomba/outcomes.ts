@@ -5,20 +5,49 @@ import type { HttpResponse } from '../http.ts';
 import type { TransferReport } from '../port.ts';
 import { replyOf } from './wire.ts';
 
+/** The outcome of a code: 01 may be tried again, the others not. 02 is a validation error, and also "Token expired". */
+const CODES = {
+  '00': 'ok',
+  '01': 'unknown',
+  '02': 'refused',
+  '05': 'refused',
+  '06': 'refused',
+  '400': 'refused',
+  '404': 'absent',
+  '422': 'refused',
+} as const;
+
 /**
- * `refused`: the documentation says not to try again; the status decides whether the transfer exists. `unknown`: it
- * says to try again, which reports nothing of the first attempt. 02 is a validation error, and also "Token expired".
+ * The descriptions of the reference of transfers, whatever the code is. Those of a success are believed with the code
+ * 00 only: the status decides.
  */
-const CODES = { '00': 'ok', '01': 'unknown', '02': 'refused', '05': 'refused', '06': 'refused' } as const;
+const DESCRIPTIONS = {
+  SUCCESS: 'unknown',
+  PROCESSING: 'unknown',
+  FAILED: 'refused',
+  BAD_REQUEST: 'refused',
+  ACCOUNT_NOT_FOUND: 'no_account',
+  INVALID_TRANSACTION: 'refused',
+  WALLET_NOT_FOUND: 'refused',
+  BLACKLISTED: 'refused',
+} as const;
 
 /** What it says of a token, with code 02. */
 const TOKEN_WORDS = /\btoken\b/i;
 
-/** What it says in a name enquiry for an account that does not exist: no code is documented for that. */
+/** What it says in a name enquiry for an account or a bank that does not exist: no code is documented for that. */
 const NO_ACCOUNT_WORDS = [
-  /\baccount(?: number)? (?:was |is |could )?(?:not(?: be)? found|does not exist)\b/i,
-  /\bno such account\b/i,
-  /^invalid account(?: number)?\b/i,
+  /\b(?:account|bank)(?: number| code)? (?:was |is |could )?(?:not(?: be)? found|does not exist|unknown|not supported)\b/i,
+  /\bno such (?:account|bank)\b/i,
+  /^(?:invalid|unknown) (?:account|bank)(?: number| code)?\b/i,
+];
+
+/** What it may say of a reference or a key that it has seen: documented as "an error". */
+const EXISTS_WORDS = [
+  /\bduplicate\b/i,
+  /\bidempoten/i,
+  /\b(?:reference|merchantTxRef|key)\b.*\b(?:already|used|exists)\b/i,
+  /\balready (?:been )?(?:used|exists?|processed|initiated)\b/i,
 ];
 
 /** A minute: at most five transfers to one recipient are accepted in it. */
@@ -64,11 +93,16 @@ export function isTokenRefused(response: HttpResponse, sinceLoginMs = 0): boolea
   return reply?.code === '02' && (TOKEN_WORDS.test(reply.message) || sinceLoginMs >= SURELY_GOOD_MS);
 }
 
-/** Whether a refused name enquiry says that there is no such account. A refusal alone does not. */
-export function isNoAccount(response: HttpResponse): boolean {
+const isAmong = (patterns: readonly RegExp[], response: HttpResponse): boolean => {
   const words = replyOf(response)?.message.trim() ?? '';
-  return NO_ACCOUNT_WORDS.some((pattern) => pattern.test(words));
-}
+  return patterns.some((pattern) => pattern.test(words));
+};
+
+/** Whether a refused name enquiry says that there is no such account. A refusal alone does not. */
+export const isNoAccount = (response: HttpResponse): boolean => isAmong(NO_ACCOUNT_WORDS, response);
+
+/** Whether a send is refused because its reference was sent before. */
+export const isDuplicate = (response: HttpResponse): boolean => isAmong(EXISTS_WORDS, response);
 
 export function outcomeOf(response: HttpResponse): Outcome {
   const notReady = notReadyByStatus(response);
@@ -78,10 +112,12 @@ export function outcomeOf(response: HttpResponse): Outcome {
   if (reply === null) return { kind: 'unknown', isRailsFault: true };
   if (reply.isOk) return { kind: 'ok' };
   if (isTokenRefused(response)) return { kind: 'not_ready', why: 'unauthorised', retryAfterMs: null };
-  if (/^insufficient[_ ]balance\b/i.test(reply.message)) {
-    return { kind: 'not_ready', why: 'underfunded', retryAfterMs: null };
-  }
-  if (response.status === 404) return { kind: 'absent' };
-  if (entryOf(CODES, reply.code) === 'refused' && response.status < 500) return { kind: 'refused' };
-  return { kind: 'unknown', isRailsFault: response.status >= 500 };
+  const { status } = response;
+  const words = reply.message.trim().toUpperCase();
+  const described = /^INSUFFICIENT[_ ]BALANCE\b/.test(words) ? 'underfunded' : entryOf(DESCRIPTIONS, words);
+  const byStatus = status === 404 ? 'absent' : status === 422 ? 'refused' : undefined;
+  const kind = described ?? byStatus ?? entryOf(CODES, reply.code) ?? 'unknown';
+  if (kind === 'underfunded') return { kind: 'not_ready', why: 'underfunded', retryAfterMs: null };
+  if (kind === 'unknown' || kind === 'ok' || status >= 500) return { kind: 'unknown', isRailsFault: status >= 500 };
+  return { kind };
 }

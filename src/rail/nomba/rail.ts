@@ -14,8 +14,9 @@ const CAPABILITIES: RailCapabilities = {
   permanent: { needs: ['name'] },
   credits: { settles: 'at_once' },
   transfers: {
-    // How long a transfer may stay invisible is not documented as an end.
-    unknownIsFinalAfterMs: null,
+    // "Up to 3 minutes", doubled. That it was then never received is not documented.
+    notVisibleForMs: 360_000,
+    unknownIsFinal: false,
     sameRecipientGapMs: 0,
     minAmount: 1,
     balance: true,

@@ -68,7 +68,7 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
     };
   }
 
-  /** The transfer with our reference; null: there is none. */
+  /** The transfer with our reference; null: there is none, which is an empty list, or "not found" (404). */
   async function findTransfer(reference: string, signal?: AbortSignal): Promise<Transaction | null> {
     const request: HttpRequest = {
       method: 'POST',
@@ -76,7 +76,7 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       query: { limit: '10' },
       body: JSON.stringify({ merchantTxRef: reference }),
     };
-    const { results } = await client.read(request, transactionsData, signal);
+    const { results } = (await client.find(request, transactionsData, signal)) ?? { results: [] };
     // A filter that was ignored would list other transfers.
     const [first, ...more] = results.filter(({ merchantTxRef }) => merchantTxRef === reference);
     if (more.length > 0 || (first === undefined && results.length > 0)) {

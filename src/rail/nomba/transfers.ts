@@ -6,9 +6,9 @@ import { type HttpRequest, jsonNumber } from '../http.ts';
 import { nairaDecimal } from '../naira.ts';
 import type { BankRail, TransferReport } from '../port.ts';
 import { fullAccountNumber, narrationOf, reasonOf } from '../texts.ts';
-import { holderNameOf, requireAbout } from '../transferCalls.ts';
+import { beforeSend, holderNameOf, requireAbout } from '../transferCalls.ts';
 import type { NombaCredentials } from './client.ts';
-import { isNoAccount, transferStatusOf } from './outcomes.ts';
+import { isDuplicate, isNoAccount, transferStatusOf } from './outcomes.ts';
 import type { createTransactions } from './transactions.ts';
 import { lookupData, sendData, type Transaction } from './wire.ts';
 
@@ -25,7 +25,7 @@ export function createTransfers(
     };
     const response = await client.call(request, signal);
     const { kind } = response.outcome;
-    if (kind === 'absent' || (kind === 'refused' && isNoAccount(response.http))) return null;
+    if (kind === 'absent' || kind === 'no_account' || (kind === 'refused' && isNoAccount(response.http))) return null;
     const account = response.read(lookupData);
     if (account.accountNumber === accountNumber) return { accountName: account.accountName };
     throw unclear('nomba', 'the name enquiry is about another account', { ofOneAccount: true });
@@ -57,7 +57,10 @@ export function createTransfers(
 
     async sendTransfer(instruction, signal) {
       const { reference, amount, accountNumber, bankCode, narration } = instruction;
-      const accountName = await holderNameOf('nomba', instruction, resolveAccount, signal);
+      const accountName = await beforeSend(async () => {
+        await client.login();
+        return await holderNameOf('nomba', instruction, resolveAccount, signal);
+      });
       const request: HttpRequest = {
         method: 'POST',
         route: '/v2/transfers/bank',
@@ -74,11 +77,16 @@ export function createTransfers(
       };
       const response = await client.call(request, signal);
       const { kind } = response.outcome;
-      if (kind !== 'ok' && kind !== 'refused') throw response.failure();
-      if (kind === 'refused') {
-        const found = await find(reference, signal);
-        if (found === null) throw response.refusal();
-        return requireAbout('nomba', found, instruction);
+      if (kind !== 'ok') {
+        const exists = kind !== 'not_ready' && isDuplicate(response.http);
+        if (!exists && (kind === 'not_ready' || kind === 'unknown')) throw response.failure();
+        const found = await find(reference, signal).catch(() => null); // the flow queries it again
+        if (found !== null) return requireAbout('nomba', found, instruction);
+        if (!exists) throw response.refusal();
+        throw unclear('nomba: the reference exists, and its status is not found', response.message, {
+          ofOneAccount: true,
+          knowsReference: true,
+        });
       }
       const sent = response.read(sendData);
       const sentReference = sent.meta?.merchantTxRef ?? reference;

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AMOUNT_MAX } from '../../money.ts';
-import { RailNotReadyError } from '../errors.ts';
+import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import { reasonOf } from '../texts.ts';
 import { isAbout } from '../transferCalls.ts';
 import { fails, statusOf, until, untilStatus } from './control.ts';
+import type { ProviderAnswer } from './harness.ts';
 import { type ControlledHarness, type RailPromise, underControl } from './promise.ts';
 import { instruct } from './requests.ts';
 
@@ -34,6 +35,28 @@ async function assertPaidOnce(harness: ControlledHarness, instruction: TransferI
 async function assertNotSent(harness: ControlledHarness, { reference }: TransferInstruction): Promise<void> {
   assert.equal(await statusOf(harness, reference), null);
   assert.equal(await harness.control.timesPaid(reference), 0);
+}
+
+async function assertStatusAnswer(harness: ControlledHarness, { means, words, give }: ProviderAnswer): Promise<void> {
+  give(false);
+  const status = statusOf(harness, harness.newReference());
+  if (means === 'absent') assert.equal(await status, null, words);
+  else await fails(harness, 'RailUnavailableError', status);
+}
+
+async function assertSendAnswer(harness: ControlledHarness, answer: ProviderAnswer, acts: boolean): Promise<void> {
+  const { means, words, give } = answer;
+  const instruction = await instruct(harness);
+  const show = give(acts);
+  const name = means === 'refused' ? 'RailRefusedError' : 'RailUnavailableError';
+  const error = await fails(harness, name, harness.rail.sendTransfer(instruction));
+  if (error instanceof RailUnavailableError) {
+    assert.equal(error.knowsReference, means === 'exists', words);
+    assert.equal(error.isNotSent, false, words);
+  } else assert.ok(reasonOf(error.message) !== null, `"${error.message}" does not say why`);
+  assert.equal(await statusOf(harness, instruction.reference), null, words);
+  show();
+  assert.equal((await statusOf(harness, instruction.reference)) !== null, acts, words);
 }
 
 const lost = (what: 'request' | 'response'): RailPromise =>
@@ -86,6 +109,16 @@ export const controlledTransferPromises: readonly RailPromise[] = [
         await assertNotSent(harness, instruction);
         await send(harness, instruction);
         await assertPaidOnce(harness, instruction);
+      }
+    },
+  ),
+  underControl(
+    'transfer.answers',
+    'each documented answer to a send or a query has one meaning, and what was accepted all the same is reported',
+    async (harness) => {
+      for (const answer of harness.control.answers ?? []) {
+        if (answer.to === 'status') await assertStatusAnswer(harness, answer);
+        else for (const acts of [false, true]) await assertSendAnswer(harness, answer, acts);
       }
     },
   ),

@@ -47,6 +47,19 @@ export interface HarnessOptions {
   callbacks: (() => readonly SentCallback[]) | null;
 }
 
+/** An answer of a provider that is no status, and what it means. */
+export interface ProviderAnswer {
+  to: 'send' | 'status';
+  /** `refused`, `exists`: of a send. `absent`: it has no such transfer. `unclear`: nothing follows from it. */
+  means: 'refused' | 'exists' | 'absent' | 'unclear';
+  words: string;
+  /**
+   * The next request has this answer. `acts`: it accepts the send all the same, and shows it once the returned function
+   * is called.
+   */
+  give: (acts: boolean) => () => void;
+}
+
 /** What a fake does besides: as customers, as the receiving banks, and as a network that loses what it carries. */
 export interface ProviderControl {
   /** An account that exists, and that no earlier transfer went to. The balance suffices for `AMOUNT_MAX` there. */
@@ -82,6 +95,8 @@ export interface ProviderControl {
    * cause, which is over when the promise settles. Must reject with RailNotReadyError.
    */
   sendNotReady: Partial<Record<NotReadyCause, (instruction: TransferInstruction) => Promise<unknown>>>;
+  /** Each documented answer to a send or a query that is no status; undefined: the provider has none. */
+  answers?: readonly ProviderAnswer[];
   /** Opens an account number so that the response is lost. */
   openLosing: (request: AccountRequest) => Promise<unknown>;
   /** The end of a transfer at the receiving bank. Resolves when the rail may report it. */

@@ -6,15 +6,13 @@ const DAY_SECONDS = 86_400;
 /** The name of its rail. */
 export const SANDBOX_RAIL = 'sandbox';
 
-export const sandboxCapabilities = (limits: {
-  callLimitMs: number;
-  unknownIsFinalAfterMs: number;
-}): RailCapabilities => ({
+export const sandboxCapabilities = (limits: { callLimitMs: number; notVisibleForMs: number }): RailCapabilities => ({
   oneOff: { amount: 'any', maxSeconds: DAY_SECONDS, minAmount: 1, closes: true, lateMoney: 'accepted' },
   permanent: { needs: [] },
   credits: { settles: 'at_once' },
   transfers: {
-    unknownIsFinalAfterMs: limits.unknownIsFinalAfterMs,
+    notVisibleForMs: limits.notVisibleForMs,
+    unknownIsFinal: true,
     sameRecipientGapMs: 0,
     minAmount: 1,
     balance: false,

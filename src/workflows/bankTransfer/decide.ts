@@ -43,6 +43,40 @@ export function decideTransfer(state: TransferState, status: RailStatus): Transf
 /** After this many sends, a reference that the rail still does not know counts as never received. */
 export const SENDS_MAX = 3;
 
+/** What the database has of the sends of a transfer. */
+export interface Sends {
+  /** Those that the rail may have accepted, answered or not. */
+  count: number;
+  /** Since the last one began. */
+  sinceMs: number;
+  /** Whether the rail has ever reported the transfer, or that the reference exists. */
+  isKnown: boolean;
+  /** Whether the rail refused the last one. */
+  isRefused: boolean;
+}
+
+/** What a rail's silence about a reference means: capabilities of the rail. */
+export interface UnknownLimits {
+  notVisibleForMs: number;
+  unknownIsFinal: boolean;
+}
+
+/**
+ * What may be done about a reference that the rail does not know. What it accepted may be unknown for a time, so until
+ * that is over even a refused transfer may be paid; then a refusal is believed, and any other transfer is sent again,
+ * under the same reference. After the last send the money goes back, if the rail's silence is final.
+ */
+export function decideUnknown(
+  { count, sinceMs, isKnown, isRefused }: Sends,
+  { notVisibleForMs, unknownIsFinal }: UnknownLimits,
+): 'send' | 'wait' | 'refused' | 'never_received' {
+  if (isKnown) return 'wait';
+  if (count === 0) return 'send';
+  if (sinceMs < notVisibleForMs) return 'wait';
+  if (isRefused) return 'refused';
+  return count >= SENDS_MAX && unknownIsFinal ? 'never_received' : 'send';
+}
+
 /** The next step of a transfer in progress. */
 export type TransferStep = 'send' | 'check' | 'mark_unsent';
 
@@ -56,6 +90,8 @@ export interface TransferKnowledge {
   /** Whether the rail has ever reported the transfer, or that the reference exists. */
   knowsReference: boolean;
   sends: number;
+  /** Whether the rail refused the last send. */
+  isRefused: boolean;
   sinceSendMs: number;
   /** Number of status queries since the last send. */
   checks: number;
@@ -71,9 +107,7 @@ export interface TransferKnowledge {
   retryAfterMs: number;
 }
 
-export interface TransferLimits extends AttentionLimits {
-  /** How long the rail may take to know a reference that it received; null: its silence is never final. */
-  unknownIsFinalAfterMs: number | null;
+export interface TransferLimits extends AttentionLimits, UnknownLimits {
   /** A parked flow queries the rail at this interval. */
   probeMs: number;
   /** A flow that waits for a paused rail looks at this interval whether it is resumed, in case the signal was lost. */
@@ -81,21 +115,22 @@ export interface TransferLimits extends AttentionLimits {
 }
 
 /**
- * A reference that the rail does not know counts as not sent only after the rail's own waiting time, and only if the
- * rail has never known it. Then the same reference is sent again, and after the last send the money goes back. A step
- * that found the rail paused or not ready is repeated, because the rail has accepted nothing.
- * In every other case: query the status. Where the rail's silence is never final, or contradicts an earlier report,
- * the flow parks instead.
+ * The step after one. As long as nothing was sent, the step is to send it: a query that failed before was not a send. A
+ * step that found the rail paused or not ready is repeated, because the rail has accepted nothing. In every other case
+ * the status is queried, until a reference that the rail has never known may be sent again, or counts as unsent.
  */
 export function decideStep(
   step: TransferStep,
-  { rail, sends, sinceSendMs, knowsReference }: TransferKnowledge,
-  { unknownIsFinalAfterMs }: Pick<TransferLimits, 'unknownIsFinalAfterMs'>,
+  { rail, sends, sinceSendMs, isRefused, knowsReference }: TransferKnowledge,
+  limits: UnknownLimits,
 ): TransferStep {
   if (knowsReference) return 'check';
   if (rail === 'paused' || rail === 'not_ready') return step;
-  if (rail !== 'unknown' || unknownIsFinalAfterMs === null || sinceSendMs < unknownIsFinalAfterMs) return 'check';
-  return sends < SENDS_MAX ? 'send' : 'mark_unsent';
+  if (sends === 0) return 'send';
+  if (rail !== 'unknown') return 'check';
+  const decision = decideUnknown({ count: sends, sinceMs: sinceSendMs, isKnown: false, isRefused }, limits);
+  if (decision === 'wait') return 'check';
+  return decision === 'send' ? 'send' : 'mark_unsent';
 }
 
 /**
@@ -104,10 +139,10 @@ export function decideStep(
  */
 export function outcomeOpenMaxMs(
   { rail, knowsReference }: Pick<TransferKnowledge, 'rail' | 'knowsReference'>,
-  { outcomeUnknownMs, unknownIsFinalAfterMs }: Pick<TransferLimits, 'outcomeUnknownMs' | 'unknownIsFinalAfterMs'>,
+  { outcomeUnknownMs, notVisibleForMs }: Pick<TransferLimits, 'outcomeUnknownMs' | 'notVisibleForMs'>,
 ): number {
   const isLost = rail === 'unknown' && knowsReference;
-  return Math.min(outcomeUnknownMs, isLost ? (unknownIsFinalAfterMs ?? outcomeUnknownMs) : outcomeUnknownMs);
+  return isLost ? Math.min(outcomeUnknownMs, notVisibleForMs) : outcomeUnknownMs;
 }
 
 /**
@@ -142,12 +177,11 @@ const FIRST_LOOK_MS = 60_000;
 
 /**
  * How long a flow waits for a signal before it runs its next step without one. `isParked`: an operator is requested.
- * `spread`: a factor around 1, another for
- * each flow, so that those that have met one outage do not query together.
+ * `spread`: a factor around 1, another for each flow, so that those that have met one outage do not query together.
  */
 export function waitMs(
   known: TransferKnowledge,
-  limits: Omit<TransferLimits, 'unknownIsFinalAfterMs' | 'creditUnconfirmedMs'>,
+  limits: Omit<TransferLimits, 'unknownIsFinal' | 'creditUnconfirmedMs'>,
   isParked: boolean,
   spread = 1,
 ): number {
@@ -159,7 +193,10 @@ export function waitMs(
     const pause = Math.max(retryAfterMs, Math.round(ownPause));
     return Math.max(1, Math.min(pause, Math.max(retryAfterMs, limits.railNotReadyMs - notReadyForMs)));
   }
-  // No later than the limit, because the flow must park then.
+  // No later than the limit, because the flow must park then, and than what is unknown may be decided.
   const limit = rail === 'unreachable' ? limits.railUnreachableMs - unreachableForMs : limits.outcomeUnknownMs;
-  return Math.max(1, Math.min(Math.round(checkPauseMs(checks) * spread), limit));
+  const decidedAfter = limits.notVisibleForMs - known.sinceSendMs;
+  const isDecided = rail === 'unknown' && decidedAfter > 0;
+  const pause = Math.round(checkPauseMs(checks) * spread);
+  return Math.max(1, Math.min(pause, limit, isDecided ? decidedAfter : pause));
 }

@@ -41,6 +41,8 @@ const WAITS: Record<TransferProgress['rail'], string> = {
   contradiction: 'has contradictory statuses at the rail. An operator must decide',
 };
 
+const REFUSED = 'was refused by the rail. The money goes back once it is certain that the rail did not accept it';
+
 export const describeWait = (
   input: BankTransferInput,
   flow: TransferFlowState,
@@ -50,7 +52,9 @@ export const describeWait = (
     input,
     flow,
     notReady === undefined
-      ? WAITS[rail]
+      ? rail === 'unknown' && flow.isRefused
+        ? REFUSED
+        : WAITS[rail]
       : `is waiting: ${NOT_READY[notReady.why].reason}. It is sent again automatically`,
   );
 
@@ -94,10 +98,11 @@ const LOCATION: Record<TransferState, string> = {
 export function parkedView(
   input: BankTransferInput,
   cause: ParkedCause,
-  status: TransferState,
-  notReady: NotReady | undefined,
+  { sends, knowsReference }: Pick<TransferFlowState, 'sends' | 'knowsReference'>,
+  { status, notReady }: Pick<TransferProgress, 'status' | 'notReady'>,
 ): ParkedView {
   if (cause === 'rail_not_ready') return notReadyView(input, notReady);
+  if (sends === 0 && !knowsReference && status === 'processing') return unsentView(input);
   const { summary, lastResponse } = PARKED[cause];
   return {
     summary:
@@ -107,6 +112,16 @@ export function parkedView(
     fundsAtRisk: `${nairaText(input.amount)}, ${LOCATION[status]} (reference ${referenceOf(input)})`,
   };
 }
+
+/** The query before the first send has no answer, or none that the adapter understands. */
+const unsentView = (input: BankTransferInput): ParkedView => ({
+  summary:
+    'Nothing was sent: the rail must first report that it does not have the transfer, and has not done so for longer ' +
+    'than the limit. The flow queries it every 15 minutes, and sends the transfer once the rail has an answer. The ' +
+    'action retry sends it without one.',
+  lastResponse: { of: 'rail', text: 'none, or none that is certain; `attention show` prints it' },
+  fundsAtRisk: `none: ${nairaText(input.amount)}, held in transit (reference ${referenceOf(input)})`,
+});
 
 /** The rail did not accept the transfer, so it was certainly not paid out. */
 function notReadyView(input: BankTransferInput, notReady: NotReady | undefined): ParkedView {

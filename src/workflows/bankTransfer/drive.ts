@@ -3,14 +3,15 @@
 //   1. Send it to the rail under its fixed reference, unless the rail knows the reference.   If the response is lost,
 //      the outcome is unknown, never failed.
 //   2. Wait for the rail's final status.   The signal `transferUpdated` triggers a query; without one, the flow polls.
-//   3. The reference stays unknown to the rail: the same reference is sent again; after the last send, the money goes
-//      back. Never if the rail has known it before: then an operator is requested.
+//   3. The reference stays unknown to the rail for as long as that may hide what it accepted: if it was refused, the
+//      money goes back; if not, the same reference is sent again. After the last send the money goes back, if the
+//      rail's silence is final. Never if the rail has known it before: then an operator is requested.
 //   4. The rail is paused by operations: nothing is sent, and the flow waits for the signal `railResumed`.
 //   5. The rail does not accept it for now, as its balance is too low for example: the same reference is sent again
 //      later, which counts as no send; after a limit an operator is requested.
 //   6. The rail is unreachable or reports no outcome for too long, or contradicts itself: request an operator, and
-//      apply the decision. Meanwhile a signal or a timer triggers a query; if the cause is gone, the request is
-//      withdrawn.
+//      apply the decision. Meanwhile a signal or a timer triggers the step; if the cause is gone, the request is
+//      withdrawn. What was never sent is sent when operators ask for it, even if the query of its status fails.
 //   7. The history is long: continue as new at the same place.
 import { condition, continueAsNew, proxyActivities, setCurrentDetails, setHandler } from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
@@ -22,7 +23,6 @@ import {
   decideAttention,
   decideStep,
   outcomeOpenMaxMs,
-  type TransferKnowledge,
   type TransferState,
   type TransferStep,
   waitMs,
@@ -37,6 +37,7 @@ import {
   type TransferProgress,
   transferUpdated,
 } from './messages.ts';
+import { initialState, knowledgeOf, noteStep, restartLimits } from './state.ts';
 
 const { sendBankTransfer, checkBankTransfer, markBankTransferUnsent, applyBankTransferDecision } =
   proxyActivities<BankTransferActivities>(RAIL_ACTIVITY);
@@ -68,7 +69,7 @@ export async function driveBankTransfer({ continued, ...input }: BankTransferInp
     if (decision !== null) restartLimits(flow, Date.now());
     if (attention.carried() === null) setCurrentDetails(describeStep(input, flow));
     const progress = await attention.postOrPark(() => takeStep(input, flow.step, decision));
-    const { rail, notReady } = progress;
+    const { rail } = progress;
     status = progress.status;
     noteStep(flow, progress, Date.now());
     if (status !== 'processing' && isOver(flow, progress)) {
@@ -78,10 +79,11 @@ export async function driveBankTransfer({ continued, ...input }: BankTransferInp
     }
     const known = knowledgeOf(flow, progress, Date.now());
     const limits = { ...progress.limits, outcomeUnknownMs: outcomeOpenMaxMs(known, progress.limits) };
-    flow.step = decideStep(flow.step, known, limits);
-    if (flow.step !== 'check' && rail !== 'paused' && rail !== 'not_ready') continue;
+    const taken = flow.step;
+    flow.step = decideStep(taken, known, limits);
+    if (rail === 'unknown' && flow.step !== 'check' && flow.step !== taken) continue;
     const cause = decideAttention(known, limits);
-    const view = cause === null || cause === 'rail_paused' ? null : parkedView(input, cause, status, notReady);
+    const view = cause === null || cause === 'rail_paused' ? null : parkedView(input, cause, flow, progress);
     attention.raise(cause && { cause, view });
     if (cause === null || cause === 'rail_paused') setCurrentDetails(describeWait(input, flow, progress));
     const timeout = waitMs(known, limits, cause !== null, 0.75 + Math.random() / 2);
@@ -95,73 +97,15 @@ export async function driveBankTransfer({ continued, ...input }: BankTransferInp
   return status;
 }
 
-const initialState = (now: number): NonNullable<BankTransferInput['continued']> => ({
-  step: 'send',
-  sends: 0,
-  sentAt: now,
-  checks: 0,
-  openSince: now,
-  unreachableSince: null,
-  pausedChecks: 0,
-  knowsReference: false,
-  hasNews: false,
-});
-
-/** After an operator's decision: the limits count from now. */
-function restartLimits(flow: TransferFlowState, now: number): void {
-  flow.openSince = now;
-  flow.unreachableSince = null;
-  // A step that the rail was paused or not ready for has not been taken yet.
-  if (flow.pausedChecks === 0 && flow.notReady === undefined) flow.step = 'check';
-  if (flow.notReady !== undefined) flow.notReady = { since: now, attempts: 0 };
-}
-
 async function takeStep(
   input: BankTransferInput,
   step: TransferStep,
   decision: Decision | null,
 ): Promise<TransferProgress> {
   const decided = decision && decisionOf(decision);
-  return decided === null ? await STEPS[step](input) : await applyBankTransferDecision(input, decided);
+  if (decided !== null) return await applyBankTransferDecision(input, decided);
+  return await (step === 'send' && decision !== null ? sendBankTransfer(input, true) : STEPS[step](input));
 }
-
-function noteStep(flow: TransferFlowState, { rail, knowsReference, sends }: TransferProgress, now: number): void {
-  if (knowsReference || rail === 'known' || rail === 'contradiction') flow.knowsReference = true;
-  flow.unreachableSince = rail === 'unreachable' ? (flow.unreachableSince ?? now) : null;
-  if (rail === 'paused') {
-    flow.pausedChecks += 1;
-    return;
-  }
-  flow.pausedChecks = 0;
-  if (rail === 'not_ready') {
-    const { since, attempts } = flow.notReady ?? { since: now, attempts: 0 };
-    flow.notReady = { since, attempts: attempts + 1 };
-    return;
-  }
-  flow.notReady = undefined;
-  flow.checks += 1;
-  if (sends === undefined || sends.count === flow.sends) return;
-  flow.sends = sends.count;
-  flow.sentAt = now - sends.sinceMs;
-  if (flow.step !== 'send') return;
-  flow.checks = 0;
-  flow.openSince = now;
-}
-
-const knowledgeOf = (
-  { sentAt, openSince, unreachableSince, notReady: refused, ...flow }: TransferFlowState,
-  { rail, notReady }: TransferProgress,
-  now: number,
-): TransferKnowledge => ({
-  ...flow,
-  rail,
-  sinceSendMs: now - sentAt,
-  openForMs: now - openSince,
-  unreachableForMs: now - (unreachableSince ?? now),
-  notReadyForMs: now - (refused?.since ?? now),
-  notReadyAttempts: refused?.attempts ?? 0,
-  retryAfterMs: notReady?.retryAfterMs ?? 0,
-});
 
 /**
  * Whether a transfer that has ended needs nothing more. A flow restarted after the end, by a reset for example, needs

@@ -5,7 +5,7 @@ import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
 import type { FlowMessage, FlowScope } from '../flows.ts';
 import type { SentDecision } from '../operators/messages.ts';
-import type { TransferKnowledge, TransferLimits, TransferState, TransferStep } from './decide.ts';
+import type { Sends, TransferKnowledge, TransferLimits, TransferState, TransferStep } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
   /**
@@ -22,7 +22,7 @@ export interface BankTransferInput extends FlowScope {
 
 /** Where a flow is with its transfer, between two steps. Times are milliseconds since 1970. */
 export interface TransferFlowState
-  extends Pick<TransferKnowledge, 'knowsReference' | 'sends' | 'checks' | 'pausedChecks'> {
+  extends Pick<TransferKnowledge, 'knowsReference' | 'sends' | 'isRefused' | 'checks' | 'pausedChecks'> {
   /** The next step. */
   step: TransferStep;
   sentAt: number;
@@ -58,10 +58,8 @@ export interface TransferProgress {
   rail: TransferKnowledge['rail'];
   /** Why the rail does not accept the transfer for now, if it does not. */
   notReady?: NotReady;
-  /** The rail reports no status, but that the reference exists. */
-  knowsReference?: boolean;
-  /** The sends that the database counts, if that is what decides. */
-  sends?: { count: number; sinceMs: number };
+  /** Of a transfer in progress: what the database has of its sends. */
+  sends?: Sends;
   /** Settings that the flow needs. Each result carries them, because a workflow reads no configuration. */
   limits: TransferLimits;
 }
@@ -79,10 +77,13 @@ export interface OperatorDecision {
 
 /** The steps of a bank transfer. Each reads it, queries the rail, and posts what follows from its status. */
 export interface BankTransferActivities {
-  /** Sends it, unless the rail knows its reference already. Every send has the same reference. */
-  sendBankTransfer: (input: BankTransferInput) => Promise<TransferProgress>;
+  /**
+   * Sends it, unless the rail knows its reference already. Every send has the same reference. `isAsked`: operators ask
+   * for it, so that what was never sent is sent although the query of its status fails.
+   */
+  sendBankTransfer: (input: BankTransferInput, isAsked?: boolean) => Promise<TransferProgress>;
   checkBankTransfer: (input: BankTransferInput) => Promise<TransferProgress>;
-  /** Posts it as never received, unless the rail knows it after all. */
+  /** Posts it as refused or never received, unless the rail knows it after all. */
   markBankTransferUnsent: (input: BankTransferInput) => Promise<TransferProgress>;
   /**
    * Posts what operators decided. A final status that the rail has reported by now takes precedence; a return is

@@ -7,7 +7,12 @@ import { newUuid, publicId } from '../../../src/ids.ts';
 import { AMOUNT_MAX } from '../../../src/money.ts';
 import { DUPLICATE_GUARD_MS } from '../../../src/rail/monnify/outcomes.ts';
 import { createMonnifyRail, monnify as provider } from '../../../src/rail/monnify/rail.ts';
-import { createContractHarness, type ProviderControl, type RailHarness } from '../../../src/rail/promises/harness.ts';
+import {
+  createContractHarness,
+  type ProviderAnswer,
+  type ProviderControl,
+  type RailHarness,
+} from '../../../src/rail/promises/harness.ts';
 import { PROMISES } from '../../../src/rail/promises/promises.ts';
 import type { Credentials } from '../../../src/rail/provider.ts';
 import { findBroken, optionsOf } from '../promises.ts';
@@ -36,6 +41,25 @@ beforeAll(async () => {
 afterAll(() => Promise.all([harness.close(), monnify.close()]));
 
 const SEND = 'POST /api/v2/disbursements/single';
+
+const SUMMARY = 'GET /api/v2/disbursements/single/summary';
+
+type Means = ProviderAnswer['means'];
+const SENT: readonly [Means, number, string, string][] = [
+  ['refused', 422, 'D01', 'Something went wrong and transaction could not be processed'],
+  ['refused', 422, 'D03', 'Invalid account details supplied'],
+  ['refused', 422, 'D01', 'success'],
+  ['exists', 422, 'D05', 'Supplied reference already exists!'],
+  ['unclear', 400, '99', 'An unexpected error occurred while processing transaction'],
+  ['unclear', 500, '99', 'System error'],
+];
+const ASKED: readonly [Means, number, string, string][] = [
+  ['absent', 404, 'D02', 'Could not find disbursement transaction for given reference'],
+  ['absent', 200, 'D02', 'Transaction does not exist.'],
+  ['unclear', 400, '99', 'An unexpected error occurred while processing transaction'],
+  ['unclear', 404, '99', 'Not Found'],
+  ['unclear', 500, 'D02', 'Transaction does not exist.'],
+];
 
 const ENDINGS = {
   complete: ['SUCCESS'],
@@ -99,6 +123,30 @@ const controlOf = ({ rail, fake, now, pass }: MonnifyHarness): ProviderControl =
       return rail.sendTransfer(instruction);
     },
   },
+  answers: [
+    ...SENT.map(([means, status, code, message]) => ({
+      to: 'send' as const,
+      means,
+      words: `${code} ${message}`,
+      give: (acts: boolean) => {
+        fake.hiddenFor = Number.POSITIVE_INFINITY;
+        fake.refuse(SEND, status, code, message, acts);
+        return () => {
+          fake.hiddenFor = 0;
+          for (const transfer of fake.book.transfers.values()) transfer.hiddenFor = 0;
+        };
+      },
+    })),
+    ...ASKED.map(([means, status, code, message]) => ({
+      to: 'status' as const,
+      means,
+      words: `${code} ${message}`,
+      give: () => {
+        fake.refuse(SUMMARY, status, code, message);
+        return () => {};
+      },
+    })),
+  ],
   openLosing: (request) => {
     const route =
       request.kind === 'one_off' ? 'POST /api/v1/invoice/create' : 'POST /api/v2/bank-transfer/reserved-accounts';

@@ -7,13 +7,50 @@ import type { Row } from '../../../dev/nomba/views.ts';
 import { newUuid } from '../../../src/ids.ts';
 import { AMOUNT_MAX } from '../../../src/money.ts';
 import { createNombaRail, nomba } from '../../../src/rail/nomba/rail.ts';
-import { createContractHarness, type ProviderControl, type RailHarness } from '../../../src/rail/promises/harness.ts';
+import {
+  createContractHarness,
+  type ProviderAnswer,
+  type ProviderControl,
+  type RailHarness,
+} from '../../../src/rail/promises/harness.ts';
 import { PROMISES } from '../../../src/rail/promises/promises.ts';
 import type { Credentials } from '../../../src/rail/provider.ts';
 import { findBroken, optionsOf } from '../promises.ts';
 import { SIGNED_FIELDS } from './documented.ts';
 
 const SEND = 'POST /v2/transfers/bank';
+const LIST = 'POST /v1/transactions/accounts';
+
+type Case = readonly [ProviderAnswer['means'], readonly [number, string, string]];
+const SENT: readonly Case[] = [
+  ['refused', [400, '400', 'BAD_REQUEST']],
+  ['refused', [400, '400', 'amount can not be null']],
+  ['refused', [422, '422', 'Unprocessable entity']],
+  ['refused', [400, '400', 'INVALID_TRANSACTION']],
+  ['refused', [200, '05', 'Transaction not permitted']],
+  ['refused', [200, '06', 'Error — do not retry']],
+  ['refused', [200, '06', 'BLACKLISTED']],
+  ['refused', [200, '06', 'FAILED']],
+  ['refused', [200, '06', 'Success.']],
+  ['refused', [404, '404', 'ACCOUNT_NOT_FOUND']],
+  ['refused', [404, '404', 'WALLET_NOT_FOUND']],
+  ['exists', [400, '06', 'The idempotency key was used']],
+  ['exists', [409, '409', 'Duplicate merchantTxRef']],
+  ['unclear', [200, '01', 'Generic error']],
+  ['unclear', [200, '200', 'SUCCESS']],
+  ['unclear', [200, '06', 'PROCESSING']],
+  ['unclear', [500, '500', 'Internal server error']],
+];
+const ASKED: readonly Case[] = [
+  ['absent', [404, '404', 'Transaction not found']],
+  ['absent', [404, '02', 'Not found']],
+  ['absent', [200, '404', 'Not found']],
+  ['unclear', [200, '00', 'Success']], // without data
+  ['unclear', [200, '01', 'Generic error']],
+  ['unclear', [400, '400', 'BAD_REQUEST']],
+  ['unclear', [404, '404', 'ACCOUNT_NOT_FOUND']],
+  ['unclear', [500, '404', 'Not found']],
+];
 
 let fake: NombaFake;
 let harness: RailHarness & { close: () => Promise<void> };
@@ -82,6 +119,29 @@ beforeAll(async () => {
         return rail.sendTransfer(instruction);
       },
     },
+    answers: [
+      ...SENT.map(([means, answer]) => ({
+        to: 'send' as const,
+        means,
+        words: answer.join(' '),
+        give: (acts: boolean) => {
+          fake.hidden = true;
+          fake.refuse(SEND, answer, { acts });
+          return () => {
+            fake.hidden = false;
+          };
+        },
+      })),
+      ...ASKED.map(([means, answer]) => ({
+        to: 'status' as const,
+        means,
+        words: answer.join(' '),
+        give: () => {
+          fake.refuse(LIST, answer);
+          return () => {};
+        },
+      })),
+    ],
     openLosing: (request) => {
       fake.break('POST /v1/accounts/virtual', 'reset', true);
       return rail.openVirtualAccount(request);

@@ -202,7 +202,7 @@ test('a token that has expired by code 02 under HTTP 200 is renewed too, and the
 });
 
 test('a token that is refused twice by code 02 is a matter of the credentials, and no transfer fails', async () => {
-  fake.refuse(SEND, [200, '02', 'Token expired'], 2);
+  fake.refuse(SEND, [200, '02', 'Token expired'], { times: 2 });
   expect(await failureOf(rail.sendTransfer(instruct()))).toMatchObject({
     name: 'RailNotReadyError',
     why: 'unauthorised',
