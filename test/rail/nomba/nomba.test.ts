@@ -232,6 +232,10 @@ describe('a name enquiry', () => {
     [404, '06', 'Error'],
     [400, '02', 'Account not found'],
     [200, '06', 'The account number does not exist.'],
+    [200, '06', 'ACCOUNT_NOT_FOUND'],
+    [400, '400', 'ACCOUNT_NOT_FOUND'],
+    [400, '02', 'Bank not found'],
+    [400, '400', 'Invalid bank code'],
   ])('that ends in HTTP %d, code %s, "%s" finds no account', async (...answer) => {
     fake.refuse(LOOKUP, answer);
     expect(await resolve()).toBeNull();
