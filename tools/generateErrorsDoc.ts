@@ -37,7 +37,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
   REVIEW_ACTION_UNAVAILABLE:
     '`reviewCaseId`, `status`, `action`, `actions` (the possible ones) or `reason` (`sender_unknown`, `wallet_unknown`)',
   REVIEW_NEEDS_OPERATORS: '`reviewCaseId`, `action`',
-  API_KEY_EXCEEDS_OWN: '`field` (`allowedIps`, `rateLimit`, `expiresAt`)',
+  API_KEY_EXCEEDS_OWN: '`field` (`allowedIps`, `rateLimit`, `expiresAt`, `createdBy`)',
   API_KEY_NOT_ACTIVE: '`keyId`, `status` (`expired`, `revoked`)',
   WEBHOOK_URL_FORBIDDEN: '`reason`: see [webhooks](webhooks.md)',
   WEBHOOK_ENDPOINT_DISABLED: '`endpointId`',

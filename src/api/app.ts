@@ -231,7 +231,13 @@ async function authenticate(
 ): Promise<Caller> {
   if (route.access === 'none') {
     const organisationId = (await route.organisationOf?.(dependencies, environment, ctx.params)) ?? '';
-    return { keyId: '', proof: () => '', scopes: [], rateLimit: null, book: { organisationId, environment } };
+    return {
+      keyId: '',
+      proof: () => '',
+      scopes: [],
+      budgets: [{ keyId: '', rateLimit: null }],
+      book: { organisationId, environment },
+    };
   }
   const address = clientAddress(ctx.req, trustedProxies);
   const caller = await apiKeys.authenticate(ctx.headers.authorization, environment, address);

@@ -112,7 +112,7 @@ const MESSAGES = {
       'The review case does not allow this action now. Read it again, and choose one of its actions.',
     REVIEW_NEEDS_OPERATORS: 'Crediting another wallet, or a large amount, needs two operators. Ask support.',
     API_KEY_EXCEEDS_OWN:
-      'A key cannot create a key with more rights than its own. Lower details.field, or use another key.',
+      'A key cannot create or end a key with more rights than its own, nor end one that it comes from. Lower details.field, or use another key.',
     API_KEY_NOT_ACTIVE: 'The API key has expired or was revoked; see details.status. Create a new one.',
     WEBHOOK_URL_FORBIDDEN: 'Webhooks cannot be sent to this URL; details.reason says why. Use another URL.',
     WEBHOOK_ENDPOINT_DISABLED: 'The webhook endpoint is disabled. Enable it first.',

@@ -11,14 +11,20 @@ import type { Proof } from '../resources/proofs.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 
+/** A limit of requests a minute that a request counts against, of the caller's key or of one that made it. */
+export interface Budget {
+  keyId: Uuid;
+  /** Null: the default. */
+  rateLimit: number | null;
+}
+
 /** The authenticated caller: its API key, and the book that scopes every query of the request. */
 export interface Caller {
   keyId: Uuid;
   /** Proves to the database who calls. */
   proof: () => Proof;
   scopes: readonly KeyScope[];
-  /** Requests a minute; null: the default. */
-  rateLimit: number | null;
+  budgets: readonly [Budget, ...Budget[]];
   book: Book;
 }
 

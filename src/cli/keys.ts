@@ -75,7 +75,12 @@ export function addKeyCommands(program: Command): void {
       const keys = await ofOrganisation(options, (sql, organisationId) =>
         listApiKeys(sql, organisationId, options.environment),
       );
-      const rows = keys.map((key) => ({ ...key, id: publicId('apiKey', key.id), status: keyStatus(key) }));
+      const rows = keys.map((key) => ({
+        ...key,
+        id: publicId('apiKey', key.id),
+        createdBy: key.createdBy && publicId('apiKey', key.createdBy),
+        status: keyStatus(key),
+      }));
       printRows(
         options,
         rows,
@@ -86,6 +91,7 @@ export function addKeyCommands(program: Command): void {
           Scopes: 'scopes',
           'Ends in': (key) => `…${key.hint}`,
           Status: 'status',
+          'Created by': (key) => key.createdBy ?? 'operator',
           'Created (UTC)': 'createdAt',
           'Last used': 'lastUsedAt',
           Expires: 'expiresAt',
@@ -146,7 +152,12 @@ export function addKeyCommands(program: Command): void {
         const key = await requireKey(sql, organisationId, id);
         return await revokeApiKey(sql, organisationId, key.id, { proof, reason: options.reason ?? null });
       });
-      printResult(options, { id, revoked: true }, `The key ${id} ${revoked ? 'is' : 'was already'} revoked.`);
+      printResult(
+        options,
+        { id, revoked: true, ...(revoked > 1 && { madeKeysRevoked: revoked - 1 }) },
+        `The key ${id} ${revoked > 0 ? 'is' : 'was already'} revoked.`,
+        revoked > 1 && `The ${revoked - 1} keys that it made are revoked too.`,
+      );
     });
 }
 

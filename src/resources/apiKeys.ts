@@ -17,6 +17,8 @@ export interface ApiKeyRow {
   allowedIps: string[] | null;
   /** Requests a minute; null: the default. */
   rateLimit: number | null;
+  /** The key that made it, with which it ends; null: an operator. */
+  createdBy: Uuid | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
   lastUsedAt: Date | null;
@@ -36,7 +38,7 @@ export type NewApiKeyRow = Pick<
 const { columns, find, list } = bookTable<ApiKeyRow>(
   'api_keys',
   (sql) => sql`
-    id, environment, name, hint, scopes, allowed_ips, rate_limit, expires_at, revoked_at, last_used_at, created_at`,
+    id, environment, name, hint, scopes, allowed_ips, rate_limit, created_by, expires_at, revoked_at, last_used_at, created_at`,
 );
 export const findKeyOfBook = find;
 export const listKeysOfBook = list;
@@ -55,7 +57,7 @@ const keyRow = (sql: Sql, { allowedIps, rateLimit, expiresAt, createdAt, organis
 
 /** Stores a new key. `proof`: of an operator, or of a caller whose key has the scopes that it gives. */
 export async function insertApiKey(sql: Sql, key: NewApiKeyRow, proof: Proof): Promise<void> {
-  await sql`SELECT ledger.create_api_key(${proof}, ${keyRow(sql, key)}, NULL)`;
+  await sql`SELECT ledger.create_api_key(${proof}, ${keyRow(sql, key)}, NULL, NULL)`;
 }
 
 /** One API key of this organisation; null when it does not exist. */
@@ -83,9 +85,21 @@ export function keyStatus(key: Pick<ApiKeyRow, 'revokedAt' | 'expiresAt'>): 'act
   return key.expiresAt !== null && key.expiresAt <= new Date() ? 'expired' : 'active';
 }
 
+/** Whether one key has made another one, or a key that did. */
+export async function hasMade(sql: Sql, organisationId: Uuid, maker: Uuid, made: Uuid): Promise<boolean> {
+  const rows = await sql`
+    WITH RECURSIVE makers AS (
+      SELECT created_by FROM api_keys WHERE organisation_id = ${organisationId} AND id = ${made}
+      UNION
+      SELECT k.created_by FROM makers m JOIN api_keys k ON k.organisation_id = ${organisationId} AND k.id = m.created_by
+    )
+    SELECT FROM makers WHERE created_by = ${maker}`;
+  return rows.length > 0;
+}
+
 /**
- * Stores the successor of a key; the old key expires at `oldExpiresAt`. Returns false, without a change, when the old
- * key was revoked or its expiry changed since it was read.
+ * Stores the successor of a key; the old key, and what it made, expires at `oldExpiresAt`. Returns false, without a
+ * change, when the old key was revoked or its expiry changed since it was read.
  */
 export async function replaceApiKey(
   sql: Sql,
@@ -99,14 +113,14 @@ export async function replaceApiKey(
   return row?.isReplaced === true;
 }
 
-/** Revokes a key. Returns false when it was already revoked or does not exist. */
+/** Revokes a key and what it made. Returns how many ended; 0 when it was already revoked or does not exist. */
 export async function revokeApiKey(
   sql: Sql,
   organisationId: Uuid,
   id: Uuid,
   { proof, reason }: { proof: Proof; reason: string | null },
-): Promise<boolean> {
-  const [row] = await sql<{ isRevoked: boolean }[]>`
-    SELECT ledger.revoke_api_key(${organisationId}, ${proof}, ${id}, ${reason}) AS is_revoked`;
-  return row?.isRevoked === true;
+): Promise<number> {
+  const [row] = await sql<{ revoked: number }[]>`
+    SELECT ledger.revoke_api_key(${organisationId}, ${proof}, ${id}, ${reason}) AS revoked`;
+  return row?.revoked ?? 0;
 }

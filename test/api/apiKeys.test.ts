@@ -1,11 +1,13 @@
 // Keys over the API: reads alone, addresses, a rate of their own, and keys that manage keys.
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Route } from '../../src/api/route.ts';
+import { publicId, requireUuid } from '../../src/ids.ts';
 import type { Scope } from '../../src/resources/keys.ts';
-import { type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
+import { type Answer, type Client, type Resource, startTestApi, type TestApi } from '../support/api.ts';
 import { tablesThatHold } from '../support/databaseText.ts';
 import { expectError } from '../support/refusals.ts';
 import { pathOf, type RouteCase, routeCases } from '../support/routes.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const api = await startTestApi({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
 
@@ -155,5 +157,154 @@ describe('keys that manage keys', () => {
     { scopes: ['wallet'], rateLimit: 0 },
   ])('%j is 400', async (body) => {
     expect((await api.test.post('/api-keys', body)).error.code).toBe('VALIDATION_FAILED');
+  });
+});
+
+describe('keys that a key made', () => {
+  type Key = Pick<NewKey, 'id' | 'key'>;
+  const as = ({ key }: Key): Client => api.client(key);
+
+  /** A key of an operator that may make keys. */
+  const manager = async (attributes: object = {}): Promise<Key> => {
+    const { id, key } = await api.createKey(api.organisation.organisationId, {
+      scopes: ['wallet', 'keys'],
+      ...attributes,
+    });
+    return { id: publicId('apiKey', id), key };
+  };
+
+  /** A key, the key that it made, and the key that this one made. */
+  const family = async (attributes: object = {}) => {
+    const root = await manager(attributes);
+    const child = await make(as(root), { scopes: ['wallet', 'keys'] });
+    return { root, child, grandchild: await make(as(child), { scopes: ['wallet'] }) };
+  };
+
+  const isEnded = async (one: Key): Promise<boolean> =>
+    (await as(one).get('/wallets')).error?.code === 'API_KEY_INVALID';
+  /** A process has a key in its cache for some seconds. */
+  const untilEnded = (...keys: Key[]) =>
+    Promise.all(keys.map((one) => waitFor(`${one.id} to end`, () => isEnded(one))));
+
+  /** How many of these requests, sent by the keys in turns within one minute, are served. */
+  async function served(keys: readonly Key[], requests: number): Promise<number> {
+    for (;;) {
+      const answers: Answer[] = [];
+      for (let count = 0; count < requests; count += 1) {
+        answers.push(await as(keys[count % keys.length] as Key).get('/wallets'));
+      }
+      if (new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset'))).size > 1) continue;
+      return answers.filter(({ status }) => status === 200).length;
+    }
+  }
+
+  const auditOf = (action: string, ...keys: Key[]) => api.sql<
+    { operator: string; subject: string; reason: string | null }[]
+  >`
+    SELECT operator, subject, reason FROM audit_log
+    WHERE action = ${action} AND subject = ANY (${keys.map(({ id }) => requireUuid('apiKey', id))}) ORDER BY subject`;
+
+  test('share its rate, with it and with each other', async () => {
+    const root = await manager({ rateLimit: 20 });
+    const made = [];
+    for (let count = 0; count < 5; count += 1) made.push(await make(as(root), { scopes: ['wallet'] }));
+    expect(await served([root, ...made], 40)).toBeLessThanOrEqual(20);
+  });
+
+  test('have a lower rate of their own within it, and what that refuses costs the maker nothing', async () => {
+    const root = await manager({ rateLimit: 500 });
+    const low = await make(as(root), { scopes: ['wallet', 'keys'], rateLimit: 3 });
+    const lower = await make(as(low), { scopes: ['wallet'] });
+    expect(await served([low, lower], 12)).toBeLessThanOrEqual(3);
+    const { headers } = await as(root).get('/wallets');
+    expect(Number(headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(500 - 2 - 2 * 3);
+  });
+
+  test('name it in every view and in the audit log', async () => {
+    const { root, child, grandchild } = await family();
+    expect([child.createdBy, grandchild.createdBy]).toEqual([root.id, child.id]);
+    expect((await api.test.get(`/api-keys/${child.id}`)).data.createdBy).toBe(root.id);
+    expect((await api.test.get(`/api-keys/${root.id}`)).data.createdBy).toBeNull();
+    expect(await auditOf('api_key.create', grandchild)).toMatchObject([{ operator: child.id }]);
+  });
+
+  test('are revoked with it, each in the audit log', async () => {
+    const { root, child, grandchild } = await family();
+    expect((await api.test.call('DELETE', `/api-keys/${root.id}`)).data.status).toBe('revoked');
+    await untilEnded(root, child, grandchild);
+    expect(await auditOf('api_key.revoke', child, grandchild)).toMatchObject([
+      { subject: requireUuid('apiKey', child.id), reason: `made by ${requireUuid('apiKey', root.id)}` },
+      { subject: requireUuid('apiKey', grandchild.id), reason: `made by ${requireUuid('apiKey', child.id)}` },
+    ]);
+  });
+
+  test('end with the overlap when it is replaced', async () => {
+    const { root, child, grandchild } = await family();
+    await api.test.post(`/api-keys/${root.id}/rotate`, { overlapHours: 1 });
+    const [first, ...others] = await Promise.all(
+      [root, child, grandchild].map(({ id }) => api.test.get(`/api-keys/${id}`)),
+    );
+    for (const { data } of others) expect([data.status, data.expiresAt]).toEqual(['active', first?.data.expiresAt]);
+    await api.test.post(`/api-keys/${root.id}/rotate`, { overlapHours: 0 });
+    await untilEnded(root, child, grandchild);
+  });
+
+  test('a successor has no rate of its own beside that of the key that it replaced', async () => {
+    const root = await manager({ rateLimit: 25 });
+    const successor = (await as(root).post(`/api-keys/${root.id}/rotate`)).data as NewKey;
+    expect(await served([root, successor], 60)).toBeLessThanOrEqual(25);
+  });
+
+  test('a key that replaces itself outlives the overlap, and is revoked with what it was', async () => {
+    const root = await manager();
+    const successor = (await as(root).post(`/api-keys/${root.id}/rotate`, { overlapHours: 0 })).data as NewKey;
+    await untilEnded(root);
+    expect([successor.createdBy, await isEnded(successor)]).toEqual([root.id, false]);
+    await api.test.call('DELETE', `/api-keys/${root.id}`);
+    await untilEnded(successor);
+  });
+
+  test.each([
+    ['DELETE', ''],
+    ['POST', '/rotate'],
+  ])('cannot end the key that they come from by %s', async (method, suffix) => {
+    const { root, grandchild, child } = await family();
+    const equal = await make(as(child), { scopes: ['wallet', 'keys'] });
+    for (const one of [child, equal]) {
+      const answer = await as(one).call(method, `/api-keys/${root.id}${suffix}`);
+      expectError(answer, 422, 'API_KEY_EXCEEDS_OWN', { field: 'createdBy' });
+    }
+    expect(await isEnded(grandchild)).toBe(false);
+  });
+
+  test('a key cannot revoke a stronger one', async () => {
+    const weak = as(await manager({ rateLimit: 10 }));
+    const strong = await make(api.test, { scopes: ['payout'] });
+    expect((await weak.call('DELETE', `/api-keys/${strong.id}`)).error.code).toBe('API_KEY_SCOPE_FORBIDDEN');
+    const faster = await make(api.test, { scopes: ['wallet'], rateLimit: 11 });
+    const answer = await weak.call('DELETE', `/api-keys/${faster.id}`);
+    expectError(answer, 422, 'API_KEY_EXCEEDS_OWN', { field: 'rateLimit' });
+    for (const { id } of [strong, faster]) expect((await api.test.get(`/api-keys/${id}`)).data.status).toBe('active');
+  });
+
+  test('a key that is revoked while it makes keys leaves none', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const root = await manager();
+      const makes = Array.from({ length: 4 }, () => as(root).post('/api-keys', { scopes: ['wallet'] }));
+      await Promise.all([...makes, api.test.call('DELETE', `/api-keys/${root.id}`)]);
+      const alive = await api.sql`
+        SELECT id FROM api_keys WHERE created_by = ${requireUuid('apiKey', root.id)} AND revoked_at IS NULL`;
+      expect([...alive]).toEqual([]);
+    }
+  });
+
+  test('at most seven of them have a lower rate than the one before', async () => {
+    let maker = await manager({ rateLimit: 100 });
+    for (let rateLimit = 99; rateLimit > 92; rateLimit -= 1) {
+      maker = await make(as(maker), { scopes: ['wallet', 'keys'], rateLimit });
+    }
+    const answer = await as(maker).post('/api-keys', { scopes: ['wallet'], rateLimit: 1 });
+    expectError(answer, 422, 'API_KEY_EXCEEDS_OWN', { field: 'rateLimit' });
+    expect((await as(maker).post('/api-keys', { scopes: ['wallet'] })).status).toBe(201);
   });
 });

@@ -176,7 +176,7 @@ describe('keys commands', () => {
     expect(hours).toBeGreaterThan(1.9);
     expect(hours).toBeLessThanOrEqual(2);
     const [oldUuid, newUuidOfKey] = [requireUuid('apiKey', old.id), requireUuid('apiKey', successor.id)];
-    expect((await audit()).slice(-2)).toEqual([
+    expect((await audit()).slice(-2).toReversed()).toEqual([
       { action: 'api_key.rotate', operator: 'ada', subject: oldUuid, reason: `replaced by ${newUuidOfKey}` },
       { action: 'api_key.create', operator: 'ada', subject: newUuidOfKey, reason: `replaces ${oldUuid}` },
     ]);

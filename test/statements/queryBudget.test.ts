@@ -27,7 +27,7 @@ afterAll(() => api.close());
 
 function kindOf({ text, synchronousCommit }: SentStatement): keyof Cost | 'key' | 'log' {
   if (/\bsandbox_bank\./.test(text)) return 'bank';
-  if (/FROM api_keys WHERE hash = /.test(text)) return 'key';
+  if (/FROM api_keys k JOIN api_keys b /.test(text)) return 'key';
   if (synchronousCommit === 'off') {
     if (/INTO rate_counters\b/.test(text)) return 'rate';
     if (/INTO request_logs\b/.test(text)) return 'log'; // of earlier requests, once a second

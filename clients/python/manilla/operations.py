@@ -15,6 +15,7 @@ class ApiKey(TypedDict):
     allowedIps: list[str] | None
     rateLimit: int | None
     status: Literal["active", "expired", "revoked"]
+    createdBy: str | None
     expiresAt: str | None
     lastUsedAt: str | None
     createdAt: str
@@ -189,6 +190,7 @@ class NewApiKey(TypedDict):
     allowedIps: list[str] | None
     rateLimit: int | None
     status: Literal["active", "expired", "revoked"]
+    createdBy: str | None
     expiresAt: str | None
     lastUsedAt: str | None
     createdAt: str

@@ -1506,6 +1506,8 @@ export type components = {
             rateLimit: number | null;
             /** @enum {string} */
             status: "active" | "expired" | "revoked";
+            /** @description The key that made it, with which it ends; null: an operator */
+            createdBy: string | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC, with milliseconds
@@ -1739,6 +1741,8 @@ export type components = {
             rateLimit: number | null;
             /** @enum {string} */
             status: "active" | "expired" | "revoked";
+            /** @description The key that made it, with which it ends; null: an operator */
+            createdBy: string | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC, with milliseconds
@@ -4687,7 +4691,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821ddba2b09d45f0b5c"
+                     *         "requestId": "req_01a2184b363ca37c6f8f0f9e"
                      *       }
                      *     }
                      */
@@ -4743,7 +4747,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *           "id": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -4752,10 +4756,10 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:22.754Z"
+                     *           "createdAt": "2026-11-26T14:38:33.197Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *           "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -4764,16 +4768,16 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:22.658Z"
+                     *           "createdAt": "2026-11-26T14:38:32.890Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "EUcPXT04qIZ01CpDm31P_e3ZsrKcukkxYzbgP4BwJ8hbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDEzOjUzOjIyLjY1OFoiLCIwMWEyMTgyMS1kZWU0LTcwMDAtOTljMS01ZjY2YTRlOWUwOTIiXQ"
+                     *         "nextCursor": "ode0JY-IhmmOfC58GAsaKh_mqayn3DfSYRsaxuCR7F9bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE0OjM4OjMyLjg5MFoiLCIwMWEyMTg0Yi0zOWNiLTcwMDAtOWNiOC1lM2ZhODU2MTM5OTMiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821dfe64304de1f9364"
+                     *         "requestId": "req_01a2184b3cd047c2c25d817b"
                      *       }
                      *     }
                      */
@@ -4838,7 +4842,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4847,10 +4851,10 @@ export interface operations {
                      *         "kycStatus": "none",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:22.658Z"
+                     *         "createdAt": "2026-11-26T14:38:32.890Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821dedd7a5c3c9a1175"
+                     *         "requestId": "req_01a2184b39b3bd884943e398"
                      *       }
                      *     }
                      */
@@ -4900,7 +4904,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4909,10 +4913,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:22.658Z"
+                     *         "createdAt": "2026-11-26T14:38:32.890Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821dfb6ad4fb861547b"
+                     *         "requestId": "req_01a2184b3bec789204a18b49"
                      *       }
                      *     }
                      */
@@ -4976,7 +4980,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4985,10 +4989,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:22.658Z"
+                     *         "createdAt": "2026-11-26T14:38:32.890Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821dfcd12a0a892bed6"
+                     *         "requestId": "req_01a2184b3c4dc97a39bb670b"
                      *       }
                      *     }
                      */
@@ -5066,7 +5070,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5075,10 +5079,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:22.658Z"
+                     *         "createdAt": "2026-11-26T14:38:32.890Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821df16a33d1a81178e"
+                     *         "requestId": "req_01a2184b3a344586667a7255"
                      *       }
                      *     }
                      */
@@ -5132,12 +5136,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e34bd940eb2460dd"
+                     *         "requestId": "req_01a2184b479e3bb2fba86bcc"
                      *       }
                      *     }
                      */
@@ -5194,7 +5198,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e2a4afdbc78173b4"
+                     *         "requestId": "req_01a2184b423c1dd56c1b5ed0"
                      *       }
                      *     }
                      */
@@ -5256,10 +5260,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23rqre00bq02v5bgyw8dw_inc",
+                     *           "id": "svc_01m8c4pgq0e008mp907n45te05_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261126135323414435360948",
+                     *           "sessionId": "000999261126143835366836067342",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
@@ -5268,8 +5272,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T13:53:23.653Z",
-                     *           "createdAt": "2026-11-26T13:53:23.704Z"
+                     *           "receivedAt": "2026-11-26T14:38:35.159Z",
+                     *           "createdAt": "2026-11-26T14:38:35.232Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5278,7 +5282,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e34722e395d613a3"
+                     *         "requestId": "req_01a2184b4787f76dd5f897af"
                      *       }
                      *     }
                      */
@@ -5337,10 +5341,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/3",
-                     *           "transactionId": "svc_01m8c23t9re008qzg6398g1m6n_txn",
+                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/3",
+                     *           "transactionId": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *           "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -5350,20 +5354,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T13:53:25.288Z",
-                     *           "createdAt": "2026-11-26T13:53:25.310Z"
+                     *           "effectiveAt": "2026-11-26T14:38:38.171Z",
+                     *           "createdAt": "2026-11-26T14:38:38.179Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/2",
-                     *           "transactionId": "svc_01m8c23t9re008qzg6398g1m6n_txn",
+                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/2",
+                     *           "transactionId": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
-                     *           "payoutItemId": "svc_01m8c23t9re01ahfanexaffgex_poi",
+                     *           "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *           "payoutItemId": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *             "walletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -5372,15 +5376,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T13:53:25.288Z",
-                     *           "createdAt": "2026-11-26T13:53:25.310Z"
+                     *           "effectiveAt": "2026-11-26T14:38:38.171Z",
+                     *           "createdAt": "2026-11-26T14:38:38.179Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/1",
-                     *           "transactionId": "svc_01m8c23t9re008qzg6398g1m6n_txn",
+                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/1",
+                     *           "transactionId": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
-                     *           "payoutItemId": "svc_01m8c23t9re00s4y7x612r36qy_poi",
+                     *           "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *           "payoutItemId": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -5394,17 +5398,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T13:53:25.288Z",
-                     *           "createdAt": "2026-11-26T13:53:25.310Z"
+                     *           "effectiveAt": "2026-11-26T14:38:38.171Z",
+                     *           "createdAt": "2026-11-26T14:38:38.179Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "aeKEmmnO5BnSYnsnr9HDzQjYp4S3osxsInF4ZBOrnwxbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC93YWxsZXRzL3N2Y18wMW04YzIzcXE0ZTAwOWtnYXpjdGpla3I0al93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDEzOjUzOjI1LjMxMFoiLCI4Il0"
+                     *         "nextCursor": "KqOprvMKZfy3GcW8f7T71aNPq4N4Zy7iqFjxr1RYJi9bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC93YWxsZXRzL3N2Y18wMW04YzRwZWViZTAwOXNlNzN6YTJwMmVja193bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE0OjM4OjM4LjE3OVoiLCI4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821eb3f98bb2e6633d0"
+                     *         "requestId": "req_01a2184b51940f94088f5cf7"
                      *       }
                      *     }
                      */
@@ -5457,39 +5461,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23t9re008qzg6398g1m6n_txn",
+                     *         "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *         "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *             "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *             "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c23t9re008qzg6398g1m6n_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c23t9re008qzg6398g1m6n_pyo",
+                     *             "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-26T13:53:25.288Z",
-                     *         "createdAt": "2026-11-26T13:53:25.306Z"
+                     *         "effectiveAt": "2026-11-26T14:38:38.171Z",
+                     *         "createdAt": "2026-11-26T14:38:38.174Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821eb8632b6f26fe257"
+                     *         "requestId": "req_01a2184b51cd31a366db3b7c"
                      *       }
                      *     }
                      */
@@ -5529,7 +5533,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                 *       "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -5563,9 +5567,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
-                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *         "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *         "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
+                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5573,10 +5577,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:23.794Z"
+                     *         "createdAt": "2026-11-26T14:38:36.474Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e351bde770e9a397"
+                     *         "requestId": "req_01a2184b47b7faa2ecd8ab38"
                      *       }
                      *     }
                      */
@@ -5636,9 +5640,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
-                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *           "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
+                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -5646,7 +5650,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:23.794Z"
+                     *           "createdAt": "2026-11-26T14:38:36.474Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5655,7 +5659,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e37b53467575f961"
+                     *         "requestId": "req_01a2184b488063425500805e"
                      *       }
                      *     }
                      */
@@ -5706,9 +5710,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
-                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *         "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *         "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
+                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5716,10 +5720,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:23.794Z"
+                     *         "createdAt": "2026-11-26T14:38:36.474Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e368ed87694b0553"
+                     *         "requestId": "req_01a2184b48078ec60e9d5363"
                      *       }
                      *     }
                      */
@@ -5759,7 +5763,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8c23rzte009x6s201hz8ya8_pay"
+                 *       "paymentId": "svc_01m8c4pjc7e00brwnsfndqjasc_pay"
                  *     }
                  */
                 "application/json": {
@@ -5784,7 +5788,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23rzte009x6s201hz8ya8_pay",
+                     *         "id": "svc_01m8c4pjc7e00brwnsfndqjasc_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -5792,21 +5796,21 @@ export interface operations {
                      *         "payableAmount": 50000,
                      *         "amountReceived": 50000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T14:23:23.951Z",
-                     *         "settledAt": "2026-11-26T13:53:23.968Z",
-                     *         "createdAt": "2026-11-26T13:53:23.951Z",
+                     *         "expiresAt": "2026-11-26T15:08:36.925Z",
+                     *         "settledAt": "2026-11-26T14:38:36.960Z",
+                     *         "createdAt": "2026-11-26T14:38:36.925Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e3fff4ed6715b904"
+                     *         "requestId": "req_01a2184b49973e23f8bfcd44"
                      *       }
                      *     }
                      */
@@ -5886,8 +5890,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23s2ee00a2a0sgdf4cxt1_wth",
-                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4pjkqe00a6zgz9r7kkzvs_wth",
+                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5904,11 +5908,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:24.041Z",
+                     *         "createdAt": "2026-11-26T14:38:37.172Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e448ee4788abbbe4"
+                     *         "requestId": "req_01a2184b4a735d4478139532"
                      *       }
                      *     }
                      */
@@ -5970,8 +5974,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23s2ee00a2a0sgdf4cxt1_wth",
-                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *           "id": "svc_01m8c4pjkqe00a6zgz9r7kkzvs_wth",
+                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -5986,10 +5990,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126135324555229019974",
+                     *           "sessionId": "000999261126143837263339092127",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:24.041Z",
-                     *           "completedAt": "2026-11-26T13:53:24.283Z"
+                     *           "createdAt": "2026-11-26T14:38:37.172Z",
+                     *           "completedAt": "2026-11-26T14:38:37.550Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5998,7 +6002,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e55c75cb4e0f92bd"
+                     *         "requestId": "req_01a2184b4c15ed1eb7b43874"
                      *       }
                      *     }
                      */
@@ -6049,8 +6053,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23s2ee00a2a0sgdf4cxt1_wth",
-                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4pjkqe00a6zgz9r7kkzvs_wth",
+                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6065,13 +6069,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126135324555229019974",
+                     *         "sessionId": "000999261126143837263339092127",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:24.041Z",
-                     *         "completedAt": "2026-11-26T13:53:24.283Z"
+                     *         "createdAt": "2026-11-26T14:38:37.172Z",
+                     *         "completedAt": "2026-11-26T14:38:37.550Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e5596ffdccb62d48"
+                     *         "requestId": "req_01a2184b4c06f6f493080d46"
                      *       }
                      *     }
                      */
@@ -6131,7 +6135,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *           "id": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -6139,25 +6143,25 @@ export interface operations {
                      *           "payableAmount": 505000,
                      *           "amountReceived": 505000,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *           "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-26T14:23:22.995Z",
-                     *           "settledAt": "2026-11-26T13:53:23.483Z",
-                     *           "createdAt": "2026-11-26T13:53:22.995Z",
+                     *           "expiresAt": "2026-11-26T15:08:33.837Z",
+                     *           "settledAt": "2026-11-26T14:38:34.661Z",
+                     *           "createdAt": "2026-11-26T14:38:33.837Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-26T14:23:22.995Z"
+                     *             "expiresAt": "2026-11-26T15:08:33.837Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHgRXAAsI2nVtrDEwVPbhR2jC3AxJcpoH_jBurx"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEs9gnAAhLiLAeBY3bfxJXSzn4EWi_MXIeAXOiN_"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6166,7 +6170,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e26f71e497052e68"
+                     *         "requestId": "req_01a2184b417a464dc0ae8594"
                      *       }
                      *     }
                      */
@@ -6206,7 +6210,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                 *       "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -6250,7 +6254,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "id": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -6258,28 +6262,28 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T14:23:22.995Z",
+                     *         "expiresAt": "2026-11-26T15:08:33.837Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T13:53:22.995Z",
+                     *         "createdAt": "2026-11-26T14:38:33.837Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T14:23:22.995Z"
+                     *           "expiresAt": "2026-11-26T15:08:33.837Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHgRXAAsI2nVtrDEwVPbhR2jC3AxJcpoH_jBurx"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEs9gnAAhLiLAeBY3bfxJXSzn4EWi_MXIeAXOiN_"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e02a29ec783b52a8"
+                     *         "requestId": "req_01a2184b3d6b59c5b3011ac4"
                      *       }
                      *     }
                      */
@@ -6333,7 +6337,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "id": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -6341,28 +6345,28 @@ export interface operations {
                      *         "payableAmount": 505000,
                      *         "amountReceived": 505000,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T14:23:22.995Z",
-                     *         "settledAt": "2026-11-26T13:53:23.483Z",
-                     *         "createdAt": "2026-11-26T13:53:22.995Z",
+                     *         "expiresAt": "2026-11-26T15:08:33.837Z",
+                     *         "settledAt": "2026-11-26T14:38:34.661Z",
+                     *         "createdAt": "2026-11-26T14:38:33.837Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T14:23:22.995Z"
+                     *           "expiresAt": "2026-11-26T15:08:33.837Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHgRXAAsI2nVtrDEwVPbhR2jC3AxJcpoH_jBurx"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEs9gnAAhLiLAeBY3bfxJXSzn4EWi_MXIeAXOiN_"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e26b7ff17d2d0c66"
+                     *         "requestId": "req_01a2184b4177fb95b6ca97b9"
                      *       }
                      *     }
                      */
@@ -6420,10 +6424,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23ra1e00akbs291te8zaz_inc",
+                     *           "id": "svc_01m8c4pfkve00b4as7kaby506h_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261126135323749764265629",
+                     *           "sessionId": "000999261126143833554798351308",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
@@ -6432,8 +6436,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T13:53:23.147Z",
-                     *           "createdAt": "2026-11-26T13:53:23.265Z"
+                     *           "receivedAt": "2026-11-26T14:38:33.957Z",
+                     *           "createdAt": "2026-11-26T14:38:34.107Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6442,7 +6446,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e283989b4816876f"
+                     *         "requestId": "req_01a2184b41d78e9304e66ec4"
                      *       }
                      *     }
                      */
@@ -6521,8 +6525,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
-                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
+                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -6532,11 +6536,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:24.466Z",
+                     *         "createdAt": "2026-11-26T14:38:37.604Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e5ee16bc4477bc47"
+                     *         "requestId": "req_01a2184b4c23a537edb782e2"
                      *       }
                      *     }
                      */
@@ -6590,8 +6594,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
-                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
+                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -6599,13 +6603,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126135324324475994250",
+                     *         "sessionId": "000999261126143837743396747125",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:24.466Z",
-                     *         "completedAt": "2026-11-26T13:53:25.010Z"
+                     *         "createdAt": "2026-11-26T14:38:37.604Z",
+                     *         "completedAt": "2026-11-26T14:38:38.012Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e8566376ab905426"
+                     *         "requestId": "req_01a2184b4dfe57dba4d1d6c6"
                      *       }
                      *     }
                      */
@@ -6663,8 +6667,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
-                     *           "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *           "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
+                     *           "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6672,10 +6676,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126135324324475994250",
+                     *           "sessionId": "000999261126143837743396747125",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:24.466Z",
-                     *           "completedAt": "2026-11-26T13:53:25.010Z"
+                     *           "createdAt": "2026-11-26T14:38:37.604Z",
+                     *           "completedAt": "2026-11-26T14:38:38.012Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6684,7 +6688,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e85842490b3336eb"
+                     *         "requestId": "req_01a2184b4e09ad1b6c66f1c6"
                      *       }
                      *     }
                      */
@@ -6743,8 +6747,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23smze008pntcrftfqfwn_rfd",
-                     *           "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *           "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
+                     *           "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6752,10 +6756,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126135324324475994250",
+                     *           "sessionId": "000999261126143837743396747125",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:24.466Z",
-                     *           "completedAt": "2026-11-26T13:53:25.010Z"
+                     *           "createdAt": "2026-11-26T14:38:37.604Z",
+                     *           "completedAt": "2026-11-26T14:38:38.012Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6764,7 +6768,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e8a400b8d6a64946"
+                     *         "requestId": "req_01a2184b4e1fff1356c27305"
                      *       }
                      *     }
                      */
@@ -6823,8 +6827,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
-                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -6834,10 +6838,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:25.288Z",
+                     *           "createdAt": "2026-11-26T14:38:38.171Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
+                     *               "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -6850,15 +6854,15 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126135325549045909195"
+                     *               "sessionId": "000999261126143838674333933013"
                      *             },
                      *             {
-                     *               "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
+                     *               "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *               "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -6866,7 +6870,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126135325050232788101"
+                     *               "sessionId": "000999261126143838300852631721"
                      *             }
                      *           ]
                      *         }
@@ -6877,7 +6881,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821eb39f3be2d469a51"
+                     *         "requestId": "req_01a2184b517924b3b0c99d14"
                      *       }
                      *     }
                      */
@@ -6920,7 +6924,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                 *       "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6934,7 +6938,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt"
+                 *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6980,8 +6984,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
-                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6991,10 +6995,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:25.288Z",
+                     *         "createdAt": "2026-11-26T14:38:38.171Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
+                     *             "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -7010,12 +7014,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
+                     *             "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *             "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7028,7 +7032,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e922c2d9d210b44f"
+                     *         "requestId": "req_01a2184b4e591a02019e9884"
                      *       }
                      *     }
                      */
@@ -7082,8 +7086,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23t9re008qzg6398g1m6n_pyo",
-                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "id": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7093,10 +7097,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T13:53:25.288Z",
+                     *         "createdAt": "2026-11-26T14:38:38.171Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
+                     *             "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -7109,15 +7113,15 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126135325549045909195"
+                     *             "sessionId": "000999261126143838674333933013"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
+                     *             "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *             "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7125,12 +7129,12 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126135325050232788101"
+                     *             "sessionId": "000999261126143838300852631721"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821eb15f46d3597b35d"
+                     *         "requestId": "req_01a2184b5152c00864fb59b1"
                      *       }
                      *     }
                      */
@@ -7188,7 +7192,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23t9re00s4y7x612r36qy_poi",
+                     *           "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -7201,15 +7205,15 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126135325549045909195"
+                     *           "sessionId": "000999261126143838674333933013"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c23t9re01ahfanexaffgex_poi",
+                     *           "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -7217,7 +7221,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126135325050232788101"
+                     *           "sessionId": "000999261126143838300852631721"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7226,7 +7230,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821eb185cf80339ae27"
+                     *         "requestId": "req_01a2184b515557506f80578b"
                      *       }
                      *     }
                      */
@@ -7267,7 +7271,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                 *       "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7281,7 +7285,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt"
+                 *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7326,7 +7330,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -7353,7 +7357,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e8d41cf411295063"
+                     *         "requestId": "req_01a2184b4e3271160381270e"
                      *       }
                      *     }
                      */
@@ -7411,7 +7415,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *           "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -7420,7 +7424,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T13:53:22.472Z"
+                     *           "createdAt": "2026-11-26T14:38:32.425Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7429,7 +7433,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821deb8ac67ac97c99b"
+                     *         "requestId": "req_01a2184b390dd7c75d1c6e4e"
                      *       }
                      *     }
                      */
@@ -7495,7 +7499,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7504,11 +7508,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T13:53:22.472Z",
-                     *         "secret": "whsec_3Pe5CUu2xz2F04ZYkmqXiARumOKcrZ32kekyab48u2o="
+                     *         "createdAt": "2026-11-26T14:38:32.425Z",
+                     *         "secret": "whsec_V+L+yPC+BcVdbPKvaNdy5afo3hs1duDRSHo0anuRSRY="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821de14c3bd02a01c43"
+                     *         "requestId": "req_01a2184b37ad3a7882bb2521"
                      *       }
                      *     }
                      */
@@ -7558,7 +7562,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7567,10 +7571,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T13:53:22.472Z"
+                     *         "createdAt": "2026-11-26T14:38:32.425Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821de98dae172f426ff"
+                     *         "requestId": "req_01a2184b38a5e890a3386a02"
                      *       }
                      *     }
                      */
@@ -7620,11 +7624,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f10711cf4dca8a99"
+                     *         "requestId": "req_01a2184b598470aa49361df3"
                      *       }
                      *     }
                      */
@@ -7690,17 +7694,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T13:53:27.224Z",
-                     *         "createdAt": "2026-11-26T13:53:22.472Z"
+                     *         "previousSecretExpiresAt": "2026-11-27T14:38:40.959Z",
+                     *         "createdAt": "2026-11-26T14:38:32.425Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f0ead57a435c1af9"
+                     *         "requestId": "req_01a2184b596937c130dee80a"
                      *       }
                      *     }
                      */
@@ -7755,7 +7759,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7763,12 +7767,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T13:53:27.224Z",
-                     *         "createdAt": "2026-11-26T13:53:22.472Z",
-                     *         "secret": "whsec_+MIKTJhDNz3pywmQ5Kz+V+9kqAAuCG3hiuV9w84MQko="
+                     *         "previousSecretExpiresAt": "2026-11-27T14:38:40.959Z",
+                     *         "createdAt": "2026-11-26T14:38:32.425Z",
+                     *         "secret": "whsec_n60oPXGw7KVxHc74szlYoLYH2rvIyl6IeUyirnlWclQ="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f0b2c3801d19c716"
+                     *         "requestId": "req_01a2184b593ed02b93a03bac"
                      *       }
                      *     }
                      */
@@ -7822,13 +7826,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8c23w11e009f4yhspjw2hf6_evt",
+                     *         "id": "svc_01m8c4pp4ce00a1dzc9r9de9qk_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-26T13:53:27.065Z",
-                     *         "resourceId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "createdAt": "2026-11-26T14:38:40.768Z",
+                     *         "resourceId": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *           "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -7837,11 +7841,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T13:53:22.472Z"
+                     *           "createdAt": "2026-11-26T14:38:32.425Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f005e3d6f50b16c2"
+                     *         "requestId": "req_01a2184b5875043491d8fd0b"
                      *       }
                      *     }
                      */
@@ -7905,7 +7909,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f0298b4c8f219626"
+                     *         "requestId": "req_01a2184b58b6dc7d0298a4ab"
                      *       }
                      *     }
                      */
@@ -7943,7 +7947,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T12:53:27.120Z"
+                 *       "since": "2026-11-26T13:38:40.928Z"
                  *     }
                  */
                 "application/json": {
@@ -7968,12 +7972,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *         "endpointId": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f0577de9b327c2e2"
+                     *         "requestId": "req_01a2184b592cbe9747470167"
                      *       }
                      *     }
                      */
@@ -8033,15 +8037,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23v40e00twg7mfa9sw7hb_rev",
+                     *           "id": "svc_01m8c4pmtwe00rc5gsx8eh0je0_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *           "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *           "inboundCreditId": "svc_01m8c23tzqe0095tdbm4a37vyk_inc",
+                     *           "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *           "inboundCreditId": "svc_01m8c4pmjwe00bv6f7kz4dvv38_inc",
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -8049,7 +8053,7 @@ export interface operations {
                      *           ],
                      *           "returnFailure": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-26T13:53:26.144Z",
+                     *           "createdAt": "2026-11-26T14:38:39.452Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -8059,7 +8063,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821ecad37edca5f4f22"
+                     *         "requestId": "req_01a2184b53d7b3feedf09cac"
                      *       }
                      *     }
                      */
@@ -8109,15 +8113,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23v40e00twg7mfa9sw7hb_rev",
+                     *         "id": "svc_01m8c4pmtwe00rc5gsx8eh0je0_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *         "inboundCreditId": "svc_01m8c23tzqe0095tdbm4a37vyk_inc",
+                     *         "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "inboundCreditId": "svc_01m8c4pmjwe00bv6f7kz4dvv38_inc",
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -8125,11 +8129,11 @@ export interface operations {
                      *         ],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T13:53:26.144Z",
+                     *         "createdAt": "2026-11-26T14:38:39.452Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821ecb206ac8488fc60"
+                     *         "requestId": "req_01a2184b53ddf7d0f4f8c3b3"
                      *       }
                      *     }
                      */
@@ -8198,23 +8202,23 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23v40e00twg7mfa9sw7hb_rev",
+                     *         "id": "svc_01m8c4pmtwe00rc5gsx8eh0je0_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8c23r25e00b13d7avdc64r5_pay",
+                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *         "inboundCreditId": "svc_01m8c23tzqe0095tdbm4a37vyk_inc",
+                     *         "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "inboundCreditId": "svc_01m8c4pmjwe00bv6f7kz4dvv38_inc",
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T13:53:26.144Z",
-                     *         "resolvedAt": "2026-11-26T13:53:26.218Z"
+                     *         "createdAt": "2026-11-26T14:38:39.452Z",
+                     *         "resolvedAt": "2026-11-26T14:38:39.623Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821ecc0eb0755674150"
+                     *         "requestId": "req_01a2184b53f1a399c3c6da49"
                      *       }
                      *     }
                      */
@@ -8274,15 +8278,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23rtke018swr8tff24g4a_evt",
+                     *           "id": "svc_01m8c4phyte0180z0przpnrzs9_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-26T13:53:23.795Z",
-                     *           "resourceId": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *           "createdAt": "2026-11-26T14:38:36.506Z",
+                     *           "resourceId": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
-                     *             "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *             "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *             "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
+                     *             "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *             "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -8290,7 +8294,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-26T13:53:23.794Z"
+                     *             "createdAt": "2026-11-26T14:38:36.474Z"
                      *           }
                      *         }
                      *       ],
@@ -8300,7 +8304,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821ef9c69f02ac06a7f"
+                     *         "requestId": "req_01a2184b57d210a06ca98c09"
                      *       }
                      *     }
                      */
@@ -8350,15 +8354,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23rtke018swr8tff24g4a_evt",
+                     *         "id": "svc_01m8c4phyte0180z0przpnrzs9_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-26T13:53:23.795Z",
-                     *         "resourceId": "svc_01m8c23rtke00td9sebkwqxacg_trf",
+                     *         "createdAt": "2026-11-26T14:38:36.506Z",
+                     *         "resourceId": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8c23rtke00td9sebkwqxacg_trf",
-                     *           "sourceWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
-                     *           "destinationWalletId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *           "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
+                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -8366,11 +8370,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T13:53:23.794Z"
+                     *           "createdAt": "2026-11-26T14:38:36.474Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821efb2792ee11283b8"
+                     *         "requestId": "req_01a2184b57f74868ebaa0ffc"
                      *       }
                      *     }
                      */
@@ -8428,17 +8432,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8c23rtke018swr8tff24g4a_evt",
-                     *           "endpointId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe",
+                     *           "eventId": "svc_01m8c4phyte0180z0przpnrzs9_evt",
+                     *           "endpointId": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-26T13:53:23.868Z",
-                     *           "createdAt": "2026-11-26T13:53:23.838Z",
+                     *           "deliveredAt": "2026-11-26T14:38:36.683Z",
+                     *           "createdAt": "2026-11-26T14:38:36.572Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-26T13:53:23.844Z",
-                     *               "durationMs": 21,
+                     *               "attemptedAt": "2026-11-26T14:38:36.578Z",
+                     *               "durationMs": 89,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -8452,7 +8456,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821efbce1c09cebc92a"
+                     *         "requestId": "req_01a2184b581a033e2c1a2ac8"
                      *       }
                      *     }
                      */
@@ -8490,7 +8494,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8c23qhxe00ant8xeb3rj6gr_whe"
+                 *       "endpointId": "svc_01m8c4pe0ce009r0taykheyj8c_whe"
                  *     }
                  */
                 "application/json": {
@@ -8514,13 +8518,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8c23rtke018swr8tff24g4a_evt",
+                     *         "eventId": "svc_01m8c4phyte0180z0przpnrzs9_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8c23qhxe00ant8xeb3rj6gr_whe"
+                     *           "svc_01m8c4pe0ce009r0taykheyj8c_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821efe78a67a8ba0b8b"
+                     *         "requestId": "req_01a2184b5834dc9617e2ee50"
                      *       }
                      *     }
                      */
@@ -8576,9 +8580,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
+                     *           "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
                      *           "name": "Reports",
-                     *           "hint": "JQW2",
+                     *           "hint": "k7EJ",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -8586,18 +8590,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
+                     *           "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-26T13:53:27.382Z"
+                     *           "createdAt": "2026-11-26T14:38:41.064Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "RhkBSXtoe9VIWNik6KnO6ePvdgAKgUt920ENVymQ9tJbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxMzo1MzoyNy4zODJaIiwiMDFhMjE4MjEtZjE2Ni03MDAwLTliNDktYWQxZDhiODQ3ZmVlIl0"
+                     *         "nextCursor": "LeiDsJjpm6UJPetxvjnEvrGMuh4e8Z8uAIODzDWo4f5bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNDozODo0MS4wNjRaIiwiMDFhMjE4NGItNTliYi03MDAwLWEzMTAtMTQ1MjRhOTgwZTlkIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f1a32eeb11d925fe"
+                     *         "requestId": "req_01a2184b59f9892bbdce7ca4"
                      *       }
                      *     }
                      */
@@ -8665,9 +8670,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
+                     *         "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
                      *         "name": "Reports",
-                     *         "hint": "JQW2",
+                     *         "hint": "k7EJ",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8675,13 +8680,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
+                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T13:53:27.382Z",
-                     *         "key": "svc_test_QVaDODydvBNNWdgsSdYcEeupdvKdAOwALQtU3DhJQW2"
+                     *         "createdAt": "2026-11-26T14:38:41.064Z",
+                     *         "key": "svc_test_Uychxv4kEQfw9LSkyB4H2ReJfv0FujV4xH9zUcdk7EJ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f155497d661a294c"
+                     *         "requestId": "req_01a2184b59a6a7f49d629eeb"
                      *       }
                      *     }
                      */
@@ -8731,9 +8737,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
+                     *         "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
                      *         "name": "Reports",
-                     *         "hint": "JQW2",
+                     *         "hint": "k7EJ",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8741,12 +8747,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
+                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T13:53:27.382Z"
+                     *         "createdAt": "2026-11-26T14:38:41.064Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f17f94896d62b957"
+                     *         "requestId": "req_01a2184b59d5194a514379f6"
                      *       }
                      *     }
                      */
@@ -8796,9 +8803,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23wb6e009pjdd3p5r8zze_key",
+                     *         "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
                      *         "name": "Reports",
-                     *         "hint": "JQW2",
+                     *         "hint": "k7EJ",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8806,12 +8813,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "expiresAt": "2026-11-26T14:53:27.528Z",
+                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
+                     *         "expiresAt": "2026-11-26T15:38:41.216Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T13:53:27.382Z"
+                     *         "createdAt": "2026-11-26T14:38:41.064Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f289f1107982e8e7"
+                     *         "requestId": "req_01a2184b5a82e13515ea38ab"
                      *       }
                      *     }
                      */
@@ -8829,6 +8837,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound16"];
+            422: components["responses"]["Unprocessable14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8872,9 +8881,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c23wfee0096397nj0raw9v_key",
+                     *         "id": "svc_01m8c4ppjee00aagvwacc786p0_key",
                      *         "name": "Reports",
-                     *         "hint": "2Awk",
+                     *         "hint": "Q10r",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8882,13 +8891,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
+                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T13:53:27.528Z",
-                     *         "key": "svc_test_cOcGnRHflUB640o114pGxwHHJvz19mqeRQFGSyu2Awk"
+                     *         "createdAt": "2026-11-26T14:38:41.216Z",
+                     *         "key": "svc_test_Pp88mEXLNa8KmggTj5xGSSOMK2uadS3MYAcO0b7Q10r"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f1e4af4c6867d001"
+                     *         "requestId": "req_01a2184b5a332cb0d8b0b508"
                      *       }
                      *     }
                      */
@@ -8947,28 +8957,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21821e3d5d4a241bbd400",
-                     *           "keyId": "svc_01m8c23ntce00a4xz09mgmrqjt_key",
+                     *           "requestId": "req_01a2184b49539cc6ce90599f",
+                     *           "keyId": "svc_01m8c4pb0we0083fhz5g68ksma_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8c23qt6e00b0ckgxyzc44s8_wlt",
+                     *           "resourceId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 11,
-                     *           "createdAt": "2026-11-26T13:53:23.925Z"
+                     *           "durationMs": 16,
+                     *           "createdAt": "2026-11-26T14:38:36.883Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "S8hdP-xO6L9fVi0HmiTaoykvqzt-NrH1qK2CHY8EhMdbInRlc3QgMDFhMjE4MjEtZDcyNC03MDAwLWExY2EtZjUzZTU1MDQ1NWI0IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxMzo1MzoyMy45MjVaIiwiMDFhMjE4MjFlM2Q1ZDRhMjQxYmJkNDAwIl0"
+                     *         "nextCursor": "GDBm5UQ14yMZwCw6aVqY9nFjVSsHXwGg1emDxTKHp-5bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNDozODozNi44ODNaIiwiMDFhMjE4NGI0OTUzOWNjNmNlOTA1OTlmIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f2c34122446e2435"
+                     *         "requestId": "req_01a2184b5aa8d0cd34c75ae2"
                      *       }
                      *     }
                      */
@@ -9138,7 +9148,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e42722fed1c48eff"
+                     *         "requestId": "req_01a2184b49d6666cefa4970a"
                      *       }
                      *     }
                      */
@@ -9196,7 +9206,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e4329885807695a5"
+                     *         "requestId": "req_01a2184b49f6ef167f0ff285"
                      *       }
                      *     }
                      */
@@ -9255,7 +9265,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e43fe96be7f566c4"
+                     *         "requestId": "req_01a2184b4a63fad27092af2f"
                      *       }
                      *     }
                      */
@@ -9305,7 +9315,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f4177697cbe73ffd"
+                     *         "requestId": "req_01a2184b5bec18442401ef21"
                      *       }
                      *     }
                      */
@@ -9371,17 +9381,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999261126135323749764265629",
+                     *         "sessionId": "000999261126143833554798351308",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-26T13:53:23.147Z"
+                     *         "receivedAt": "2026-11-26T14:38:33.957Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821e0bd1e97fe980cb5"
+                     *         "requestId": "req_01a2184b3de0ea89c9a4eaa3"
                      *       }
                      *     }
                      */
@@ -9442,13 +9452,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999261126135327904752973877",
+                     *         "reference": "000999261126143841633564303578",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-26T13:53:27.774Z"
+                     *         "at": "2026-11-26T14:38:41.353Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f2db70dc7848fe9f"
+                     *         "requestId": "req_01a2184b5ac5462ebed51e19"
                      *       }
                      *     }
                      */
@@ -9497,14 +9507,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999261126135323414435360948",
+                     *         "sessionId": "000999261126143835366836067342",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-26T13:53:27.764Z"
+                     *         "recalledAt": "2026-11-26T14:38:41.332Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f2d2b49416a5a24a"
+                     *         "requestId": "req_01a2184b5ab1c896967ad850"
                      *       }
                      *     }
                      */
@@ -9575,7 +9585,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f2e2db6d28afec9e"
+                     *         "requestId": "req_01a2184b5aede78cece4babb"
                      *       }
                      *     }
                      */
@@ -9625,20 +9635,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8c23wqpe0088mey6ca1bjf9_wth",
+                     *         "reference": "svc_01m8c4pprte00b792hzp7gjhc7_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126135327972704151428",
+                     *         "sessionId": "000999261126143841826771974430",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f3bae3038fadd16f"
+                     *         "requestId": "req_01a2184b5bd80d0188c72beb"
                      *       }
                      *     }
                      */
@@ -9701,20 +9711,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8c23wqpe0088mey6ca1bjf9_wth",
+                     *         "reference": "svc_01m8c4pprte00b792hzp7gjhc7_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126135327972704151428",
+                     *         "sessionId": "000999261126143841826771974430",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821f2fe3f910ae876e6"
+                     *         "requestId": "req_01a2184b5b22c51d4bdedd24"
                      *       }
                      *     }
                      */
@@ -9765,7 +9775,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c23v70e00a9476nnsvdsv0_pay",
+                     *         "id": "svc_01m8c4pn5he00b0basx1vc8akk_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -9773,26 +9783,26 @@ export interface operations {
                      *         "payableAmount": 10500,
                      *         "amountReceived": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c23qq4e009kgazctjekr4j_wlt",
+                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T14:23:26.238Z",
+                     *         "expiresAt": "2026-11-26T15:08:39.760Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T13:53:26.238Z",
+                     *         "createdAt": "2026-11-26T14:38:39.760Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T14:23:26.238Z"
+                     *           "expiresAt": "2026-11-26T15:08:39.760Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYIdckcAChyvU-VQRVtAGiGCHs4HAApJDmrXO252Cm1nZMAR8BG1ajc9bx8RyB"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEtUsXAAsC1Z6HbEKnOfENZC7Bi4AuzdLhCzTsQd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21821ece72434f773f471"
+                     *         "requestId": "req_01a2184b54e2d7369c5e48f3"
                      *       }
                      *     }
                      */
@@ -9834,13 +9844,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23yste01tdg75k2ztp621_evt",
+                 *       "id": "svc_01m8c4pr7ke00t7fwbbc68mft0_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-26T13:53:29.914Z",
-                 *       "resourceId": "svc_01m8c23xe7e00922xppmf3bya2_pay",
+                 *       "createdAt": "2026-11-26T14:38:42.931Z",
+                 *       "resourceId": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xe7e00922xppmf3bya2_pay",
+                 *         "id": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -9848,32 +9858,32 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c23xdpe00sxt5vc4pcg48p_wlt",
+                 *         "targetWalletId": "svc_01m8c4pqnxe0094cqh29xtsktv_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T14:23:28.518Z",
-                 *         "settledAt": "2026-11-26T13:53:29.914Z",
-                 *         "createdAt": "2026-11-26T13:53:28.518Z",
+                 *         "expiresAt": "2026-11-26T15:08:42.405Z",
+                 *         "settledAt": "2026-11-26T14:38:42.931Z",
+                 *         "createdAt": "2026-11-26T14:38:42.405Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000009",
+                 *           "accountNumber": "6000000007",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T14:23:28.518Z"
+                 *           "expiresAt": "2026-11-26T15:08:42.405Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8c23xh5e009t6tr9cws0jwx_inc",
+                 *           "id": "svc_01m8c4pqrwe009qngycr42tjnw_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "08b729ec-fc8e-4be0-810c-3b894903772c",
+                 *           "sessionId": "06b1276e-cc80-482c-b80c-03ac00fc127d",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T13:53:28.530Z"
+                 *           "receivedAt": "2026-11-26T14:38:42.418Z"
                  *         }
                  *       }
                  *     }
@@ -9916,13 +9926,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23yste029xa5gkatgngk8_evt",
+                 *       "id": "svc_01m8c4pr7ke01bhwpjkjzchvmh_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-26T13:53:29.914Z",
-                 *       "resourceId": "svc_01m8c23xe7e00922xppmf3bya2_pay",
+                 *       "createdAt": "2026-11-26T14:38:42.931Z",
+                 *       "resourceId": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c23xe7e00922xppmf3bya2_pay",
+                 *         "id": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -9930,32 +9940,32 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c23xdpe00sxt5vc4pcg48p_wlt",
+                 *         "targetWalletId": "svc_01m8c4pqnxe0094cqh29xtsktv_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T14:23:28.518Z",
-                 *         "settledAt": "2026-11-26T13:53:29.914Z",
-                 *         "createdAt": "2026-11-26T13:53:28.518Z",
+                 *         "expiresAt": "2026-11-26T15:08:42.405Z",
+                 *         "settledAt": "2026-11-26T14:38:42.931Z",
+                 *         "createdAt": "2026-11-26T14:38:42.405Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000009",
+                 *           "accountNumber": "6000000007",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T14:23:28.518Z"
+                 *           "expiresAt": "2026-11-26T15:08:42.405Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8c23xh5e009t6tr9cws0jwx_inc",
+                 *           "id": "svc_01m8c4pqrwe009qngycr42tjnw_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "08b729ec-fc8e-4be0-810c-3b894903772c",
+                 *           "sessionId": "06b1276e-cc80-482c-b80c-03ac00fc127d",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T13:53:28.530Z"
+                 *           "receivedAt": "2026-11-26T14:38:42.418Z"
                  *         }
                  *       }
                  *     }
@@ -9998,13 +10008,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c240aqe0083znjg0yxjew0_evt",
+                 *       "id": "svc_01m8c4ptg8e00ac91dz92k80aa_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-26T13:53:31.479Z",
-                 *       "resourceId": "svc_01m8c23xmwe0085bmeaw067x18_pay",
+                 *       "createdAt": "2026-11-26T14:38:45.256Z",
+                 *       "resourceId": "svc_01m8c4pqt3e00bqbc3vpx08jww_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xmwe0085bmeaw067x18_pay",
+                 *         "id": "svc_01m8c4pqt3e00bqbc3vpx08jww_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10012,19 +10022,19 @@ export interface operations {
                  *         "payableAmount": 202000,
                  *         "amountReceived": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c23xkae00acd7fj5nsh3nz_wlt",
+                 *         "targetWalletId": "svc_01m8c4pqs2e00tmjr5jne74hqj_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T13:53:30.732Z",
+                 *         "expiresAt": "2026-11-26T14:38:44.499Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T13:53:28.732Z",
+                 *         "createdAt": "2026-11-26T14:38:42.499Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000024",
+                 *           "accountNumber": "6000000015",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T13:54:28.732Z"
+                 *           "expiresAt": "2026-11-26T14:39:42.499Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10069,14 +10079,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23zr2e00st9589tpbymb2_evt",
+                 *       "id": "svc_01m8c4pswke00v2bbx74cmkh5d_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-26T13:53:30.882Z",
-                 *       "resourceId": "svc_01m8c23xp0e00av12jrs22s4x3_wth",
+                 *       "createdAt": "2026-11-26T14:38:44.627Z",
+                 *       "resourceId": "svc_01m8c4pqsce009s36kfcqwxpxp_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xp0e00av12jrs22s4x3_wth",
-                 *         "sourceWalletId": "svc_01m8c23xene008nzp28qwh7qe7_wlt",
+                 *         "id": "svc_01m8c4pqsce009s36kfcqwxpxp_wth",
+                 *         "sourceWalletId": "svc_01m8c4pqq6e008qttcsydna81q_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10091,10 +10101,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126135329017322717201",
+                 *         "sessionId": "000999261126143843147990903139",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:28.755Z",
-                 *         "completedAt": "2026-11-26T13:53:30.882Z"
+                 *         "createdAt": "2026-11-26T14:38:42.451Z",
+                 *         "completedAt": "2026-11-26T14:38:44.627Z"
                  *       }
                  *     }
                  */
@@ -10136,14 +10146,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23z1ve009r6agpn8xxr1j_evt",
+                 *       "id": "svc_01m8c4ptf2e008fxymcnvgq1kk_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-26T13:53:30.171Z",
-                 *       "resourceId": "svc_01m8c23xene01vcd0cf7rdnpma_wth",
+                 *       "createdAt": "2026-11-26T14:38:45.219Z",
+                 *       "resourceId": "svc_01m8c4pqy6e0083b9bxrgh1bms_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xene01vcd0cf7rdnpma_wth",
-                 *         "sourceWalletId": "svc_01m8c23xdpe00ag5wg7q21ctat_wlt",
+                 *         "id": "svc_01m8c4pqy6e0083b9bxrgh1bms_wth",
+                 *         "sourceWalletId": "svc_01m8c4pqpxe008a4d7wrmpp0k1_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10158,10 +10168,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126135329579493587737",
+                 *         "sessionId": "000999261126143843620694890961",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:28.529Z",
-                 *         "completedAt": "2026-11-26T13:53:30.171Z"
+                 *         "createdAt": "2026-11-26T14:38:42.628Z",
+                 *         "completedAt": "2026-11-26T14:38:45.218Z"
                  *       }
                  *     }
                  */
@@ -10203,14 +10213,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23z52e00b3f5y977fkcey_evt",
+                 *       "id": "svc_01m8c4pt50e009qmsg4fzf9d6m_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-26T13:53:30.274Z",
-                 *       "resourceId": "svc_01m8c23xgxe0095gtxbt8cx8q3_wth",
+                 *       "createdAt": "2026-11-26T14:38:44.896Z",
+                 *       "resourceId": "svc_01m8c4pqsge008m4jf9w7902x3_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xgxe0095gtxbt8cx8q3_wth",
-                 *         "sourceWalletId": "svc_01m8c23xdxe0089qbsvf2gqnjv_wlt",
+                 *         "id": "svc_01m8c4pqsge008m4jf9w7902x3_wth",
+                 *         "sourceWalletId": "svc_01m8c4pqpxe00rvhcc2m94z9jv_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10225,10 +10235,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126135329866554774955",
+                 *         "sessionId": "000999261126143843159523581901",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:28.543Z",
-                 *         "completedAt": "2026-11-26T13:53:30.274Z"
+                 *         "createdAt": "2026-11-26T14:38:42.465Z",
+                 *         "completedAt": "2026-11-26T14:38:44.896Z"
                  *       }
                  *     }
                  */
@@ -10270,15 +10280,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23ywge01abncqp5ef7smm_evt",
+                 *       "id": "svc_01m8c4ps0pe0193d7r08m42rpg_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-26T13:53:30.000Z",
-                 *       "resourceId": "svc_01m8c23ywge00tt9bka5g9akct_trf",
+                 *       "createdAt": "2026-11-26T14:38:43.734Z",
+                 *       "resourceId": "svc_01m8c4ps0pe00rsv58ewa482bj_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23ywge00tt9bka5g9akct_trf",
-                 *         "sourceWalletId": "svc_01m8c23xf2e00asvypptjehsq6_wlt",
-                 *         "destinationWalletId": "svc_01m8c23yw6e009x469d8wz77wd_wlt",
+                 *         "id": "svc_01m8c4ps0pe00rsv58ewa482bj_trf",
+                 *         "sourceWalletId": "svc_01m8c4pqqye008dmq7kjt0g9hg_wlt",
+                 *         "destinationWalletId": "svc_01m8c4prf7e0089hq0rdyk7xdz_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -10286,7 +10296,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:30.000Z"
+                 *         "createdAt": "2026-11-26T14:38:43.720Z"
                  *       }
                  *     }
                  */
@@ -10328,14 +10338,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c2418ge00vftk0qr43r7t9_evt",
+                 *       "id": "svc_01m8c4pvs0e00r257thd4kh09x_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-26T13:53:32.432Z",
-                 *       "resourceId": "svc_01m8c23z3me008taa05d46xm63_rfd",
+                 *       "createdAt": "2026-11-26T14:38:46.560Z",
+                 *       "resourceId": "svc_01m8c4psa3e00bdbtjhcmgd8k6_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23z3me008taa05d46xm63_rfd",
-                 *         "paymentId": "svc_01m8c23xm0e0099gxcdtt3wrw7_pay",
+                 *         "id": "svc_01m8c4psa3e00bdbtjhcmgd8k6_rfd",
+                 *         "paymentId": "svc_01m8c4pqz2e00895hvmx17maw1_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -10343,10 +10353,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126135331319293573355",
+                 *         "sessionId": "000999261126143845573659425362",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:30.209Z",
-                 *         "completedAt": "2026-11-26T13:53:32.432Z"
+                 *         "createdAt": "2026-11-26T14:38:44.009Z",
+                 *         "completedAt": "2026-11-26T14:38:46.560Z"
                  *       }
                  *     }
                  */
@@ -10388,14 +10398,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c240vse00aj2p5zzartt7t_evt",
+                 *       "id": "svc_01m8c4pvhke0096j1k91a0m8yj_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-26T13:53:32.025Z",
-                 *       "resourceId": "svc_01m8c23yt9e008bvhskxp9mmcb_rfd",
+                 *       "createdAt": "2026-11-26T14:38:46.323Z",
+                 *       "resourceId": "svc_01m8c4ps6de008vhxm7vf71q61_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23yt9e008bvhskxp9mmcb_rfd",
-                 *         "paymentId": "svc_01m8c23xm8e00vkprtfh34f4sa_pay",
+                 *         "id": "svc_01m8c4ps6de008vhxm7vf71q61_rfd",
+                 *         "paymentId": "svc_01m8c4pqsze00bd08rc3rv33em_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -10403,10 +10413,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126135330207701145915",
+                 *         "sessionId": "000999261126143845390914335733",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:29.926Z",
-                 *         "completedAt": "2026-11-26T13:53:32.019Z"
+                 *         "createdAt": "2026-11-26T14:38:43.913Z",
+                 *         "completedAt": "2026-11-26T14:38:46.323Z"
                  *       }
                  *     }
                  */
@@ -10448,14 +10458,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c2416ge00a2t04srzhqarc_evt",
+                 *       "id": "svc_01m8c4pw38e00834e3rhrreg2b_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-26T13:53:32.368Z",
-                 *       "resourceId": "svc_01m8c23xm9e0098f42awjm2ncb_pyo",
+                 *       "createdAt": "2026-11-26T14:38:46.888Z",
+                 *       "resourceId": "svc_01m8c4pqzxe00bnf8d8h8b3cdj_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xm9e0098f42awjm2ncb_pyo",
-                 *         "sourceWalletId": "svc_01m8c23xene00vtzz3awkv3pxj_wlt",
+                 *         "id": "svc_01m8c4pqzxe00bnf8d8h8b3cdj_pyo",
+                 *         "sourceWalletId": "svc_01m8c4pqrne00by97mznqmjzev_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -10465,7 +10475,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:28.711Z"
+                 *         "createdAt": "2026-11-26T14:38:42.637Z"
                  *       }
                  *     }
                  */
@@ -10507,14 +10517,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c2418ce009dpxb51tvx2mj_evt",
+                 *       "id": "svc_01m8c4pvxwe009c3cy5ntk4e54_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-26T13:53:32.428Z",
-                 *       "resourceId": "svc_01m8c23xn1e00893veh7tc51v2_pyo",
+                 *       "createdAt": "2026-11-26T14:38:46.716Z",
+                 *       "resourceId": "svc_01m8c4pqzke00bfsz7dw3g6mgk_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xn1e00893veh7tc51v2_pyo",
-                 *         "sourceWalletId": "svc_01m8c23xf2e00vve4tdp6z22j3_wlt",
+                 *         "id": "svc_01m8c4pqzke00bfsz7dw3g6mgk_pyo",
+                 *         "sourceWalletId": "svc_01m8c4pqrye008ptenmvr27t4v_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -10524,7 +10534,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:28.713Z"
+                 *         "createdAt": "2026-11-26T14:38:42.619Z"
                  *       }
                  *     }
                  */
@@ -10566,14 +10576,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23zzje00aw9rf7jqqndq9_evt",
+                 *       "id": "svc_01m8c4pv55e009td4235q202ek_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-26T13:53:31.122Z",
-                 *       "resourceId": "svc_01m8c23xg5e009sbtq9hkkbgpe_pyo",
+                 *       "createdAt": "2026-11-26T14:38:45.925Z",
+                 *       "resourceId": "svc_01m8c4pqz2e00tm9rn2aa5vjf8_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xg5e009sbtq9hkkbgpe_pyo",
-                 *         "sourceWalletId": "svc_01m8c23xeme01rdhs6589cx87d_wlt",
+                 *         "id": "svc_01m8c4pqz2e00tm9rn2aa5vjf8_pyo",
+                 *         "sourceWalletId": "svc_01m8c4pqrne019dq2nrgrcefv0_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -10583,7 +10593,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T13:53:28.568Z"
+                 *         "createdAt": "2026-11-26T14:38:42.635Z"
                  *       }
                  *     }
                  */
@@ -10625,13 +10635,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c24169e00b6kpvs7rm1hpm_evt",
+                 *       "id": "svc_01m8c4pw2we009xzpk21c3edvp_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-26T13:53:32.361Z",
-                 *       "resourceId": "svc_01m8c23xm9e00s2y9gf6tbazzk_poi",
+                 *       "createdAt": "2026-11-26T14:38:46.877Z",
+                 *       "resourceId": "svc_01m8c4pqzxe019mt4jkkw6qq7k_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xm9e00s2y9gf6tbazzk_poi",
+                 *         "id": "svc_01m8c4pqzxe019mt4jkkw6qq7k_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -10644,8 +10654,8 @@ export interface operations {
                  *         },
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126135331829217236134",
-                 *         "payoutId": "svc_01m8c23xm9e0098f42awjm2ncb_pyo",
+                 *         "sessionId": "000999261126143846506488785768",
+                 *         "payoutId": "svc_01m8c4pqzxe00bnf8d8h8b3cdj_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -10688,13 +10698,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c2417te008h5jpkz33eh1f_evt",
+                 *       "id": "svc_01m8c4pvxde00a5mkv2rx465sx_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-26T13:53:32.410Z",
-                 *       "resourceId": "svc_01m8c23xn1e0184rf1ngvhwcww_poi",
+                 *       "createdAt": "2026-11-26T14:38:46.701Z",
+                 *       "resourceId": "svc_01m8c4pqzke01bmfbx3yqe8bxm_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xn1e0184rf1ngvhwcww_poi",
+                 *         "id": "svc_01m8c4pqzke01bmfbx3yqe8bxm_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -10707,8 +10717,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126135331927688807226",
-                 *         "payoutId": "svc_01m8c23xn1e00893veh7tc51v2_pyo",
+                 *         "sessionId": "000999261126143846649021751346",
+                 *         "payoutId": "svc_01m8c4pqzke00bfsz7dw3g6mgk_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -10751,13 +10761,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23zp9e009x9yxvnhpxcsy_evt",
+                 *       "id": "svc_01m8c4pv4se01a09yxm0x640ws_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-26T13:53:30.825Z",
-                 *       "resourceId": "svc_01m8c23xg5e01afkwb22jt5g92_poi",
+                 *       "createdAt": "2026-11-26T14:38:45.913Z",
+                 *       "resourceId": "svc_01m8c4pqz2e01v9fevtvf2w9pe_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23xg5e01afkwb22jt5g92_poi",
+                 *         "id": "svc_01m8c4pqz2e01v9fevtvf2w9pe_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -10770,8 +10780,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126135329824615148765",
-                 *         "payoutId": "svc_01m8c23xg5e009sbtq9hkkbgpe_pyo",
+                 *         "sessionId": "000999261126143844095476952973",
+                 *         "payoutId": "svc_01m8c4pqz2e00tm9rn2aa5vjf8_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -10814,23 +10824,23 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23yste00sga0vnmv7w4nr_evt",
+                 *       "id": "svc_01m8c4psk0e00rmap5zfrz6rt9_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-26T13:53:29.914Z",
-                 *       "resourceId": "svc_01m8c23xeme00rm7bbahrpe664_wlt",
+                 *       "createdAt": "2026-11-26T14:38:44.320Z",
+                 *       "resourceId": "svc_01m8c4pqxne00ahyyhydjp64qg_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c23xeme00rm7bbahrpe664_wlt",
-                 *         "inboundCreditId": "svc_01m8c23xk3e009fyrd6ms52hyv_inc",
+                 *         "walletId": "svc_01m8c4pqxne00ahyyhydjp64qg_wlt",
+                 *         "inboundCreditId": "svc_01m8c4prm0e00af7m0z7daxzd7_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "dbe26173-96f6-4e9d-8288-95a26a237f19",
+                 *         "sessionId": "6fae04ad-c8b0-4160-89ce-c8c60f8c4b2a",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058"
                  *         },
-                 *         "receivedAt": "2026-11-26T13:53:28.605Z",
+                 *         "receivedAt": "2026-11-26T14:38:43.124Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -10873,14 +10883,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23zz2e01bsgvbz7w404ah_evt",
+                 *       "id": "svc_01m8c4ptf6e01aje1e8tyf7qek_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-26T13:53:31.106Z",
-                 *       "resourceId": "svc_01m8c23xf2e00asvypptjehsq6_wlt",
+                 *       "createdAt": "2026-11-26T14:38:45.222Z",
+                 *       "resourceId": "svc_01m8c4pqqye008dmq7kjt0g9hg_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8c23xf2e00asvypptjehsq6_wlt",
-                 *         "inboundCreditId": "svc_01m8c23xpee00a20t3389y1mnf_inc",
+                 *         "walletId": "svc_01m8c4pqqye008dmq7kjt0g9hg_wlt",
+                 *         "inboundCreditId": "svc_01m8c4pqt0e00b09twms1drz7d_inc",
                  *         "amount": 20000,
                  *         "missing": 50000,
                  *         "currency": "NGN",
@@ -10926,14 +10936,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23zdwe009tr6yffz548wm_evt",
+                 *       "id": "svc_01m8c4ptzfe00br1744k96rmvd_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-26T13:53:30.557Z",
-                 *       "resourceId": "svc_01m8c23xene019yv43hpztfshz_wlt",
+                 *       "createdAt": "2026-11-26T14:38:45.743Z",
+                 *       "resourceId": "svc_01m8c4pqz0e009njfdf7ntnhma_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c23xene019yv43hpztfshz_wlt",
-                 *         "adjustmentId": "svc_01m8c23xg7e009k0jvesprnt06_adj",
+                 *         "walletId": "svc_01m8c4pqz0e009njfdf7ntnhma_wlt",
+                 *         "adjustmentId": "svc_01m8c4prs9e0092rvbke3njwrp_adj",
                  *         "reversesAdjustmentId": null,
                  *         "direction": "debit",
                  *         "amount": 2000,
@@ -10980,13 +10990,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23xb6e008f7erchxg0fyd_evt",
+                 *       "id": "svc_01m8c4pqgre00acqc7w004dxea_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-26T13:53:28.425Z",
-                 *       "resourceId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *       "createdAt": "2026-11-26T14:38:42.203Z",
+                 *       "resourceId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *         "walletId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -11029,13 +11039,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23xb9e008nv2r9ech7f7q_evt",
+                 *       "id": "svc_01m8c4pqh2e0090m2a67ejm6pt_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-26T13:53:28.444Z",
-                 *       "resourceId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *       "createdAt": "2026-11-26T14:38:42.223Z",
+                 *       "resourceId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *         "walletId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -11078,13 +11088,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23xbxe00b5d8apce90w8s_evt",
+                 *       "id": "svc_01m8c4pqhge0087depeyeantz3_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-26T13:53:28.458Z",
-                 *       "resourceId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *       "createdAt": "2026-11-26T14:38:42.249Z",
+                 *       "resourceId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8c23xb0e00bwf7pq8zabkfh_wlt",
+                 *         "walletId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -11127,20 +11137,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23z3ke018nsf994pb2e3h_evt",
+                 *       "id": "svc_01m8c4ptkge01ap897486014f6_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-26T13:53:30.227Z",
-                 *       "resourceId": "svc_01m8c23z3ke0087xvt8wrxecvv_rev",
+                 *       "createdAt": "2026-11-26T14:38:45.360Z",
+                 *       "resourceId": "svc_01m8c4ptkge00brntw8xvy9999_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c23z3ke0087xvt8wrxecvv_rev",
+                 *         "id": "svc_01m8c4ptkge00brntw8xvy9999_rev",
                  *         "reason": "partial_expired",
                  *         "status": "open",
                  *         "amount": 40000,
                  *         "currency": "NGN",
-                 *         "paymentId": "svc_01m8c23xgce00959dhmh8sbnsd_pay",
+                 *         "paymentId": "svc_01m8c4pr6me00br3cb9evbw18x_pay",
                  *         "reference": null,
-                 *         "walletId": "svc_01m8c23xf2e01av28ghy96te7c_wlt",
+                 *         "walletId": "svc_01m8c4pqxwe00bsz5jgj87960t_wlt",
                  *         "inboundCreditId": null,
                  *         "actions": [
                  *           "credit",
@@ -11149,7 +11159,7 @@ export interface operations {
                  *         ],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T13:53:30.227Z",
+                 *         "createdAt": "2026-11-26T14:38:45.360Z",
                  *         "resolvedAt": null
                  *       }
                  *     }
@@ -11192,13 +11202,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c240s7e00r4yhat277ses6_evt",
+                 *       "id": "svc_01m8c4pvx3e00tsyymswhgjnv5_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-26T13:53:31.943Z",
-                 *       "resourceId": "svc_01m8c23y9pe00skqe3dscys5kp_rev",
+                 *       "createdAt": "2026-11-26T14:38:46.691Z",
+                 *       "resourceId": "svc_01m8c4ps95e00v5y813v3zffw9_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c23y9pe00skqe3dscys5kp_rev",
+                 *         "id": "svc_01m8c4ps95e00v5y813v3zffw9_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -11206,12 +11216,12 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8c23xj3e00anp11c04a5ws1_inc",
+                 *         "inboundCreditId": "svc_01m8c4prcre00833m99h5wt3k5_inc",
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T13:53:29.398Z",
-                 *         "resolvedAt": "2026-11-26T13:53:31.943Z"
+                 *         "createdAt": "2026-11-26T14:38:44.005Z",
+                 *         "resolvedAt": "2026-11-26T14:38:46.691Z"
                  *       }
                  *     }
                  */
@@ -11253,20 +11263,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23x5xe00awhg7ycswvbs0_evt",
+                 *       "id": "svc_01m8c4pq4ke00a8wk15gexd625_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-26T13:53:28.257Z",
-                 *       "resourceId": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *       "createdAt": "2026-11-26T14:38:41.812Z",
+                 *       "resourceId": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *         "id": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T11:53:28.129Z",
+                 *         "failingSince": "2026-11-26T12:38:41.656Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T13:53:28.114Z"
+                 *         "createdAt": "2026-11-26T14:38:41.650Z"
                  *       }
                  *     }
                  */
@@ -11308,20 +11318,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23xace00ayv8h0q5rnm40_evt",
+                 *       "id": "svc_01m8c4pqe1e009sc0w38cc63bt_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-26T13:53:28.397Z",
-                 *       "resourceId": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *       "createdAt": "2026-11-26T14:38:42.116Z",
+                 *       "resourceId": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *         "id": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-20T13:53:28.307Z",
+                 *         "failingSince": "2026-11-20T14:38:41.863Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T13:53:28.114Z"
+                 *         "createdAt": "2026-11-26T14:38:41.650Z"
                  *       }
                  *     }
                  */
@@ -11363,20 +11373,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c23x7pe00b81f673t2ds9s_evt",
+                 *       "id": "svc_01m8c4pq6de00axq3j5hv8fc6y_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-26T13:53:28.309Z",
-                 *       "resourceId": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *       "createdAt": "2026-11-26T14:38:41.868Z",
+                 *       "resourceId": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8c23x1pe00b4bqp0kse3d5m_whe",
+                 *         "id": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-20T13:53:28.307Z",
+                 *         "failingSince": "2026-11-20T14:38:41.863Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T13:53:28.114Z"
+                 *         "createdAt": "2026-11-26T14:38:41.650Z"
                  *       }
                  *     }
                  */

@@ -20,7 +20,7 @@ interface KeyRow {
   expiresAt: Date | null;
   /** Null: any address. */
   allowedRanges: AddressRanges | null;
-  rateLimit: number | null;
+  budgets: Caller['budgets'];
 }
 
 /** Authenticates callers by API key. Keys are cached for a few seconds, which saves a round trip per request. */
@@ -56,7 +56,7 @@ export class ApiKeys {
       keyId: row.id,
       proof: () => proofOfApiKey(key),
       scopes: row.scopes,
-      rateLimit: row.rateLimit,
+      budgets: row.budgets,
       book: { organisationId: row.organisationId, environment: row.environment },
     };
   }
@@ -74,9 +74,12 @@ export class ApiKeys {
 
   async #read(hashes: string[]): Promise<Map<string, KeyRow>> {
     const rows = await this.#sql<(Omit<KeyRow, 'allowedRanges'> & { hash: string; allowedIps: string[] | null })[]>`
-      SELECT encode(hash, 'base64') AS hash, organisation_id, environment, id, scopes, expires_at, allowed_ips, rate_limit
-      FROM api_keys
-      WHERE hash = ANY (ARRAY(SELECT decode(h, 'base64') FROM unnest(${hashes}::text[]) AS h)) AND revoked_at IS NULL`;
+      SELECT encode(k.hash, 'base64') AS hash, k.organisation_id, k.environment, k.id, k.scopes, k.expires_at, k.allowed_ips,
+             json_agg(json_build_object('keyId', b.id, 'rateLimit', b.rate_limit)
+                      ORDER BY array_position(k.budgets, b.id)) AS budgets
+      FROM api_keys k JOIN api_keys b ON b.organisation_id = k.organisation_id AND b.id = ANY (k.budgets)
+      WHERE k.hash = ANY (ARRAY(SELECT decode(h, 'base64') FROM unnest(${hashes}::text[]) AS h)) AND k.revoked_at IS NULL
+      GROUP BY k.organisation_id, k.id`;
     return new Map(
       rows.map(({ hash, allowedIps, ...key }) => [
         hash,

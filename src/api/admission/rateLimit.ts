@@ -5,7 +5,8 @@
 import { GroupCommit } from '../../concurrency/groupCommit.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import type { Caller } from '../route.ts';
+import type { Book } from '../../money.ts';
+import type { Budget, Caller } from '../route.ts';
 
 /** The rate limit of an API key in the current minute. */
 export interface Rate {
@@ -15,9 +16,10 @@ export interface Rate {
   exceeded: boolean;
 }
 
-/** A request to be checked. */
+/** A request to be counted against a limit. */
 interface IncomingRequest {
-  caller: Caller;
+  book: Book;
+  budget: Budget;
   idempotencyKey: string | undefined;
 }
 
@@ -42,20 +44,29 @@ export class RateLimiter {
     this.#sql = asyncCommitSql;
     this.#perMinute = perMinute;
     this.#group = new GroupCommit({
-      partitionOf: ({ caller }) => caller.book.organisationId,
+      partitionOf: ({ book }) => book.organisationId,
       commit: (organisationId, requests) => this.#checkBatch(organisationId, requests),
       entriesMax: BATCH_MAX,
     });
   }
 
-  /** Counts one request of the caller's API key, and looks up its Idempotency-Key if it has one. */
-  check(caller: Caller, idempotencyKey?: string): Promise<CheckResult> {
-    return this.#group.add({ caller, idempotencyKey });
+  /**
+   * Counts one request against the limit of the caller's API key, then, unless that refuses it, against those of the
+   * keys that made it. Returns the tightest limit, and whether the Idempotency-Key is known.
+   */
+  async check({ book, budgets: [own, ...others] }: Caller, idempotencyKey?: string): Promise<CheckResult> {
+    let result = await this.#group.add({ book, budget: own, idempotencyKey });
+    for (const budget of others) {
+      if (result.rate.exceeded) break;
+      const { rate } = await this.#group.add({ book, budget, idempotencyKey: undefined });
+      if (rate.exceeded || rate.remaining < result.rate.remaining) result = { ...result, rate };
+    }
+    return result;
   }
 
   async #checkBatch(organisationId: Uuid, requests: IncomingRequest[]): Promise<PromiseSettledResult<CheckResult>[]> {
     const hits = new Map<Uuid, number>();
-    const ordinals = requests.map(({ caller: { keyId } }) => {
+    const ordinals = requests.map(({ budget: { keyId } }) => {
       const ordinal = (hits.get(keyId) ?? 0) + 1;
       hits.set(keyId, ordinal);
       return ordinal;
@@ -63,12 +74,12 @@ export class RateLimiter {
     const rows = await this.#countAndLookUp(organisationId, [...hits], requests);
     const totals = new Map(rows.map((row) => [row.keyId, row]));
     const known = new Set(rows[0]?.known);
-    return requests.map(({ caller }, position) => {
-      const total = totals.get(caller.keyId);
+    return requests.map(({ budget: { keyId, rateLimit } }, position) => {
+      const total = totals.get(keyId);
       if (total === undefined) throw new Error('the result has no row for a rate counter');
-      const before = total.hits - (hits.get(caller.keyId) ?? 0);
+      const before = total.hits - (hits.get(keyId) ?? 0);
       const used = before + (ordinals[position] ?? 0);
-      const limit = caller.rateLimit ?? this.#perMinute;
+      const limit = rateLimit ?? this.#perMinute;
       const rate = {
         limit,
         remaining: Math.max(0, limit - used),
@@ -86,8 +97,8 @@ export class RateLimiter {
   async #countAndLookUp(organisationId: Uuid, hits: [Uuid, number][], requests: IncomingRequest[]) {
     // Sorted by key, so that two processes that count the same keys do not deadlock.
     const counts = hits.toSorted(([a], [b]) => (a < b ? -1 : 1));
-    const lookUps = requests.flatMap(({ caller, idempotencyKey: key }, position) =>
-      key === undefined ? [] : [{ environment: caller.book.environment, key, position }],
+    const lookUps = requests.flatMap(({ book, idempotencyKey: key }, position) =>
+      key === undefined ? [] : [{ environment: book.environment, key, position }],
     );
     return await this.#sql<{ keyId: Uuid; windowStart: Date; hits: number; now: Date; known: number[] }[]>`
       WITH counted AS (

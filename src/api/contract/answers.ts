@@ -33,6 +33,7 @@ export const apiKey = z
     allowedIps: z.array(z.string()).nullable().describe('Addresses and CIDR ranges that may use it; null: any'),
     rateLimit: z.number().int().nullable().describe('Requests a minute; null: the default'),
     status: z.enum(['active', 'expired', 'revoked']),
+    createdBy: publicIdOf('apiKey').nullable().describe('The key that made it, with which it ends; null: an operator'),
     expiresAt: time.nullable(),
     lastUsedAt: time.nullable().describe('Up to a minute late'),
     createdAt: time,

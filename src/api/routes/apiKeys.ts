@@ -1,11 +1,13 @@
 // API keys of the caller's environment (contract, section 5). A key makes keys that may do what it may, or less; each
 // change is in the audit log, under the key that made it.
 import { z } from 'zod';
+import { violatedCheck } from '../../database/errors.ts';
 import { publicId } from '../../ids.ts';
 import { parseRange } from '../../resources/addressRanges.ts';
 import {
   type ApiKeyRow,
   findKeyOfBook,
+  hasMade,
   insertApiKey,
   keyStatus,
   listKeysOfBook,
@@ -65,8 +67,8 @@ const create = route({
     };
     assertMayGive(call, own, wanted);
     const made = makeApiKey(book.organisationId, wanted);
-    await insertApiKey(sql, { ...made.row, createdAt: now }, caller.proof());
-    return viewOfNew(made, now);
+    await withinBudgets(insertApiKey(sql, { ...made.row, createdAt: now }, caller.proof()));
+    return viewOfNew(call, made);
   },
 });
 
@@ -106,18 +108,18 @@ const rotate = route({
   handle: async (call) => {
     const { sql, caller, book, body, now } = call;
     const old = await requireKey(call);
-    assertMayGive(call, await requireOwn(call), old);
+    await assertMayEnd(call, old);
     const keyId = publicId('apiKey', old.id);
     if (keyStatus(old) !== 'active') throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: keyStatus(old) });
     const overlapEnd = now.getTime() + body.overlapHours * HOUR_MS;
     const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
     const made = makeApiKey(book.organisationId, old);
     const successor = { ...made.row, createdAt: now };
-    if (!(await replaceApiKey(sql, old, oldExpiresAt, successor, caller.proof()))) {
+    if (!(await withinBudgets(replaceApiKey(sql, old, oldExpiresAt, successor, caller.proof())))) {
       const { revokedAt } = await requireKey(call);
       throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: revokedAt === null ? 'expired' : 'revoked' });
     }
-    return viewOfNew(made, now);
+    return viewOfNew(call, made);
   },
 });
 
@@ -125,14 +127,15 @@ const revoke = route({
   operationId: 'revokeApiKey',
   summary: 'Revoke an API key',
   success: { status: 200, data: apiKey },
-  errors: ['API_KEY_NOT_FOUND'],
+  errors: ['API_KEY_NOT_FOUND', 'API_KEY_EXCEEDS_OWN'],
   method: 'delete',
   path: '/api-keys/:id',
   access: 'keys',
   handle: async (call) => {
     const { sql, caller, book } = call;
-    const { id } = await requireKey(call);
-    await revokeApiKey(sql, book.organisationId, id, { proof: caller.proof(), reason: null });
+    const key = await requireKey(call);
+    await assertMayEnd(call, key);
+    await revokeApiKey(sql, book.organisationId, key.id, { proof: caller.proof(), reason: null });
     return apiKeyView(await requireKey(call));
   },
 });
@@ -165,10 +168,28 @@ function assertMayGive({ dependencies }: Call, own: Grant, wanted: Grant): void 
   if (field !== null) throw new ApiError('API_KEY_EXCEEDS_OWN', { field });
 }
 
-type Made = ReturnType<typeof makeApiKey>;
+/** Throws as `assertMayGive`: a key ends itself and keys with the same rights or less, but none that it comes from. */
+async function assertMayEnd(call: Call, key: ApiKeyRow): Promise<void> {
+  const own = await requireOwn(call);
+  assertMayGive(call, own, key);
+  if (await hasMade(call.sql, call.book.organisationId, key.id, own.id)) {
+    throw new ApiError('API_KEY_EXCEEDS_OWN', { field: 'createdBy' });
+  }
+}
 
-const viewOfNew = ({ key, row }: Made, createdAt: Date) => ({
-  ...apiKeyView({ ...row, revokedAt: null, lastUsedAt: null, createdAt }),
+/** Throws API_KEY_EXCEEDS_OWN for a key whose requests would count against too many limits. */
+async function withinBudgets<Result>(made: Promise<Result>): Promise<Result> {
+  try {
+    return await made;
+  } catch (error) {
+    throw violatedCheck(error) === 'api_key_budgets_max'
+      ? new ApiError('API_KEY_EXCEEDS_OWN', { field: 'rateLimit' })
+      : error;
+  }
+}
+
+const viewOfNew = ({ caller, now }: Call, { key, row }: ReturnType<typeof makeApiKey>) => ({
+  ...apiKeyView({ ...row, createdBy: caller.keyId, revokedAt: null, lastUsedAt: null, createdAt: now }),
   key,
 });
 

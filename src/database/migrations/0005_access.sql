@@ -11,12 +11,15 @@ CREATE TABLE api_keys (
   scopes          text[] NOT NULL,
   allowed_ips     text[] CHECK (cardinality(allowed_ips) > 0),
   rate_limit      integer CHECK (rate_limit > 0),
+  created_by      uuid,
+  budgets         uuid[] NOT NULL CHECK (cardinality(budgets) > 0),
   expires_at      timestamptz(3),
   revoked_at      timestamptz(3),
   last_used_at    timestamptz(3),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
-  CONSTRAINT api_key_hash_unique UNIQUE (hash, organisation_id)
+  CONSTRAINT api_key_hash_unique UNIQUE (hash, organisation_id),
+  CONSTRAINT api_key_budgets_max CHECK (cardinality(budgets) <= 8)
 );
 COMMENT ON COLUMN api_keys.hash IS
   'SHA-256 of the SHA-256 of the key. The key has 256 random bits, so a slow hash would not add security. The inner '
@@ -24,6 +27,10 @@ COMMENT ON COLUMN api_keys.hash IS
 COMMENT ON COLUMN api_keys.hint IS 'The last four characters of the key, to distinguish keys in a list.';
 COMMENT ON COLUMN api_keys.allowed_ips IS 'Addresses and CIDR ranges that may use the key; NULL: any.';
 COMMENT ON COLUMN api_keys.rate_limit IS 'Requests a minute; NULL: the default of the installation.';
+COMMENT ON COLUMN api_keys.created_by IS 'The key that made it, with which it ends; NULL: an operator made it.';
+COMMENT ON COLUMN api_keys.budgets IS
+  'The keys against whose rate limits its requests count, the first of them first: its own only where that is lower than '
+  'that of the key that made it.';
 
 CREATE UNLOGGED TABLE rate_counters (
   organisation_id uuid NOT NULL,
@@ -33,7 +40,8 @@ CREATE UNLOGGED TABLE rate_counters (
   PRIMARY KEY (organisation_id, api_key_id)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE rate_counters IS
-  'Requests per key in the current minute, counted across processes. A crash loses them and so resets the minute.';
+  'Requests in the current minute that count against the limit of a key, of it and of the keys that it made, across '
+  'processes. A crash loses them and so resets the minute.';
 
 CREATE TABLE idempotency_keys (
   organisation_id uuid NOT NULL,
