@@ -84,9 +84,19 @@ export async function insertOperator(
   return rows.length > 0;
 }
 
-/** Replaces the key of an operator; the old one and its codes end at once. Null: there is no such operator in use. */
+/**
+ * Replaces the key of an operator; the old one, its codes and its open proposals end at once. Null: there is no such
+ * operator in use.
+ */
 export async function replaceOperatorKey(sql: Sql, name: string, key: NewKey, proof: Proof): Promise<Uuid | null> {
-  return await change(sql, 'operator.rotate', name, sql`key_hash = ${key.hash}, hint = ${key.hint}`, proof, null);
+  return await change(
+    sql,
+    'operator.rotate',
+    name,
+    sql`key_hash = ${key.hash}, hint = ${key.hint}, key_since = now()`,
+    proof,
+    null,
+  );
 }
 
 /** Revokes an operator, with key and codes. Returns null when there is no such operator in use. */

@@ -108,6 +108,18 @@ describe('a code', () => {
     expect(await sent(revoked)).toEqual(refused('not valid'));
   });
 
+  test('and a proposal made with it end with the key, also after its use', async () => {
+    const ife = await createOperator('ife', ['finance']);
+    const subject = newSubject();
+    const { codes } = await createOperatorCodes(sql, ife, 'fail', [subject]);
+    const sent = { code: codes.get(subject) as string, subject };
+    expect(await decide(sent)).toMatchObject({ outcome: 'proposed' });
+    const next = proofOfOperator(newApiKey('operator'));
+    await replaceOperatorKey(owner, 'ife', { hash: hashOfProof(next), hint: 'hint' }, OWNER_PROOF);
+    expect(await decide(sent)).toEqual(refused('not valid'));
+    expect(await decide({ code: await codeOf(sql, 'ngozi', subject, 'fail'), subject })).toEqual(proposedBy('ngozi'));
+  });
+
   test('of a batch is valid for the retries of this batch, in every flow, and for nothing else', async () => {
     const code = await createBatchCode(sql, OPERATORS.ngozi, {
       batch: 'one',

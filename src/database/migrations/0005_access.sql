@@ -97,6 +97,7 @@ CREATE TABLE operators (
   name            text NOT NULL CHECK (name ~ '^[a-z0-9][a-z0-9._@-]{0,99}$'),
   scopes          text[] NOT NULL CHECK (scopes <@ ARRAY['view', 'support', 'finance', 'admin']),
   key_hash        bytea NOT NULL,
+  key_since       timestamptz(3) NOT NULL DEFAULT now(),
   hint            text NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   revoked_at      timestamptz(3),
@@ -108,6 +109,7 @@ CREATE TABLE operators (
 COMMENT ON TABLE operators IS 'Operators, each with one key.';
 COMMENT ON COLUMN operators.name IS 'Lower case and never given again, so that two operators are two names for a reader.';
 COMMENT ON COLUMN operators.key_hash IS 'As api_keys.hash.';
+COMMENT ON COLUMN operators.key_since IS 'Since when it is this key: what an earlier one began ended with it.';
 COMMENT ON COLUMN operators.hint IS 'The last four characters of the key.';
 
 CREATE TABLE operator_codes (

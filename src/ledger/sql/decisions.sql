@@ -25,7 +25,8 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- The audit entry of a decision; `refusal`: why it is not proven. A code is valid for its subject and its action, and
--- for a day for what it was first used about, because a statement may be repeated. That use is recorded here.
+-- for a day for what it was first used about, because a statement may be repeated, but not longer than the key that made
+-- it. That use is recorded here.
 CREATE OR REPLACE FUNCTION ledger.identify(organisation uuid, environment text, d ledger.batch_decision) RETURNS ledger.audit_entry
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -56,7 +57,8 @@ BEGIN
     FOR UPDATE;
     SELECT o.id, o.name, o.scopes INTO entry.operator_id, entry.operator, entry.scopes FROM public.operators o
     WHERE o.organisation_id = nobody AND o.revoked_at IS NULL
-      AND (o.id = code.operator_id OR (starts_with(d.proof, 'key:') AND o.key_hash = digest));
+      AND (o.id = code.operator_id AND coalesce(code.first_used_at >= o.key_since, true)
+           OR starts_with(d.proof, 'key:') AND o.key_hash = digest);
     entry.code := code.hash;
     entry.is_first_use := code.first_used_at IS NULL;
     entry.refusal := CASE
@@ -94,7 +96,7 @@ BEGIN
       ON o.organisation_id = '00000000-0000-0000-0000-000000000000' AND o.id = p.operator_id AND o.revoked_at IS NULL
     WHERE p.organisation_id = organisation AND p.environment = environment AND p.subject = d.subject AND p.decision = decided
       AND p.operator_id <> entry.operator_id
-      AND (p.posted = posts OR (p.posted IS NULL AND p.created_at > now() - interval '1 day'))
+      AND (p.posted = posts OR (p.posted IS NULL AND p.created_at > greatest(now() - interval '1 day', o.key_since)))
     FOR UPDATE OF p;
     IF FOUND THEN
       entries := ROW(d.movement, proposal.operator_id, proposal.name, d.action || ':proposed', d.subject, proposal.reason,
