@@ -1,7 +1,7 @@
 // `keys rotate --re-encrypt`: after a new key was put first in MANILLA_KEYS, seals with it what the other keys have
 // sealed, so that they can be removed.
 import { listOrganisationIds } from '../resources/organisations.ts';
-import { countSealed, reEncrypt } from '../resources/reEncryption.ts';
+import { countSealed, recordReEncryption, reEncrypt } from '../resources/reEncryption.ts';
 import { withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { printResult } from './print.ts';
@@ -14,7 +14,7 @@ const NAMED_MAX = 5;
 export const reEncryptAll = (options: { json?: true }): Promise<void> =>
   withDatabase('application', async (sql, settings) => {
     const [newest, ...older] = keyringOf(settings).keyIds;
-    await signIn(sql, settings, 'keys rotate');
+    const { proof } = await signIn(sql, settings, 'keys rotate');
     const countLeft = async (): Promise<number> => {
       const counts = await countSealed(sql);
       return [...counts].reduce((sum, [keyId, count]) => sum + (keyId === newest ? 0 : count), 0);
@@ -26,6 +26,7 @@ export const reEncryptAll = (options: { json?: true }): Promise<void> =>
     const before = await countLeft();
     let done = 0;
     progress(before);
+    await recordReEncryption(sql, proof, newest, before);
     const organisationIds = await listOrganisationIds(sql);
     const unreadable = await reEncrypt(sql, keyringOf(settings), organisationIds, (count) => {
       done += count;

@@ -1,8 +1,9 @@
 // Re-encryption of what is sealed with the keyring, so that its older keys can be retired. Each step is one statement
 // for some rows of one organisation, so it can be stopped at any time and run again: what is done is done.
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
+import { ALL_ORGANISATIONS, type Uuid } from '../ids.ts';
 import { type KeyPurpose, type Keyring, keyIdOf } from '../keyring.ts';
+import type { Proof } from './proofs.ts';
 
 /** Every column with sealed values; the id of the row is the context of its seal. */
 export const SEALED_COLUMNS: readonly { table: string; id: string; column: string; purpose: KeyPurpose }[] = [
@@ -15,7 +16,8 @@ export const SEALED_COLUMNS: readonly { table: string; id: string; column: strin
 /** Rows that a step reads. */
 const STEP_ROWS = 500;
 
-const NIL: Uuid = '00000000-0000-0000-0000-000000000000';
+/** Before every id. */
+const FIRST: Uuid = ALL_ORGANISATIONS;
 
 /** How many values each key has sealed, by its id. */
 export async function countSealed(sql: Sql): Promise<Map<string, number>> {
@@ -27,6 +29,12 @@ export async function countSealed(sql: Sql): Promise<Map<string, number>> {
     for (const { keyId, count } of rows) counts.set(keyId, (counts.get(keyId) ?? 0) + count);
   }
   return counts;
+}
+
+/** Writes to the audit log who has begun to seal this many values with this key. */
+export async function recordReEncryption(sql: Sql, proof: Proof, keyId: string, count: number): Promise<void> {
+  await sql`
+    SELECT ledger.audit(${ALL_ORGANISATIONS}, NULL, ${proof}, 'keyring.re_encrypt', ${keyId}, ${`${count} values`})`;
 }
 
 /** A value that no key of the keyring opens. */
@@ -49,7 +57,7 @@ export async function reEncrypt(
   const unreadable: UnreadableValue[] = [];
   for (const organisationId of organisationIds) {
     for (const { table, id: idColumn, column, purpose } of SEALED_COLUMNS) {
-      for (let after: Uuid | undefined = NIL; after !== undefined; ) {
+      for (let after: Uuid | undefined = FIRST; after !== undefined; ) {
         const rows: { id: Uuid; sealed: string | null }[] = await sql`
           SELECT ${sql(idColumn)} AS id, ${sql(column)} AS sealed FROM ${sql(table)}
           WHERE organisation_id = ${organisationId} AND ${sql(idColumn)} > ${after}

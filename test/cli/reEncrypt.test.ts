@@ -107,6 +107,10 @@ test('after a kill in the middle it goes on, and then the old key is needed for 
   expect(errors.split('\n')[0]).toBe(`${left} left to encrypt with k2`);
   expect(errors.trimEnd().split('\n').at(-1)).toBe('0 left to encrypt with k2');
 
+  const audited = await sql`
+    SELECT operator, subject, reason FROM audit_log WHERE action = 'keyring.re_encrypt' ORDER BY id DESC LIMIT 1`;
+  expect([...audited]).toEqual([{ operator: 'ada', subject: 'k2', reason: `${left} values` }]);
+
   const values = await readAll(newRing);
   expect(values).toHaveLength(total);
   for (const { id, text } of values) expect(text).toBe(`text of ${id}`);
