@@ -12,6 +12,7 @@ export const KEY_PURPOSES = [
   'temporal-payload',
   'operator-session',
   'rail-credentials',
+  'rail-row',
   'checkout',
 ] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];

@@ -11,6 +11,7 @@ const FILE = new URL('../docs/rails/capabilities.md', import.meta.url);
 const yesNo = (value: boolean): string => (value ? 'yes' : 'no');
 
 function duration(seconds: number): string {
+  if (seconds % 86_400 === 0 && seconds > 86_400) return `${seconds / 86_400} days`;
   if (seconds % 3_600 === 0) return `${seconds / 3_600} hours`;
   return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`;
 }
@@ -44,6 +45,7 @@ const ROWS: readonly (readonly [string, (capabilities: RailCapabilities) => stri
   ],
   ['Smallest transfer', ({ transfers }) => nairaText(transfers.minAmount)],
   ['Reports its balance', ({ transfers }) => yesNo(transfers.balance)],
+  ['A row of its lists may change for', ({ lists }) => duration(lists.changeForMs / 1_000)],
   ['The signature of a callback covers', ({ callbacks }) => callbacks.signed],
   [
     'List price of a collection',

@@ -95,6 +95,8 @@ export class MonnifyBook {
   balance: bigint;
   /** Whether the charge of a transfer is in the amount of its row or a row of its own: Monnify does not say. */
   feeRows: 'in_amount' | 'own_row' = 'in_amount';
+  /** Whether the charge comes back with a transfer, in its row or in a row of its own as it was taken. */
+  returnsFees = false;
   readonly #now: () => Date;
   #count = 0;
 
@@ -164,7 +166,9 @@ export class MonnifyBook {
     // A failure after the payment brings the money back too; whether Monnify ever reports one is not documented.
     if (status === 'REVERSED' || (status === 'FAILED' && transfer.timesPaid > transfer.timesReturned)) {
       transfer.timesReturned += 1;
-      this.book('CREDIT', amount, `${own}_CREDIT_0`, text);
+      const isOneRow = this.returnsFees && this.feeRows === 'in_amount';
+      this.book('CREDIT', isOneRow ? amount + fee : amount, `${own}_CREDIT_0`, text);
+      if (this.returnsFees && !isOneRow) this.book('CREDIT', fee, `${own}_CREDIT_1`, text);
     }
   }
 

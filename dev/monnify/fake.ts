@@ -16,6 +16,7 @@ import {
 } from './events.ts';
 import { FAKE_CREDENTIALS } from './fakeCredentials.ts';
 import { answerWith, type Fault, REFUSALS } from './faults.ts';
+import { noFaults } from './lists.ts';
 import { type PlannedFault, Plans } from './plans.ts';
 import { ROUTES, respond } from './responses.ts';
 import { faultOf, type Incoming } from './rules.ts';
@@ -57,6 +58,7 @@ export class MonnifyFake {
   guarded = 0;
   /** How often the status of a new transfer is not found yet. */
   hiddenFor = 0;
+  readonly lists = noFaults();
   /** What it does otherwise than documented. */
   readonly defects = new Set<Defect>();
   /** Name enquiries so far. */

@@ -11,6 +11,7 @@ import {
 import type { Defect } from './defects.ts';
 import { BANKS, holderOf } from './destinations.ts';
 import { FAKE_CREDENTIALS } from './fakeCredentials.ts';
+import { faultyPage, faultyRow, type ListFaults } from './lists.ts';
 import type { Plans } from './plans.ts';
 import type { Incoming } from './rules.ts';
 import { entryView, invoiceView, reservedView, rowView, sendView, summaryView, transactionView } from './views.ts';
@@ -27,6 +28,7 @@ export interface FakeState {
   otp: boolean;
   listed: boolean;
   guardFirst: boolean;
+  lists: ListFaults;
   guarded: number;
   hiddenFor: number;
   defects: ReadonlySet<Defect>;
@@ -52,15 +54,18 @@ const no = (responseCode: string | number, responseMessage: string, status = 400
   status,
   body: JSON.stringify({ requestSuccessful: false, responseMessage, responseCode }),
 });
-const page = <Row>(rows: readonly Row[], number: number, size: number): object => ({
-  content: rows.slice(number * size, (number + 1) * size),
-  totalElements: rows.length,
-  totalPages: Math.ceil(rows.length / size),
-  number,
-  size,
-  first: number === 0,
-  last: (number + 1) * size >= rows.length,
-});
+function page<Row>({ lists }: FakeState, rows: readonly Row[], number: number, size: number): object {
+  const { page: content, hasMore } = faultyPage(lists, rows, number * size, size);
+  return {
+    content,
+    totalElements: rows.length,
+    totalPages: Math.ceil(rows.length / size),
+    number,
+    size,
+    first: number === 0,
+    last: !hasMore,
+  };
+}
 
 /** The amount of a body in kobo, from its text: the rules have checked its form. */
 const kobo = (text: string): bigint => {
@@ -235,13 +240,13 @@ const readTransaction: Handler = (fake, { params }) => {
 /** Without the envelope, newest first, and bounded by when a transaction was created. */
 const search: Handler = (fake, { query }) => {
   const rows = [...fake.book.collections.values()]
-    .filter(({ status, createdAt }) => {
+    .filter(({ createdAt }) => {
       const time = createdAt.getTime();
-      return status === query.get('paymentStatus') && time >= number(query, 'from') && time < number(query, 'to');
+      return time >= number(query, 'from') && time < number(query, 'to');
     })
     .toReversed()
-    .map(rowView);
-  return { status: 200, body: JSON.stringify(page(rows, number(query, 'page'), number(query, 'size'))) };
+    .map((one) => faultyRow(fake.lists, one.transactionReference, rowView(one)));
+  return { status: 200, body: JSON.stringify(page(fake, rows, number(query, 'page'), number(query, 'size'))) };
 };
 
 /** The time filter of the statement counts whole hours. */
@@ -258,8 +263,8 @@ const walletStatement: Handler = (fake, { params, query }) => {
     )
     .filter(({ at }) => at.getTime() >= hourOf(query, 'startDate') && at.getTime() < hourOf(query, 'endDate'))
     .toReversed()
-    .map(entryView);
-  return ok(page(rows, number(query, 'pageNo'), number(query, 'pageSize')));
+    .map((entry) => faultyRow(fake.lists, entry.reference, entryView(entry)));
+  return ok(page(fake, rows, number(query, 'pageNo'), number(query, 'pageSize')));
 };
 
 function banksOf({ defects }: FakeState): typeof BANKS {

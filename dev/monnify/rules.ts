@@ -86,7 +86,6 @@ const QUERIES: Record<string, Record<string, RegExp>> = {
     size: /^([1-9]|[1-9][0-9]|100)$/,
     from: whole,
     to: whole,
-    paymentStatus: /^PAID$/,
   },
   'GET /api/v1/disbursements/wallet/{accountNumber}/statement': {
     startDate: whole,

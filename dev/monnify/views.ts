@@ -87,14 +87,16 @@ export const summaryView = (transfer: FakeTransfer): object => ({
   destinationBankName: 'GTBank',
 });
 
+const HAS_COME: ReadonlySet<string> = new Set(['PAID', 'PARTIALLY_PAID', 'OVERPAID', 'REVERSED']);
+
 /** Amounts are texts here; the sender's account number is masked; there is no destination account. */
 export const transactionView = (one: Collection): object => ({
   transactionReference: one.transactionReference,
   paymentReference: one.transactionReference,
   amountPaid: nairaText(one.amount),
   totalPayable: nairaText(one.amount),
-  settlementAmount: one.status === 'PAID' ? nairaText(one.amount - one.fee) : null,
-  paidOn: one.status === 'PAID' ? lagosTime(one.paidAt) : null,
+  settlementAmount: HAS_COME.has(one.status) ? nairaText(one.amount - one.fee) : null,
+  paidOn: HAS_COME.has(one.status) ? lagosTime(one.paidAt) : null,
   paymentStatus: one.status,
   paymentDescription: 'Payment',
   currency: 'NGN',
@@ -119,7 +121,7 @@ export const rowView = (one: Collection): object => ({
   amountPaid: naira(one.amount),
   fee: naira(one.fee),
   currencyCode: 'NGN',
-  completedOn: isoTime(one.paidAt),
+  completedOn: HAS_COME.has(one.status) ? isoTime(one.paidAt) : null,
   paymentStatus: one.status,
   transactionReference: one.transactionReference,
   paymentReference: one.transactionReference,

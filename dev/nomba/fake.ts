@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { BANKS as LICENSED } from '../monnify/destinations.ts';
 import { answerWith, type Fault, REFUSALS } from '../monnify/faults.ts';
+import { faultyPage, faultyRow, noFaults } from '../monnify/lists.ts';
 import { type SignedEvent, signedEvent } from './events.ts';
 import { FAKE_CREDENTIALS } from './fakeCredentials.ts';
 import { type Account, kobo, naira, type Row, rowView, sendView, viewOf } from './views.ts';
@@ -55,6 +56,7 @@ export class NombaFake {
   readonly events: SignedEvent[] = [];
   readonly accounts = new Map<string, Account>();
   readonly rows: Row[] = [];
+  readonly lists = noFaults();
   balance: bigint;
   logins = 0;
   baseUrl = '';
@@ -294,7 +296,7 @@ export class NombaFake {
         return row === undefined ? no(404, '02', 'Transaction not found') : ok(rowView(row));
       }
       default:
-        return this.#list(query, body);
+        return this.#list(query, body, refuse);
     }
   }
 
@@ -331,15 +333,21 @@ export class NombaFake {
     return ok(sendView(row, row.status));
   }
 
-  #list(query: URLSearchParams, { merchantTxRef }: Record<string, string>): Answer {
+  #list(query: URLSearchParams, { merchantTxRef }: Record<string, string>, refuse: (fault: string) => Answer): Answer {
     const [from, to] = ['dateFrom', 'dateTo'].map((name) => query.get(name));
     const rows = this.rows
       .filter((row) => merchantTxRef === undefined || (row.merchantTxRef === merchantTxRef && !this.hidden))
       .filter(({ at }) => from === null || from === undefined || at.getTime() >= Date.parse(`${from}Z`))
       .filter(({ at }) => to === null || to === undefined || at.getTime() <= Date.parse(`${to}Z`))
       .toReversed();
+    const limit = Number(query.get('limit'));
+    if (!(limit >= 1 && limit <= 50)) return refuse('limit must be 1 to 50');
     const start = Number(query.get('cursor') ?? 0);
-    const end = start + Number(query.get('limit'));
-    return ok({ results: rows.slice(start, end).map(rowView), cursor: end < rows.length ? String(end) : '' });
+    const { page, hasMore } = faultyPage(this.lists, rows, start, limit);
+    const end = this.lists.loops ? limit : start + limit;
+    return ok({
+      results: page.map((row) => faultyRow(this.lists, row.id, rowView(row))),
+      cursor: hasMore ? String(end) : '',
+    });
   }
 }

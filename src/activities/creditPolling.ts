@@ -3,8 +3,9 @@
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Book } from '../money.ts';
 import { RailCallError } from '../rail/errors.ts';
-import type { BankRail } from '../rail/port.ts';
-import { findPolledTo, savePolledTo } from '../reconciliation/progress.ts';
+import { creditsOf } from '../rail/pages.ts';
+import type { BankRail, Period } from '../rail/port.ts';
+import { findCreditPoll, findProgress, saveCreditPoll } from '../reconciliation/progress.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { importCredit } from '../resources/inboundCredits/receive.ts';
 import { saveRailBalance } from '../resources/rails/contracts.ts';
@@ -13,7 +14,10 @@ import type { CreditsPolled, MaintenanceActivities } from '../workflows/maintena
 import type { ActivityDependencies } from './dependencies.ts';
 import { eachBook } from './eachBook.ts';
 
-/** How far back a first poll looks, and the first one after a long outage: older credits are on the daily statement. */
+/**
+ * How far back a first poll looks, and the first one after a long outage. Once in this time, and in parts of it, a poll
+ * looks back as far as the rail may list a credit late or take one back.
+ */
 const LOOK_BACK_MS = 24 * 3_600_000;
 /** A bank may list a credit this long after it received it, so polls overlap by as much. */
 const LISTED_AFTER_MS = 3_600_000;
@@ -36,32 +40,43 @@ export function createCreditPollingActivities(
     }
   }
 
+  /** Imports the credits of a period that are not known, and those that were taken back. */
+  async function readCredits(book: Book, rail: BankRail, period: Period, onStep: () => void, total: CreditsPolled) {
+    const now = (await readDatabaseTime(sql)).getTime();
+    for await (const credits of creditsOf(rail, { organisationId: book.organisationId, ...period })) {
+      const due = credits.filter(({ receivedAt }) => receivedAt.getTime() < now - CALLBACK_DUE_AFTER_MS);
+      const sessions = due.map(({ sessionId }) => sessionId);
+      const unknown = await findUnknownSessions(sql, book, rail.name, sessions);
+      for (const record of due) {
+        if (record.recalledAt === null && !unknown.has(record.sessionId)) continue;
+        if (!(await importCredit(dependencies, book, rail.name, record))) continue;
+        creditsRecovered.inc({ rail: rail.name });
+        total.recovered += 1;
+      }
+      onStep();
+    }
+  }
+
   return {
     async pollCredits(period) {
       const start: CreditsPolled = { books: 0, failed: 0, recovered: 0 };
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
         if (rail.capabilities.transfers.balance) await readBalance(book, rail);
         const now = (await readDatabaseTime(sql)).getTime();
-        const polledTo = (await findPolledTo(sql, book, rail.name))?.getTime() ?? 0;
-        const since = Math.max(polledTo - LISTED_AFTER_MS, now - LOOK_BACK_MS);
-        const from = period === null ? new Date(since) : new Date(period.from);
-        const to = period === null ? new Date(now) : new Date(period.to);
-        const { organisationId } = book;
-        for (let cursor: string | null = null; ; ) {
-          const page = await rail.listInboundCredits({ organisationId, from, to, cursor });
-          const due = page.credits.filter(({ receivedAt }) => receivedAt.getTime() < now - CALLBACK_DUE_AFTER_MS);
-          const sessions = due.map(({ sessionId }) => sessionId);
-          const unknown = await findUnknownSessions(sql, book, rail.name, sessions);
-          for (const report of due.filter(({ sessionId }) => unknown.has(sessionId))) {
-            if (!(await importCredit(dependencies, book, rail.name, report))) continue;
-            creditsRecovered.inc({ rail: rail.name });
-            total.recovered += 1;
-          }
-          onStep();
-          cursor = page.nextCursor;
-          if (cursor === null) break;
+        const poll = await findCreditPoll(sql, book, rail.name);
+        const since = Math.max((poll?.listedTo.getTime() ?? 0) - LISTED_AFTER_MS, now - LOOK_BACK_MS);
+        const asked = period ?? { from: since, to: now };
+        await readCredits(book, rail, { from: new Date(asked.from), to: new Date(asked.to) }, onStep, total);
+        if (period !== null) return;
+        const isDue = now - (poll?.lookedBackAt?.getTime() ?? 0) >= LOOK_BACK_MS;
+        const { since: opened } = await findProgress(sql, { book, rail: rail.name });
+        const oldest = Math.max(now - rail.capabilities.lists.changeForMs, opened.getTime());
+        for (let from = oldest; isDue && from < since; from += LOOK_BACK_MS) {
+          const to = new Date(Math.min(from + LOOK_BACK_MS, since));
+          await readCredits(book, rail, { from: new Date(from), to }, onStep, total);
         }
-        if (period === null) await savePolledTo(sql, book, rail.name, to);
+        const lookedBackAt = isDue ? new Date(now) : (poll?.lookedBackAt ?? null);
+        await saveCreditPoll(sql, book, rail.name, { listedTo: new Date(now), lookedBackAt });
       });
     },
   };

@@ -1,5 +1,6 @@
 // Compares each organisation's book with its rail's statement. No break is repaired.
 import { readDatabaseTime } from '../database/clock.ts';
+import type { Keyring } from '../keyring.ts';
 import { type ReconcileDependencies, reconcilePeriod, reconcileToDate } from '../reconciliation/reconcile.ts';
 import type { MaintenanceActivities, Reconciled } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -7,7 +8,7 @@ import { eachBook } from './eachBook.ts';
 import { bankOf } from './railStatement.ts';
 
 export function createReconciliationActivities(
-  dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>,
+  dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'> & { keyring: Keyring },
 ): Pick<MaintenanceActivities, 'reconcileBooks'> {
   const { sql, journal, log } = dependencies;
   return {

@@ -30,6 +30,7 @@ import {
 import { addCommand, example } from './command.ts';
 import { environmentOption, organisationOption } from './options.ts';
 import { fieldRows, printJson, printLeftOut, printRows, printTable } from './print.ts';
+import { keyringOf, readSettings } from './settings.ts';
 import { createCode } from './signIn.ts';
 import { flowsQueue, printDecision, sendUpdate, withTemporal } from './temporal.ts';
 
@@ -84,7 +85,10 @@ export function addReviewCommands(program: Command): void {
       const { id: caseId, ...rest } = caseView(stored.row);
       // The bank identifies the credit by its session id.
       const view = { ...rest, sessionId: stored.credit?.sessionId ?? null };
-      const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
+      const { storedBreak } = stored;
+      const sealed = storedBreak?.sealedRow ?? null;
+      const unreadRow = sealed === null ? {} : { row: keyringOf(readSettings()).open('rail-row', uuid, sealed) };
+      const breakOfCase = storedBreak && { ...breakView(storedBreak), ...unreadRow };
       if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
       printTable(['Review case', caseId], fieldRows({ ...view, ...breakOfCase }));
     });
@@ -149,6 +153,7 @@ const breakView = ({
   version: _version,
   occurrence: _occurrence,
   createdAt: _createdAt,
+  sealedRow: _sealedRow,
   ...rest
 }: StoredBreak) => rest;
 

@@ -27,6 +27,10 @@ export interface RailCapabilities {
     /** Whether `balance` reports what is left to pay out. */
     balance: boolean;
   };
+  lists: {
+    /** How long after its time the rail may list a row late, or change the status of a row. */
+    changeForMs: number;
+  };
   /** What the signature of a callback covers. */
   callbacks: { signed: 'body' | 'fields' };
   calls: {

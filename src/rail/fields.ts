@@ -11,6 +11,13 @@ export const amount = z
   .string()
   .transform((value, context) => koboOf(value) ?? invalid(context, 'not an exact amount'));
 
+/** Naira, to the nearest kobo: for a charge, which some providers compute with fractions of a kobo. */
+export const roundedAmount = z.string().transform((value, context) => {
+  const [, whole, fraction = ''] = /^([0-9]{1,20}(?:\.[0-9]{1,2})?)([0-9]*)$/.exec(value) ?? [];
+  const kobo = koboOf(whole ?? '');
+  return kobo === null ? invalid(context, 'not an amount') : kobo + (fraction >= '5' ? 1 : 0);
+});
+
 export const fieldOfTime = (read: (text: string) => Date | null) =>
   z.string().transform((value, context) => read(value) ?? invalid(context, 'not a time'));
 

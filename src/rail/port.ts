@@ -132,9 +132,9 @@ export interface TransferReport {
 export interface StatementLine {
   /**
    * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer left. `returned`: it came back. By
-   * the rail itself: `charge`: it took a fee. `settlement`: it moved collected money to the balance that pays out, or,
-   * with one balance, paid it out to us. `interest`: it paid interest. `funding`: the organisation paid money in.
-   * `other_in`, `other_out`: anything else, which opens a review case.
+   * the rail itself: `charge`: it took a fee. `charge_returned`: it gave one back. `settlement`: it moved collected
+   * money to the balance that pays out, or, with one balance, paid it out to us. `interest`: it paid interest.
+   * `funding`: the organisation paid money in. `other_in`, `other_out`: anything else, which opens a review case.
    */
   kind:
     | 'credit'
@@ -142,6 +142,7 @@ export interface StatementLine {
     | 'sent'
     | 'returned'
     | 'charge'
+    | 'charge_returned'
     | 'settlement'
     | 'interest'
     | 'funding'
@@ -151,9 +152,20 @@ export interface StatementLine {
   reference: string;
   /** Before charges. */
   amount: Kobo;
-  /** The charge that the rail took for this line, unless it is a line of its own: 0. */
+  /** The charge that the rail took for this line, unless it is a line of its own: 0. Negative: it gave one back. */
   charge: Kobo;
   at: Date;
+  /** What identifies the row of the rail that it was read from, in each run. */
+  row?: string;
+}
+
+/** A row of a statement that could not be read, or has a word that is not documented: it may be money. */
+export interface UnreadRow {
+  /** What identifies it in each run: the rail's own id, or a digest of the row. */
+  reference: string;
+  at: Date;
+  /** The row as JSON. It may have personal data. */
+  raw: string;
 }
 
 /** From `from` (inclusive) to `to` (exclusive). */
@@ -171,6 +183,8 @@ export interface PageRequest extends Period {
 /** A page of a statement. `nextCursor` null: it was the last. */
 export interface StatementPage {
   lines: StatementLine[];
+  /** Those that are set aside: they hide none of the others. */
+  unread?: readonly UnreadRow[];
   nextCursor: string | null;
   /**
    * The balance, of both accounts if there are two, after all lines before the end; null: the rail does not report it.
@@ -178,9 +192,9 @@ export interface StatementPage {
   closingBalance: Kobo | null;
 }
 
-/** A page of credits. `nextCursor` null: it was the last. */
+/** A page of credits, those that the rail took back too. `nextCursor` null: it was the last. */
 export interface CreditPage {
-  credits: InboundCreditReport[];
+  credits: InboundCreditRecord[];
   nextCursor: string | null;
 }
 
@@ -190,6 +204,13 @@ export interface CreditPage {
  */
 export type RailNotice = 'low_balance' | 'payment_rejected' | 'settled';
 
+/** What a rail says of money that it took back, for a case where we know no such credit. */
+export interface UnmatchedReversal {
+  reference: string;
+  amount: Kobo | null;
+  at: Date | null;
+}
+
 /**
  * What a rail's callback reports. `inbound_credit`: `findInboundCredit` has the facts; `sender` adds what that masks,
  * and is null unless the signature covers it. `recall`: it has taken a credit back, which `findInboundCredit` confirms.
@@ -197,7 +218,7 @@ export type RailNotice = 'low_balance' | 'payment_rejected' | 'settled';
  */
 export type RailCallback =
   | { kind: 'inbound_credit'; sessionId: string; hint: CreditHint; sender: CreditSender | null }
-  | { kind: 'recall'; sessionId: string }
+  | { kind: 'recall'; sessionId: string | null; unmatched?: UnmatchedReversal }
   | { kind: 'transfer_update'; reference: string }
   | { kind: 'notice'; notice: RailNotice; reference: string | null; providerMessage?: string | null }
   | { kind: 'ignored'; event: string };
@@ -242,7 +263,7 @@ export interface BankRail {
     signal?: AbortSignal,
   ): Promise<InboundCreditRecord | 'pending' | 'failed' | null>;
 
-  /** Returns a page of the credits received in a period. */
+  /** Returns a page of the credits received in a period, whatever their status says beside that money came. */
   listInboundCredits(request: PageRequest, signal?: AbortSignal): Promise<CreditPage>;
 
   /** Returns the banks that it can send to. */

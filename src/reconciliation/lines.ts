@@ -6,8 +6,8 @@ import { type StatementEntry, statementEntryKey } from '../resources/statementEn
 
 /**
  * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer was paid out. `returned`: it came
- * back. `charge`, `settlement`, `settled`, `interest`, `funding`, `check`: posted from its statement. `other_in`,
- * `other_out`: what none of these fits, which is a break.
+ * back. `charge`, `charge_returned`, `settlement`, `settled`, `interest`, `funding`, `check`: posted from its
+ * statement. `other_in`, `other_out`: what none of these fits, which is a break.
  */
 export type LineKind = 'credit' | 'recalled' | 'sent' | 'returned' | StatementEntry['kind'] | 'other_in' | 'other_out';
 
@@ -18,6 +18,15 @@ export interface BankLine {
   reference: string;
   amount: Kobo;
   at: Date;
+}
+
+/** A row of a statement that could not be read. */
+export interface UnreadRow {
+  /** The same in each run. */
+  reference: string;
+  at: Date;
+  /** Its text. */
+  raw: string;
 }
 
 /** A book and the rail that it is compared with. */
@@ -35,7 +44,15 @@ export interface StatementPeriod {
 /** A kind and a reference: what identifies a line on either side. */
 export type LineName = Pick<BankLine, 'kind' | 'reference'>;
 
-const OWN: ReadonlySet<LineKind> = new Set(['charge', 'settlement', 'settled', 'interest', 'funding', 'check']);
+const OWN: ReadonlySet<LineKind> = new Set([
+  'charge',
+  'charge_returned',
+  'settlement',
+  'settled',
+  'interest',
+  'funding',
+  'check',
+]);
 
 /** Whether a line is posted from the statement: no resource of ours has it. */
 export const isOwnLine = (line: BankLine): line is BankLine & Pick<StatementEntry, 'kind'> => OWN.has(line.kind);
@@ -46,7 +63,14 @@ export const nameOf = ({ kind, reference }: LineName): string => `${kind} ${refe
 export const counterpartOf = ({ kind, reference }: LineName): LineName | null =>
   kind === 'sent' || kind === 'returned' ? { kind: kind === 'sent' ? 'returned' : 'sent', reference } : null;
 
-const INCOMING: ReadonlySet<LineKind> = new Set(['credit', 'returned', 'interest', 'funding', 'other_in']);
+const INCOMING: ReadonlySet<LineKind> = new Set([
+  'credit',
+  'returned',
+  'charge_returned',
+  'interest',
+  'funding',
+  'other_in',
+]);
 
 /** What a line adds to the money at the rail. */
 export function signedAmount({ kind, amount }: Pick<BankLine, 'kind' | 'amount'>): Kobo {
@@ -71,6 +95,7 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
         ? [`${reference}/return`, `${reference}/clawback_return`]
         : Array.from({ length: caseVersion }, (_, index) => `${reference}/return/${index + 1}`);
     case 'charge':
+    case 'charge_returned':
     case 'settlement':
     case 'settled':
     case 'interest':
@@ -86,7 +111,7 @@ export function keysOfLine(rail: string, { kind, reference }: LineName, caseVers
 /** The line of a business key; null if no statement has a line for it, as for an adjustment. */
 export function lineOfKey(rail: string, key: string): LineName | null {
   const [, kind, ofRail, ownReference] =
-    /^(credit|recall|charge|settlement|settled|interest|funding|check)\/([^/]+)\/(.+)$/.exec(key) ?? [];
+    /^(credit|recall|charge|charge_returned|settlement|settled|interest|funding|check)\/([^/]+)\/(.+)$/.exec(key) ?? [];
   if (ownReference !== undefined) {
     if (ofRail !== rail) return null;
     return { kind: kind === 'recall' ? 'recalled' : (kind as LineKind), reference: ownReference };

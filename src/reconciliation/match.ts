@@ -15,8 +15,16 @@ import {
  * `unmatched_ledger`: in the ledger, and neither on the statement nor known to the rail. `unmatched_statement`: on the
  * statement, and no resource of ours has the reference. `status`: on the statement, and our resource has ended without
  * such a posting. `amount`: on both, with different amounts. `duplicate`: more than once on the statement.
+ * `unreadable`: a row of the statement cannot be read. `balance`: the balance at the rail is not what the books expect.
  */
-export type BreakKind = 'unmatched_ledger' | 'unmatched_statement' | 'amount' | 'duplicate' | 'status';
+export type BreakKind =
+  | 'unmatched_ledger'
+  | 'unmatched_statement'
+  | 'amount'
+  | 'duplicate'
+  | 'status'
+  | 'unreadable'
+  | 'balance';
 
 export interface Break {
   kind: BreakKind;
@@ -48,6 +56,8 @@ interface Answers {
   isKnownToRail: (line: LineName) => boolean;
   /** Whether what is expected to follow a line has been missing for too long. */
   isOverdue: (line: BankLine) => boolean;
+  /** Whether the flow of a transfer, which was woken for the return on this line, may not have posted it yet. */
+  isBeingReturned?: (line: BankLine) => boolean;
 }
 
 /** The lines that `others` lack, by kind and reference. */
@@ -76,7 +86,7 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
     if (ours === undefined) {
       const state = stateOf(first, answers);
       const returned = state === 'ended' ? returnedBeforePosting(first, posted, stated, answers) : 'no';
-      if (state === 'in_progress') outstanding.push(first);
+      if (state === 'in_progress' || isReturning(first, posted, answers)) outstanding.push(first);
       else if (returned === 'not stated yet') returning.push({ ...first, kind: 'returned' });
       else if (state !== 'void' && returned === 'no') {
         breaks.push(breakOf(state === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
@@ -118,6 +128,12 @@ function returnedBeforePosting(
   if (beside !== undefined) return beside.amount === line.amount ? 'stated' : 'no';
   if (line.kind === 'returned') return 'stated';
   return !isOverdue(line) && isKnownToRail(other) ? 'not stated yet' : 'no';
+}
+
+/** The return of a transfer that was posted as completed. */
+function isReturning(line: BankLine, posted: ReadonlyMap<string, BankLine>, { isBeingReturned }: Answers): boolean {
+  const sent = line.kind === 'returned' ? posted.get(nameOf({ ...line, kind: 'sent' })) : undefined;
+  return sent?.amount === line.amount && isBeingReturned?.(line) === true;
 }
 
 /** A transfer that the rail first confirmed and then denied, and whose completion was returned: it has no line. */

@@ -16,11 +16,16 @@ export async function listBooks(sql: Sql, environment: Environment, after: Uuid 
 export interface ReconciliationProgress {
   reconciledTo: Date;
   readFrom: Date;
+  /** When the days before that were last compared again; null: never. */
+  lookedBackAt: Date | null;
+  /** The beginning of the book. */
+  since: Date;
 }
 
 export async function findProgress(sql: Sql, { book, rail }: BookAtRail): Promise<ReconciliationProgress> {
   const [row] = await sql<ReconciliationProgress[]>`
-    SELECT coalesce(p.reconciled_to, o.created_at) AS reconciled_to, coalesce(p.read_from, o.created_at) AS read_from
+    SELECT coalesce(p.reconciled_to, o.created_at) AS reconciled_to, coalesce(p.read_from, o.created_at) AS read_from,
+           p.looked_back_at, o.created_at AS since
     FROM organisations o
     LEFT JOIN reconciliation_progress p
       ON p.organisation_id = o.organisation_id AND p.environment = ${book.environment} AND p.rail = ${rail}
@@ -30,13 +35,23 @@ export async function findProgress(sql: Sql, { book, rail }: BookAtRail): Promis
 }
 
 /** Stores how far a book is reconciled. It never goes back, whatever order concurrent runs end in. */
-export async function saveProgress(sql: Sql, { book, rail }: BookAtRail, to: ReconciliationProgress): Promise<void> {
+export async function saveProgress(
+  sql: Sql,
+  { book, rail }: BookAtRail,
+  to: Pick<ReconciliationProgress, 'reconciledTo' | 'readFrom'>,
+): Promise<void> {
   await sql`
     INSERT INTO reconciliation_progress AS p (organisation_id, environment, rail, reconciled_to, read_from)
     VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${to.reconciledTo}, ${to.readFrom})
     ON CONFLICT (organisation_id, environment, rail)
     DO UPDATE SET reconciled_to = excluded.reconciled_to, read_from = excluded.read_from
     WHERE p.reconciled_to <= excluded.reconciled_to`;
+}
+
+export async function saveLookedBack(sql: Sql, { book, rail }: BookAtRail, at: Date): Promise<void> {
+  await sql`
+    UPDATE reconciliation_progress SET looked_back_at = ${at}
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}`;
 }
 
 /** What a rail reported as the balance of a book, and what it must be in the books. */
@@ -62,17 +77,28 @@ export async function saveBankBalance(sql: Sql, { book, rail }: BookAtRail, repo
     WHERE b.reported_for <= excluded.reported_for`;
 }
 
-/** Up to when the credits that a rail lists were polled; null: never. */
-export async function findPolledTo(sql: Sql, book: Book, rail: string): Promise<Date | null> {
-  const [row] = await sql<{ listedTo: Date }[]>`
-    SELECT listed_to FROM credit_polls
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}`;
-  return row?.listedTo ?? null;
+/** Up to when the credits that a rail lists were polled, and when all that may have changed was; null: never. */
+export interface CreditPoll {
+  listedTo: Date;
+  lookedBackAt: Date | null;
 }
 
-export async function savePolledTo(sql: Sql, book: Book, rail: string, listedTo: Date): Promise<void> {
+export async function findCreditPoll(sql: Sql, book: Book, rail: string): Promise<CreditPoll | null> {
+  const [row] = await sql<CreditPoll[]>`
+    SELECT listed_to, looked_back_at FROM credit_polls
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}`;
+  return row ?? null;
+}
+
+export async function saveCreditPoll(
+  sql: Sql,
+  book: Book,
+  rail: string,
+  { listedTo, lookedBackAt }: CreditPoll,
+): Promise<void> {
   await sql`
-    INSERT INTO credit_polls (organisation_id, environment, rail, listed_to)
-    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${listedTo})
-    ON CONFLICT (organisation_id, environment, rail) DO UPDATE SET listed_to = excluded.listed_to`;
+    INSERT INTO credit_polls (organisation_id, environment, rail, listed_to, looked_back_at)
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${listedTo}, ${lookedBackAt})
+    ON CONFLICT (organisation_id, environment, rail)
+    DO UPDATE SET listed_to = excluded.listed_to, looked_back_at = excluded.looked_back_at`;
 }

@@ -54,6 +54,8 @@ export interface StoredBreak extends NumberedBreak {
   /** Incremented by each change; a change states the version that it read. */
   version: number;
   rail: string;
+  /** Of an `unreadable` row: its text, sealed for `id`; null for any other. */
+  sealedRow: string | null;
   /** Since when runs over its time no longer find it; null while they do. */
   clearedAt: Date | null;
   createdAt: Date;
@@ -64,8 +66,9 @@ export type BreakWithCase = StoredBreak & { status: ReviewCase['status'] };
 
 const breakColumns = (sql: Sql) => sql`
   b.id, b.version, b.rail, b.kind, b.line, b.reference, b.at, b.occurrence, b.ledger_amount, b.statement_amount,
-  b.cleared_at, b.created_at`;
+  b.sealed_row, b.cleared_at, b.created_at`;
 
+/** The breaks of lines of a period. */
 export async function listStoredBreaks(
   sql: Sql,
   { book, rail }: BookAtRail,
@@ -75,7 +78,21 @@ export async function listStoredBreaks(
     SELECT ${breakColumns(sql)}, c.status FROM reconciliation_breaks b
     JOIN review_cases c ON c.organisation_id = b.organisation_id AND c.id = b.id
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
-      AND b.at >= ${from} AND b.at < ${to}`;
+      AND b.at >= ${from} AND b.at < ${to} AND b.kind NOT IN ('unreadable', 'balance')`;
+}
+
+/** The break of a balance that has not cleared; null: there is none. */
+export async function findBalanceBreak(
+  sql: Sql,
+  { book, rail }: BookAtRail,
+  account: string,
+): Promise<BreakWithCase | null> {
+  const [row] = await sql<BreakWithCase[]>`
+    SELECT ${breakColumns(sql)}, c.status FROM reconciliation_breaks b
+    JOIN review_cases c ON c.organisation_id = b.organisation_id AND c.id = b.id
+    WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
+      AND b.kind = 'balance' AND b.reference = ${account} AND b.cleared_at IS NULL`;
+  return row ?? null;
 }
 
 export async function findBreak(sql: Sql, organisationId: Uuid, caseId: Uuid): Promise<StoredBreak | null> {

@@ -3,20 +3,38 @@
 import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
+import { compareBalance, compareClosing, type ReportedAccount } from './balance.ts';
 import { findPostings, findResourceStates, listClearingLines } from './clearing.ts';
 import { compareBreaks } from './compare.ts';
-import { type BankLine, type BookAtRail, isOwnLine, type LineName, nameOf, type StatementPeriod } from './lines.ts';
+import {
+  type BankLine,
+  type BookAtRail,
+  isOwnLine,
+  type LineName,
+  nameOf,
+  type StatementPeriod,
+  type UnreadRow,
+} from './lines.ts';
 import { type Break, linesMissingIn, matchStatement, sumOf } from './match.ts';
 import { openBreak, updateBreak } from './movements.ts';
-import { findProgress, saveBankBalance, saveProgress } from './progress.ts';
+import {
+  findProgress,
+  type ReconciliationProgress,
+  saveBankBalance,
+  saveLookedBack,
+  saveProgress,
+} from './progress.ts';
 import { insertReport, listStoredBreaks } from './queries.ts';
 
 export interface Statement {
   lines: BankLine[];
+  /** Rows that could not be read; absent: none. */
+  unread?: readonly UnreadRow[];
   /** The balance at the end of the statement; null: the bank does not report it. */
   closingBalance: Kobo | null;
 }
@@ -28,8 +46,16 @@ export interface Bank extends BookAtRail {
   readStatement: (period: StatementPeriod) => Promise<Statement>;
   /** Whether the bank, asked by reference, knows a line. */
   isKnown: (line: LineName) => Promise<boolean>;
-  /** Imports a credit that no callback reported, if the bank confirms it. */
+  /** Imports a credit that no callback reported, or that it was taken back, if the bank confirms it. */
   receiveCredit: (sessionId: string) => Promise<void>;
+  /** Wakes the flow of a transfer, as a callback does. */
+  wakeTransfer: (reference: string) => Promise<void>;
+  /** Encrypts the text of a row that cannot be read, for the case with this id. */
+  seal: (id: Uuid, text: string) => string;
+  /** How long after its time a row of its list may change; 0: periods are not compared again. */
+  changeForMs: number;
+  /** The accounts whose balance is compared with that at the bank now. */
+  accounts: readonly ReportedAccount[];
 }
 
 export interface Reconciliation {
@@ -105,7 +131,37 @@ export async function reconcileToDate(
     }
     from = to;
   }
+  const lookedBack = await lookBack(dependencies, bank, progress, now);
+  total.breaks += lookedBack;
+  total.opened += lookedBack;
+  for (const account of bank.accounts) {
+    const { breaks, opened } = await compareBalance(dependencies, bank, account, now);
+    total.breaks += breaks;
+    total.opened += opened;
+    dependencies.onStep?.();
+  }
   return total;
+}
+
+/**
+ * Once a day, compares again the days in which the bank may have changed a row since: what was returned, taken back or
+ * listed late. Returns the number of new breaks.
+ */
+async function lookBack(
+  dependencies: ReconcileDependencies,
+  bank: Bank,
+  { readFrom, lookedBackAt, since }: ReconciliationProgress,
+  now: number,
+): Promise<number> {
+  if (bank.changeForMs === 0 || (lookedBackAt !== null && now - lookedBackAt.getTime() < DAY_MS)) return 0;
+  let opened = 0;
+  for (let from = Math.max(now - bank.changeForMs, since.getTime()); from < readFrom.getTime(); from += DAY_MS) {
+    const to = new Date(Math.min(from + DAY_MS, readFrom.getTime()));
+    const part = await compare(dependencies, bank, { from: new Date(from), to }, new Date(now), 'new breaks');
+    opened += part.opened;
+  }
+  await saveLookedBack(dependencies.sql, bank, new Date(now));
+  return opened;
 }
 
 /** Compares the lines of one period, also where they were compared before. */
@@ -118,6 +174,18 @@ export async function reconcilePeriod(
   const { lines, breaks, opened } = await compare(dependencies, bank, period, new Date(now));
   return { lines, breaks, opened };
 }
+
+/** What a bank that cannot be asked answers. */
+export const NOT_ASKED: Omit<Bank, keyof BookAtRail | 'hasHistory' | 'readStatement'> = {
+  isKnown: () => Promise.resolve(false),
+  receiveCredit: () => Promise.resolve(),
+  wakeTransfer: () => Promise.resolve(),
+  seal: () => {
+    throw new Error('a file has no row that cannot be read');
+  },
+  changeForMs: 0,
+  accounts: [],
+};
 
 /** The statement of a file, for a bank that cannot be asked. */
 export interface ImportedStatement extends Statement {
@@ -140,8 +208,7 @@ export async function reconcileImported(
     hasHistory: false,
     readStatement: ({ from, to }) =>
       Promise.resolve({ lines: lines.filter(({ at }) => at >= from && at < to), closingBalance }),
-    isKnown: () => Promise.resolve(false),
-    receiveCredit: () => Promise.resolve(),
+    ...NOT_ASKED,
   };
   const committed = new Date(now - COMMITTED_AFTER_MS);
   const part = await compare(dependencies, bank, period, committed);
@@ -150,13 +217,21 @@ export async function reconcileImported(
   if (gap === null) {
     await saveProgress(sql, compared, { reconciledTo: period.to, readFrom: part.outstandingSince ?? period.to });
   }
+  const total = { lines: part.lines, breaks: part.breaks, opened: part.opened };
   if (closingBalance !== null) {
     const inFlight = (await part.unstatedSum()) - part.unpostedSum;
     const reported = { balance: closingBalance, reportedFor: period.to, comparedAt: committed, inFlight };
     await saveBankBalance(sql, compared, reported);
+    const { breaks, opened } = await compareClosing(
+      dependencies,
+      compared,
+      { balance: closingBalance, committed, inFlight },
+      now,
+    );
+    total.breaks += breaks;
+    total.opened += opened;
   }
-  const { breaks, opened } = part;
-  return { lines: part.lines, breaks, opened, waiting: part.outstandingSince, gap };
+  return { ...total, waiting: part.outstandingSince, gap };
 }
 
 interface Comparison extends Reconciliation {
@@ -175,17 +250,21 @@ interface Comparison extends Reconciliation {
   unstatedSum: () => Promise<Kobo>;
 }
 
-/** `committed`: postings before it are compared with the balance at the bank. */
+/**
+ * `committed`: postings before it are compared with the balance at the bank. `reported`: what a report is stored of:
+ * every period with lines or breaks, or with new breaks only.
+ */
 async function compare(
   { sql, journal, onStep = () => {} }: ReconcileDependencies,
   bank: Bank,
   { from, to }: StatementPeriod,
   committed: Date,
+  reported: 'all' | 'new breaks' = 'all',
 ): Promise<Comparison> {
   // Breaks are looked for from `judgedFrom` on; the hour before it has the lines of what was posted after it.
   const judgedFrom = earlier(from, LAG_MS);
   const readFrom = earlier(judgedFrom, LAG_MS);
-  const { lines, closingBalance } = await bank.readStatement({ from: readFrom, to });
+  const { lines, closingBalance, unread = [] } = await bank.readStatement({ from: readFrom, to });
   onStep();
   // The ledger is read after the statement, so that what is on the statement has been posted.
   const postings: BankLine[] = await findPostings(sql, bank, lines);
@@ -199,19 +278,27 @@ async function compare(
   postings.push(...(await findPostings(sql, bank, linesMissingIn(ledger, lines))));
   onStep();
   const stateOf = await findResourceStates(sql, bank, unposted);
-  const overdue = earlier(committed, OVERDUE_MS);
-  const answers = { stateOf, isOverdue: ({ at }: BankLine): boolean => at < overdue };
+  const before = (ms: number) => {
+    const limit = earlier(committed, ms);
+    return ({ at }: BankLine): boolean => at < limit;
+  };
+  const isOld = before(DAY_MS);
+  const answers = { stateOf, isOverdue: before(OVERDUE_MS), isBeingReturned: (line: BankLine) => !isOld(line) };
   const sides = { statement: lines, postings, ledger };
   const isKnownToRail = await askAbout(bank, onStep, (isAsked) => {
     matchStatement(sides, { ...answers, isKnownToRail: isAsked });
   });
   const match = matchStatement(sides, { ...answers, isKnownToRail });
-  const breaks = match.breaks.filter(({ at }) => at >= judgedFrom);
-  const opened = await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks);
+  await wakeReturned(bank, match.outstanding);
+  const breaks = [...match.breaks.filter(({ at }) => at >= judgedFrom), ...unread.map(unreadable)];
+  const opened =
+    (await setAside(journal, bank, unread)) +
+    (await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks));
 
   const inPeriod = ({ at }: BankLine): boolean => at >= from;
   const count = lines.filter(inPeriod).length;
-  if (count > 0 || breaks.length > 0) await insertReport(sql, bank, { from, to }, count, breaks);
+  const isReported = reported === 'all' ? count > 0 || breaks.length > 0 : opened > 0;
+  if (isReported) await insertReport(sql, bank, { from, to }, count, breaks);
   const postedAt = new Map(postings.map((line) => [nameOf(line), line.at]));
   const postedLater = lines.filter((line) => (postedAt.get(nameOf(line)) ?? committed) > committed);
   const outstanding = match.outstanding.filter(inPeriod);
@@ -259,6 +346,35 @@ async function importCredits(sql: Sql, bank: Bank, unposted: readonly BankLine[]
   await mapAtMost(QUESTIONS_AT_ONCE, [...unknown], (sessionId) => bank.receiveCredit(sessionId));
 }
 
+/** Drives what the statement has come back: the flow of a transfer, and the recall of a credit. */
+async function wakeReturned(bank: Bank, outstanding: readonly BankLine[]): Promise<void> {
+  const back = outstanding.filter(({ kind }) => kind === 'returned' || kind === 'recalled');
+  await mapAtMost(QUESTIONS_AT_ONCE, back, (line) =>
+    line.kind === 'returned' ? bank.wakeTransfer(line.reference) : bank.receiveCredit(line.reference),
+  );
+}
+
+/** A row that cannot be read as a break. */
+const unreadable = ({ reference, at }: UnreadRow): Break => ({
+  kind: 'unreadable',
+  line: 'other_in', // its direction is not known; money that came in is what is owed to someone
+  reference,
+  ledgerAmount: null,
+  statementAmount: null,
+  at,
+});
+
+/** Opens a case for each row that cannot be read, once. Returns the number of cases opened. */
+async function setAside(journal: Journal, bank: Bank, unread: readonly UnreadRow[]): Promise<number> {
+  const { book, rail } = bank;
+  const posts = unread
+    .slice(0, CASES_OPENED_MAX)
+    .map((row) =>
+      journal.post(openBreak(book, rail, { ...unreadable(row), occurrence: 1 }, (id) => bank.seal(id, row.raw))),
+    );
+  return (await Promise.all(posts)).filter(({ outcome }) => outcome === 'posted').length;
+}
+
 /** Asks the bank about each line that `match` wants to know. */
 async function askAbout(
   bank: Bank,
@@ -295,7 +411,10 @@ async function updateCases(
     ({ kind, at }) => kind !== 'unmatched_ledger' || (at >= posted.from && at < posted.to),
   );
   const { book, rail } = compared;
-  const { opened, cleared, reopened } = compareBreaks(breaks, stored);
+  const { opened, cleared, reopened } = compareBreaks(
+    breaks.filter(({ kind }) => kind !== 'unreadable'),
+    stored,
+  );
   const now = new Date();
   const [results] = await Promise.all([
     Promise.all(opened.slice(0, CASES_OPENED_MAX).map((one) => journal.post(openBreak(book, rail, one)))),

@@ -10,6 +10,7 @@ export const SEALED_COLUMNS: readonly { table: string; id: string; column: strin
   { table: 'wallet_kyc', id: 'wallet_id', column: 'sealed', purpose: 'kyc' },
   { table: 'webhook_endpoints', id: 'id', column: 'sealed_secret', purpose: 'webhook-secret' },
   { table: 'webhook_endpoints', id: 'id', column: 'sealed_previous_secret', purpose: 'webhook-secret' },
+  { table: 'reconciliation_breaks', id: 'id', column: 'sealed_row', purpose: 'rail-row' },
   { table: 'rail_contracts', id: 'id', column: 'sealed', purpose: 'rail-credentials' },
 ];
 

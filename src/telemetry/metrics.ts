@@ -139,8 +139,8 @@ export const railNotices = counter(
 
 export const railUnknownAnswers = startedCounter(
   'manilla_rail_unknown_answers_total',
-  'Undocumented answers of a rail: status, payment_status; or otp, a transfer that waits for a password.',
-  ['status', 'payment_status', 'otp'].map((kind) => ({ rail: 'monnify', kind })),
+  'Undocumented answers of a rail: status, payment_status, row; or otp, a transfer that waits for a password.',
+  ['status', 'payment_status', 'row', 'otp'].map((kind) => ({ rail: 'monnify', kind })),
 );
 
 export const creditsRecovered = counter(

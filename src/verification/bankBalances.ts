@@ -9,6 +9,20 @@ import type { Environment } from '../money.ts';
 import { addEntries, type EntrySum } from './entrySums.ts';
 import { type CheckContext, pagedCheck } from './verify.ts';
 
+/** What the last reconciliation found: an account whose balance at the rail the books do not explain. */
+export const balanceBreakCheck = pagedCheck<null>('balance breaks', async ({ sql, organisationId, add }) => {
+  const rows = await sql<{ environment: Environment; account: string; expected: string; found: string | null }[]>`
+    SELECT environment, reference AS account, ledger_amount::text AS expected, statement_amount::text AS found
+    FROM reconciliation_breaks
+    WHERE organisation_id = ${organisationId} AND kind = 'balance' AND cleared_at IS NULL ORDER BY id`;
+  for (const { environment, account, expected, found } of rows) {
+    const location = { environment, code: account };
+    if (found === null) add('BANK_BALANCE_MISMATCH', location, '>= 0', expected);
+    else add('BANK_BALANCE_MISMATCH', location, expected, found);
+  }
+  return null;
+});
+
 /** A clearing account, and how far its entries are added up. */
 interface ComparedAccount extends EntrySum {
   environment: Environment;

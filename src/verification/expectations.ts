@@ -236,6 +236,7 @@ export function expectStatementEntry(row: StatementEntry): Expectation {
   const settlement = settlementAccount(row.rail);
   const sides: Record<StatementEntry['kind'], [from: AccountCode, to: AccountCode]> = {
     charge: [RAIL_EXPENSE, chargedAccount(row)],
+    charge_returned: [chargedAccount(row), RAIL_EXPENSE],
     settled: [payout, clearing],
     settlement: [settlement, clearing],
     interest: [payout, INTEREST_INCOME],

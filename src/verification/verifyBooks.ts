@@ -1,7 +1,7 @@
 // What `ledger verify` checks: the ledger in itself, the resources against the ledger, and history against its seals.
 import type { Sql } from '../database/pool.ts';
 import { accountCheck } from './accounts.ts';
-import { bankBalanceCheck } from './bankBalances.ts';
+import { balanceBreakCheck, bankBalanceCheck } from './bankBalances.ts';
 import { decisionCheck } from './decisions.ts';
 import { postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
@@ -37,6 +37,7 @@ export async function verifyBooks(
     transactionCheck,
     ...suspenseChecks,
     bankBalanceCheck,
+    balanceBreakCheck,
     decisionCheck,
   ];
   const verification = await verify(sql, checks, options);

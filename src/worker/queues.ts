@@ -36,7 +36,7 @@ function maintenanceActivities(runtime: WorkerRuntime, client: Client) {
     ...createRecoveryActivities({ ...runtime, client }),
     ...createLedgerActivities(maintenance),
     ...createRetentionActivities(maintenance),
-    ...createReconciliationActivities(maintenance),
+    ...createReconciliationActivities({ ...maintenance, keyring: runtime.config.keyring }),
     ...createCreditPollingActivities(maintenance),
   };
 }

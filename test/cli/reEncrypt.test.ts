@@ -49,6 +49,12 @@ async function createOrganisation(wallets: number): Promise<Uuid> {
     INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, capabilities, disconnected_at)
     VALUES (${organisation}, 'live', ${contract}, 'monnify', ${seal('rail-credentials', contract)}, '{}', NULL),
            (${organisation}, 'live', ${newUuid()}, 'monnify', NULL, '{}', now())`;
+  const row = newUuid();
+  await sql`
+    INSERT INTO reconciliation_breaks (organisation_id, environment, id, version, rail, kind, line, reference, at, occurrence,
+                                       sealed_row, created_at)
+    VALUES (${organisation}, 'live', ${row}, 1, 'monnify', 'unreadable', 'other_in', 'row', now(), 1,
+            ${seal('rail-row', row)}, now())`;
   return organisation;
 }
 
@@ -83,7 +89,7 @@ test('after a kill in the middle it goes on, and then the old key is needed for 
   await createOrganisation(WALLETS);
   const other = await createOrganisation(1);
   const both = parseKeyring(`${NEW},${OLD}`);
-  const total = WALLETS + 1 + 2 * 3;
+  const total = WALLETS + 1 + 2 * 4;
 
   // It stops at an endpoint of the second organisation, which another transaction has locked.
   let child: ReturnType<typeof startCliProcess> | undefined;

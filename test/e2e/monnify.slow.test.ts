@@ -104,7 +104,51 @@ test('another amount is rejected by the rail, and the payment stays pending', as
   expect(await flows.balanceOf(walletId)).toBe(0);
 });
 
+test.each([
+  ['OVERPAID', 5_000, 'settled'],
+  ['PARTIALLY_PAID', -5_000, 'partial'],
+] as const)('money that Monnify calls %s is a credit of what came', async (status, more, expected) => {
+  const walletId = await flows.createWallet();
+  const payment = await flows.createPayment(walletId, 100_000);
+  await fake.collect({
+    transactionReference: fake.book.newReference('MNFY'),
+    productType: 'INVOICE',
+    productReference: payment.id,
+    accountNumber: payment.virtualAccount.accountNumber,
+    amount: BigInt(payment.payableAmount + more),
+    payer: { name: 'CHIDI EZE', accountNumber: '0065432190', bankCode: '000014' },
+    createdAt: new Date(),
+    status,
+  });
+  const { amountReceived } = await flows.untilStatus(`/payments/${payment.id}`, expected);
+  expect(amountReceived).toBe(payment.payableAmount + more);
+});
+
 describe('a withdrawal', () => {
+  test('that comes back without a callback is returned by the statement, with its charge', async () => {
+    const { walletId, id, path } = await withdraw();
+    await flows.untilStatus(path, 'completed');
+    const { callbackUrl } = fake;
+    fake.callbackUrl = null;
+    fake.book.returnsFees = true;
+    await fake.end(id, 'REVERSED', 'Reversed by the receiving bank');
+    fake.callbackUrl = callbackUrl;
+    fake.book.returnsFees = false;
+    const now = Date.now();
+    const period = { from: new Date(now - 3_600_000).toISOString(), to: new Date(now + 60_000).toISOString() };
+    const breaks = async () => {
+      expect(await flows.runMaintenance('reconciliation', period)).toMatchObject({ failed: 0 });
+      return (await flows.sql`SELECT FROM reconciliation_breaks WHERE reference LIKE ${`%${id}%`}`).length;
+    };
+    expect(await breaks()).toBe(0);
+    await flows.untilStatus(path, 'returned');
+    expect(await flows.balanceOf(walletId)).toBe(FUNDS);
+    expect(await breaks()).toBe(0);
+    const [entry] = await flows.sql<{ kind: string; amount: number }[]>`
+      SELECT kind, amount FROM statement_entries WHERE reference = ${`returned:${id}`}`;
+    expect(entry).toEqual({ kind: 'charge_returned', amount: 1_000 });
+  });
+
   test('is paid once', async () => {
     const { walletId, id, path } = await withdraw();
     await flows.untilStatus(path, 'completed');

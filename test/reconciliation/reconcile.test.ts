@@ -8,12 +8,14 @@ import { createReconciliationActivities } from '../../src/activities/reconciliat
 import { newUuid, parseId, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import type { BankRail, InboundCreditReport, StatementLine } from '../../src/rail/port.ts';
+import type { BankRail, InboundCreditReport, StatementLine, UnreadRow } from '../../src/rail/port.ts';
 import { Rails } from '../../src/rail/rails.ts';
+import { compareBalance } from '../../src/reconciliation/balance.ts';
 import { listClearingLines } from '../../src/reconciliation/clearing.ts';
 import { signedAmount } from '../../src/reconciliation/lines.ts';
-import { reconcileToDate } from '../../src/reconciliation/reconcile.ts';
+import { NOT_ASKED, reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
+import { postEntry } from '../../src/resources/statementEntries/movements.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi } from '../support/api.ts';
 import { newCredit } from '../support/rows.ts';
@@ -34,22 +36,31 @@ class StatedRail {
   readonly credits = new Map<string, InboundCreditReport>();
   readonly statementsRead: { organisationId: Uuid; from: Date; to: Date }[] = [];
   readonly failing = new Set<Uuid>();
+  readonly unread: UnreadRow[] = [];
+  /** What it reports as its balance, as a rail whose rows may change for a month; null: its statement has one. */
+  balance: number | null = null;
 
   list(book: Book, ...lines: StatementLine[]): void {
     this.lines.set(book.organisationId, [...(this.lines.get(book.organisationId) ?? []), ...lines]);
   }
 
   get rail(): BankRail {
+    const sandbox = api.dependencies.rails.shared('test') as BankRail;
+    const { capabilities } = sandbox;
+    const changing = { lists: { changeForMs: 30 * DAY }, transfers: { ...capabilities.transfers, balance: true } };
     return {
-      ...(api.dependencies.rails.shared('test') as BankRail),
+      ...sandbox,
+      capabilities: this.balance === null ? capabilities : { ...capabilities, ...changing },
+      balance: () => Promise.resolve(this.balance),
       statement: ({ organisationId, from, to }) => {
         this.statementsRead.push({ organisationId, from, to });
         if (this.failing.has(organisationId)) return Promise.reject(new RailUnavailableError('away'));
         const before = (this.lines.get(organisationId) ?? []).filter(({ at }) => at < to);
         return Promise.resolve({
           lines: before.filter(({ at }) => at >= from),
+          unread: this.unread.filter(({ at }) => at >= from && at < to),
           nextCursor: null,
-          closingBalance: before.reduce((sum, line) => sum + signedAmount(line), 0),
+          closingBalance: this.balance === null ? before.reduce((sum, one) => sum + signedAmount(one), 0) : null,
         });
       },
       findInboundCredit: ({ sessionId }) => {
@@ -58,7 +69,9 @@ class StatedRail {
       },
       listInboundCredits: ({ from }) =>
         Promise.resolve({
-          credits: [...this.credits.values()].filter(({ receivedAt }) => receivedAt >= from),
+          credits: [...this.credits.values()]
+            .filter(({ receivedAt }) => receivedAt >= from)
+            .map((credit) => ({ ...credit, recalledAt: null })),
           nextCursor: null,
         }),
       transferStatus: () => Promise.resolve(null),
@@ -124,13 +137,13 @@ const reconcileLater = async (rail: StatedRail, book: Book, ms = 2 * HOUR) =>
   await reconcileToDate(
     api.dependencies,
     {
+      ...NOT_ASKED,
       book: bookOf(book),
       rail: 'sandbox',
       hasHistory: true,
       readStatement: (period) => rail.rail.statement({ ...bookOf(book), ...period, cursor: null }),
       isKnown: ({ reference }) =>
         Promise.resolve(rail.lines.get(book.organisationId)?.some((one) => one.reference === reference) ?? false),
-      receiveCredit: () => Promise.resolve(),
     },
     Date.now() + ms,
   );
@@ -459,5 +472,100 @@ describe('the balance at the bank', () => {
     rail.list(book, line('credit', 's1', 1_000, ago(HOUR)), line('credit', 'before-the-book', 250, ago(30 * DAY)));
     expect(await reconcileLater(rail, book)).toMatchObject({ breaks: 0 });
     expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: -1250, found -1000']);
+  });
+});
+
+describe('a row that cannot be read', () => {
+  test('is set aside with its sealed text and a case, once, and the others count', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    rail.list(book, line('charge', 'monthly', 100, ago(HOUR)));
+    rail.unread.push({ reference: 'row-1', at: ago(HOUR), raw: '{"amount":"2,500.00","senderName":"Ada"}' });
+    expect(await rail.run()).toMatchObject({ failed: 0, lines: 1, breaks: 1, opened: 1 });
+    expect(await breaksOf(book)).toEqual(['unreadable other_in row-1']);
+    const [row] = await api.sql<{ id: string; sealedRow: string }[]>`
+      SELECT id, sealed_row FROM reconciliation_breaks WHERE reference = 'row-1'`;
+    expect(row?.sealedRow).not.toContain('Ada');
+    expect(api.dependencies.keyring.open('rail-row', row?.id ?? '', row?.sealedRow ?? '')).toBe(rail.unread[0]?.raw);
+    const period = { from: ago(DAY).toISOString(), to: ago(0).toISOString() };
+    const { reconcileBooks } = createReconciliationActivities(rail.dependencies);
+    const again = await new MockActivityEnvironment().run(reconcileBooks, period);
+    expect(again).toMatchObject({ breaks: 1, opened: 0 });
+    expect(await breaksOf(book)).toHaveLength(1);
+  });
+});
+
+describe('a bank that changes its mind', () => {
+  test('what it lists days late is found once a day, as far back as it may change a row', async () => {
+    const book = await openBook(40);
+    const rail = new StatedRail();
+    rail.balance = 0;
+    await rail.run();
+    rail.list(book, line('sent', 'late', 10, ago(20 * DAY)), line('sent', 'too-late', 10, ago(35 * DAY)));
+    await rail.run();
+    expect(await breaksOf(book)).toEqual([]);
+    await api.sql`UPDATE reconciliation_progress SET looked_back_at = now() - interval '25 hours'`;
+    expect(await rail.run()).toMatchObject({ breaks: 1, opened: 1 });
+    expect(await breaksOf(book)).toEqual(['unmatched_statement sent late']);
+    await api.sql`UPDATE reconciliation_progress SET looked_back_at = now() - interval '25 hours'`;
+    expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
+  });
+});
+
+describe('the balance that a bank reports', () => {
+  const stored = async ({ organisationId }: Book) => {
+    const rows = await api.sql<
+      { reference: string; ledger: number; bank: number | null; amount: number; open: boolean }[]
+    >`
+      SELECT b.reference, b.ledger_amount AS ledger, b.statement_amount AS bank, c.amount, b.cleared_at IS NULL AS open
+      FROM reconciliation_breaks b JOIN review_cases c ON c.id = b.id
+      WHERE b.organisation_id = ${organisationId} AND b.kind = 'balance'`;
+    return [...rows];
+  };
+
+  test('is what the books expect, or a break with its size, since it was first found, until it is explained', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    rail.balance = 5_000;
+    await (await received(book, 'paid', 5_000, ago(HOUR))).post();
+    rail.list(book, line('credit', 'paid', 5_000, ago(HOUR)));
+    expect(await rail.run()).toMatchObject({ failed: 0, breaks: 0 });
+
+    rail.balance = 4_100;
+    expect(await rail.run()).toMatchObject({ breaks: 1, opened: 1 });
+    expect(await stored(book)).toEqual([
+      { reference: 'clearing:sandbox', ledger: 5_000, bank: 4_100, amount: 900, open: true },
+    ]);
+    expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: 5000, found 4100']);
+    rail.balance = 4_000;
+    expect(await rail.run()).toMatchObject({ breaks: 1, opened: 0 });
+    expect(await stored(book)).toMatchObject([{ bank: 4_000, open: true }]);
+
+    rail.balance = 5_000;
+    expect(await rail.run()).toMatchObject({ breaks: 0 });
+    expect(await stored(book)).toMatchObject([{ open: false }]);
+    expect(await findings(book)).toEqual([]);
+  });
+
+  test('may have a credit that is listed and not posted yet', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    rail.balance = 700;
+    await received(book, 'young', 700, ago(HOUR / 2));
+    rail.list(book, line('credit', 'young', 700, ago(HOUR / 2)));
+    expect(await rail.run()).toMatchObject({ breaks: 0 });
+  });
+
+  test('of an account that it does not report is never negative: what no credit explains is a break', async () => {
+    const book = await openBook(1);
+    const entry = { rail: 'sandbox', kind: 'settlement', reference: 's-1', amount: 6_100, at: new Date() } as const;
+    await api.dependencies.journal.post(postEntry(bookOf(book), entry));
+    const bank = { book: bookOf(book), rail: 'sandbox', readStatement: () => Promise.resolve({ lines: [] }) };
+    const clearing = { account: 'clearing:sandbox', read: null, changeBy: signedAmount };
+    const compare = () => compareBalance(api.dependencies, bank, clearing, Date.now());
+    expect(await compare()).toEqual({ breaks: 1, opened: 1 });
+    expect(await findings(book)).toEqual(['BANK_BALANCE_MISMATCH clearing:sandbox: >= 0, found -6100']);
+    await (await received(book, 'found', 6_100, ago(HOUR))).post();
+    expect(await compare()).toEqual({ breaks: 0, opened: 0 });
   });
 });

@@ -2,23 +2,17 @@
 // is stored under the rail's session id, so repeats have no effect. The flow queries the rail before any money moves.
 import { z } from 'zod';
 import { readDatabaseTime } from '../../database/clock.ts';
-import type { Sql } from '../../database/pool.ts';
 import { parseId, type Uuid } from '../../ids.ts';
 import type { Book, Environment } from '../../money.ts';
 import { RailCallbackInvalidError } from '../../rail/errors.ts';
 import type { BankRail, CallbackRequest, CreditSender, RailCallback, RailNotice } from '../../rail/port.ts';
-import { wakePayoutItem, wakeRefund, wakeReviewCase, wakeTransfers, wakeWithdrawal } from '../../resources/flows.ts';
-import { findCreditOfSession } from '../../resources/inboundCredits/queries.ts';
-import { receiveCredit } from '../../resources/inboundCredits/receive.ts';
-import { enqueue, isUpdateWaiting } from '../../resources/outbox.ts';
-import { findPayoutItem } from '../../resources/payouts/queries.ts';
+import { wakeTransfer } from '../../resources/bankTransfers/wake.ts';
+import { wakeTransfers } from '../../resources/flows.ts';
+import { receiveCredit, receiveRecallOf } from '../../resources/inboundCredits/receive.ts';
+import { enqueue } from '../../resources/outbox.ts';
 import { saveProviderMessage } from '../../resources/rails/providerMessages.ts';
-import { receiveRecall } from '../../resources/recalls/movements.ts';
-import { findRefund } from '../../resources/refunds/queries.ts';
-import { caseOfReference, findReviewCase } from '../../resources/reviewCases/queries.ts';
-import { findWithdrawal } from '../../resources/withdrawals/queries.ts';
+import { openReversalCase } from '../../resources/recalls/reversals.ts';
 import { railNotices } from '../../telemetry/metrics.ts';
-import type { FlowOutboxMessage } from '../../workflows/flows.ts';
 import { receipt } from '../contract/answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
@@ -91,10 +85,10 @@ async function receiveCallback(
       });
       break;
     case 'recall':
-      await receiveRecallOf(dependencies, book, rail, callback.sessionId);
+      await receiveReversal(dependencies, book, rail, callback);
       break;
     case 'transfer_update':
-      await receiveTransferUpdate(dependencies, book, callback.reference);
+      await wakeTransfer(dependencies.sql, book, callback.reference);
       break;
     case 'notice': {
       const { notice, reference, providerMessage } = callback;
@@ -118,56 +112,16 @@ async function receiveCallback(
   }
 }
 
-/**
- * Stores that the rail has taken a credit back, and starts the flow that asks for confirmation. A repeat changes
- * nothing; the recall of a credit that was never reported is ignored, because the rail no longer confirms that credit.
- */
-async function receiveRecallOf(
-  { sql, journal }: ApiDependencies,
+/** Money that the rail took back: the recall of a credit, or a case if there is no such credit. */
+async function receiveReversal(
+  dependencies: ApiDependencies,
   book: Book,
   rail: string,
-  sessionId: string,
+  { sessionId, unmatched }: Extract<RailCallback, { kind: 'recall' }>,
 ): Promise<void> {
-  for (;;) {
-    const credit = await findCreditOfSession(sql, book, rail, sessionId);
-    if (credit === null || credit.recall !== null) return;
-    // A conflict: the credit is being applied at this moment. Read it again.
-    if ((await journal.post(receiveRecall(book, credit))).outcome === 'posted') return;
-  }
-}
-
-/**
- * Wakes the flow of a bank transfer, unless it is about to be woken. An update with an unknown reference is ignored.
- */
-async function receiveTransferUpdate(dependencies: ApiDependencies, book: Book, reference: string): Promise<void> {
-  const flow = await flowOfTransfer(dependencies, book, reference);
-  if (flow === null || (await isUpdateWaiting(dependencies.sql, book, flow))) return;
-  await enqueue(dependencies.sql, book, flow);
-}
-
-/**
- * The message that wakes the flow of a transfer, by its reference: the public id of the resource. Null when it is
- * unknown.
- */
-async function flowOfTransfer(
-  { sql }: ApiDependencies,
-  book: Book,
-  reference: string,
-): Promise<FlowOutboxMessage | null> {
-  const wake = async <Row>(
-    id: Uuid | null,
-    find: (sql: Sql, book: Book, id: Uuid) => Promise<Row | null>,
-    message: (book: Book, row: Row) => FlowOutboxMessage,
-  ): Promise<FlowOutboxMessage | null> => {
-    const row = id === null ? null : await find(sql, book, id);
-    return row && message(book, row);
-  };
-  return (
-    (await wake(parseId('withdrawal', reference), findWithdrawal, wakeWithdrawal)) ??
-    (await wake(parseId('refund', reference), findRefund, wakeRefund)) ??
-    (await wake(parseId('payoutItem', reference), findPayoutItem, wakePayoutItem)) ??
-    (await wake(caseOfReference(reference), findReviewCase, wakeReviewCase))
-  );
+  if (sessionId !== null && (await receiveRecallOf(dependencies, book, rail, sessionId))) return;
+  if (unmatched === undefined) return;
+  await dependencies.journal.post(openReversalCase(book, rail, unmatched));
 }
 
 export const railCallbackRoutes: Route[] = [receive];

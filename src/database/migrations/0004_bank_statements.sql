@@ -101,7 +101,8 @@ CREATE TABLE statement_entries (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   id              uuid NOT NULL,
   rail            text NOT NULL,
-  kind            text NOT NULL CHECK (kind IN ('charge', 'settlement', 'settled', 'interest', 'funding', 'check')),
+  kind            text NOT NULL CHECK (kind IN ('charge', 'charge_returned', 'settlement', 'settled', 'interest', 'funding',
+                                           'check')),
   reference       text NOT NULL,
   amount          bigint NOT NULL CHECK (amount > 0),
   at              timestamptz(3) NOT NULL,
@@ -142,14 +143,16 @@ CREATE TABLE reconciliation_breaks (
   id              uuid NOT NULL,
   version         integer NOT NULL,
   rail            text NOT NULL,
-  kind            text NOT NULL CHECK (kind IN ('unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status')),
-  line            text NOT NULL CHECK (line IN ('credit', 'recalled', 'sent', 'returned', 'charge', 'settlement', 'settled',
-                                             'interest', 'funding', 'check', 'other_in', 'other_out')),
+  kind            text NOT NULL CHECK (kind IN ('unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status', 'unreadable',
+                                           'balance')),
+  line            text NOT NULL CHECK (line IN ('credit', 'recalled', 'sent', 'returned', 'charge', 'charge_returned', 'settlement',
+                                           'settled', 'interest', 'funding', 'check', 'other_in', 'other_out')),
   reference       text NOT NULL,
   at              timestamptz(3) NOT NULL,
   occurrence      integer NOT NULL CHECK (occurrence > 0),
   ledger_amount   bigint,
   statement_amount bigint,
+  sealed_row      text,
   cleared_at      timestamptz(3),
   created_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id),
@@ -161,6 +164,8 @@ COMMENT ON TABLE reconciliation_breaks IS
 COMMENT ON COLUMN reconciliation_breaks.at IS 'Time of the line, according to the side that has it.';
 COMMENT ON COLUMN reconciliation_breaks.occurrence IS
   'Numbers the breaks that are equal in all other columns: the same line three times on a statement makes two breaks.';
+COMMENT ON COLUMN reconciliation_breaks.sealed_row IS
+  'Of a row that could not be read: its text, encrypted, because it may have personal data.';
 COMMENT ON COLUMN reconciliation_breaks.cleared_at IS
   'Time since which the runs that cover it no longer find it. NULL: not cleared.';
 
@@ -170,9 +175,12 @@ CREATE TABLE reconciliation_progress (
   rail            text NOT NULL,
   reconciled_to   timestamptz(3) NOT NULL,
   read_from       timestamptz(3) NOT NULL,
+  looked_back_at  timestamptz(3),
   PRIMARY KEY (organisation_id, environment, rail),
   CONSTRAINT read_from_not_later CHECK (read_from <= reconciled_to)
 );
+COMMENT ON COLUMN reconciliation_progress.looked_back_at IS
+  'When the periods in which the rail may have changed a row were last compared again.';
 COMMENT ON COLUMN reconciliation_progress.read_from IS
   'Where the next run reads from: the oldest line whose resource was still in progress, else reconciled_to.';
 
@@ -197,11 +205,13 @@ CREATE TABLE credit_polls (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   rail            text NOT NULL,
   listed_to       timestamptz(3) NOT NULL,
+  looked_back_at  timestamptz(3),
   PRIMARY KEY (organisation_id, environment, rail)
 );
 COMMENT ON TABLE credit_polls IS 'Up to when the credits that each rail lists were compared with those it reported.';
 
 -- Only ledger.post writes these.
 GRANT SELECT ON inbound_credits, review_cases, statement_entries, reconciliation_breaks TO manilla_app;
+GRANT UPDATE (sealed_row) ON reconciliation_breaks TO manilla_app; -- sealed again with a newer key
 GRANT SELECT, INSERT ON reconciliation_reports TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON reconciliation_progress, bank_balances, credit_polls TO manilla_app;

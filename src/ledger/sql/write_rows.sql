@@ -29,8 +29,9 @@ BEGIN
        'version status account_name failure_reason failure_code session_id returned_at clawed_back'),
       ('payouts', 'id version source_wallet_id total_amount total_fee item_count status failures_reported created_at reference metadata',
        'version status failures_reported'),
-      ('reconciliation_breaks', 'id version rail kind line reference at occurrence ledger_amount statement_amount cleared_at created_at',
-       'version cleared_at'),
+      ('reconciliation_breaks', 'id version rail kind line reference at occurrence ledger_amount statement_amount sealed_row '
+       'cleared_at created_at',
+       'version ledger_amount statement_amount cleared_at'),
       ('refunds', 'id version payment_id amount destination status reason account_number account_name bank_code failure_reason rail '
        'session_id created_at completed_at returned_at clawed_back reference metadata failure_code',
        'version status failure_reason failure_code session_id completed_at returned_at clawed_back'),

@@ -10,6 +10,7 @@ import { parseJson } from '../http.ts';
 import type { CallbackRequest, RailCallback, RailNotice } from '../port.ts';
 import { fullAccountNumber, safeMessage } from '../texts.ts';
 import type { MonnifyCredentials } from './client.ts';
+import { paymentStatusOf } from './outcomes.ts';
 import {
   collectionEvent,
   collectionMethod,
@@ -69,8 +70,8 @@ const rejectionOf = ({ product, paymentRejectionInformation: why }: z.infer<type
 /** Null: not money that was paid into an account number of ours. */
 function creditOf(event: z.infer<typeof collectionEvent>, banks: BankList): RailCallback | null {
   const { transactionReference: sessionId, amountPaid: amount, product, paidOn: receivedAt } = event;
-  if (!ACCOUNT_PRODUCTS.has(product.type) || event.paymentStatus !== 'PAID' || event.currency !== 'NGN' || amount <= 0)
-    return null;
+  const hasNotCome = ['pending', 'failed'].includes(paymentStatusOf(event.paymentStatus) ?? '');
+  if (!ACCOUNT_PRODUCTS.has(product.type) || hasNotCome || event.currency !== 'NGN' || amount <= 0) return null;
   const payer = event.paymentSourceInformation;
   const accountNumber = fullAccountNumber(event.destinationAccountInformation?.accountNumber);
   return {

@@ -7,13 +7,18 @@ import type { Kobo } from '../../money.ts';
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
-import { type RailUnavailableError, unclear } from '../errors.ts';
+import { RailUnavailableError, unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
-import type { BankRail, InboundCreditReport, Period } from '../port.ts';
+import type { BankRail, InboundCreditRecord, Period } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
-import { PAYMENT_STATUSES, paymentStatusOf } from './outcomes.ts';
-import { type Cursor, cursorOf, cursorText, type Page, readPage } from './pages.ts';
-import { type TransactionRow, transactionBody, transactionsPage } from './wire.ts';
+import { paymentStatusOf } from './outcomes.ts';
+import { type Cursor, cursorOf, cursorText, type Page, type RowsOf, readPage } from './pages.ts';
+import { type TransactionRow, transactionBody, transactionRow } from './wire.ts';
+
+const ROWS: RowsOf<TransactionRow> = {
+  schema: transactionRow,
+  names: { ids: ['transactionReference'], times: ['completedOn', 'createdOn'] },
+};
 
 /** The longest life of an account number for one payment. */
 export const ONE_OFF_MAX_SECONDS = 24 * 3_600;
@@ -30,12 +35,12 @@ const REMEMBERED_MAX = 5_000;
 export const isWithin = (time: Date, { from, to }: Period): boolean => time >= from && time < to;
 
 /** A credit, and what Monnify keeps of it; null: it does not report. */
-type Credit = InboundCreditReport & { charge: Kobo | null };
+type Credit = InboundCreditRecord & { charge: Kobo | null };
 
 const chargeOf = ({ amountPaid: paid, settlementAmount: settled }: z.infer<typeof transactionBody>): Kobo | null =>
   settled === null || settled > paid ? null : paid - settled;
 
-const reported = ({ charge: _charge, ...report }: Credit): InboundCreditReport => report;
+const recordOf = ({ charge: _charge, ...record }: Credit): InboundCreditRecord => record;
 
 export function createCredits(client: ProviderClient, banks: BankList) {
   const remembered = new LRUCache<string, Credit>({ max: REMEMBERED_MAX });
@@ -50,10 +55,9 @@ export function createCredits(client: ProviderClient, banks: BankList) {
     if (found === null) return null;
     if (found.transactionReference !== sessionId || found.currency !== 'NGN') throw unlike();
     const status = paymentStatusOf(found.paymentStatus);
-    if (!Object.hasOwn(PAYMENT_STATUSES, found.paymentStatus)) {
-      railUnknownAnswers.inc({ rail: 'monnify', kind: 'payment_status' });
-    }
-    if (status !== 'received') return status;
+    if (status === undefined) railUnknownAnswers.inc({ rail: 'monnify', kind: 'payment_status' });
+    if (status === undefined || status === 'pending') return 'pending';
+    if (status === 'failed') return status;
     if (found.paidOn === null || found.product === null || found.amountPaid <= 0) throw unlike();
     await banks.load().catch(() => {}); // only for the code of the payer's bank
     const credit: Credit = {
@@ -66,6 +70,7 @@ export function createCredits(client: ProviderClient, banks: BankList) {
       senderAccountNumber: fullAccountNumber(found.accountDetails?.accountNumber),
       senderBankCode: banks.codeOf(found.accountDetails?.bankCode ?? null),
       receivedAt: found.paidOn,
+      recalledAt: status === 'recalled' ? found.paidOn : null,
     };
     remembered.set(sessionId, credit);
     return credit;
@@ -74,7 +79,7 @@ export function createCredits(client: ProviderClient, banks: BankList) {
   const unlike = (): RailUnavailableError =>
     unclear('monnify', 'the response is about another transaction, or incomplete', { ofOneAccount: true });
 
-  /** A page of the transactions paid in the period, whatever was paid with. */
+  /** A page of the transactions of the period, whatever was paid with, and whatever became of them. */
   async function readRows(period: Period, at: Cursor, signal?: AbortSignal): Promise<Page<TransactionRow>> {
     const request: HttpRequest = {
       method: 'GET',
@@ -84,44 +89,60 @@ export function createCredits(client: ProviderClient, banks: BankList) {
         size: String(PAGE_SIZE),
         from: String(period.from.getTime() - CREATED_BEFORE_MS),
         to: String(period.to.getTime()),
-        paymentStatus: 'PAID',
       },
     };
-    const nameOf = ({ transactionReference }: TransactionRow): string => transactionReference;
-    const { rows, next } = await readPage(client, request, transactionsPage, at, nameOf, signal);
-    const paid = rows.filter(
-      ({ paymentStatus, completedOn }) =>
-        paymentStatusOf(paymentStatus) === 'received' && (completedOn === null || isWithin(completedOn, period)),
+    const { rows, next } = await readPage(client, request, ROWS, at, PAGE_SIZE, signal);
+    const inPeriod = rows.filter(
+      ({ row }) => row === null || row.completedOn === null || isWithin(row.completedOn, period),
     );
-    return { rows: paid, next };
+    return { rows: inPeriod, next };
   }
 
-  /** The credits of these rows, as the look-up has them. */
-  const reportsOf = async (rows: readonly TransactionRow[], period: Period, signal?: AbortSignal) => {
-    const reports = await mapAtMost(LOOK_UPS_AT_ONCE, rows, async ({ transactionReference }) => {
-      return remembered.get(transactionReference) ?? (await lookUp(transactionReference, signal));
-    });
-    return reports
-      .filter((report) => report !== null && typeof report === 'object')
-      .filter(({ receivedAt }) => isWithin(receivedAt, period));
-  };
+  /**
+   * The credit of a row, as the look-up has it. `unread`: that is about another one, or incomplete. Null: it is not in
+   * the period.
+   */
+  async function creditOf(
+    row: TransactionRow,
+    period: Period,
+    signal?: AbortSignal,
+  ): Promise<Credit | 'unread' | null> {
+    const { transactionReference, paymentStatus } = row;
+    const known = remembered.get(transactionReference);
+    const isAsKnown =
+      known !== undefined && (known.recalledAt !== null) === (paymentStatusOf(paymentStatus) === 'recalled');
+    try {
+      const found = isAsKnown ? known : await lookUp(transactionReference, signal);
+      return found !== null && typeof found === 'object' && isWithin(found.receivedAt, period) ? found : null;
+    } catch (error) {
+      if (error instanceof RailUnavailableError && error.ofOneAccount) return 'unread';
+      throw error;
+    }
+  }
 
   const calls: Pick<BankRail, 'findInboundCredit' | 'listInboundCredits'> = {
     async findInboundCredit({ sessionId }, signal) {
       const found = await lookUp(sessionId, signal);
-      return found !== null && typeof found === 'object' ? { ...reported(found), recalledAt: null } : found;
+      return found !== null && typeof found === 'object' ? recordOf(found) : found;
     },
 
+    /** Rows that cannot be read are set aside by the statement. */
     async listInboundCredits({ cursor, ...period }, signal) {
       const { rows, next } = await readRows(period, cursorOf(cursor, 'credits'), signal);
-      const credits = await reportsOf(rows.filter(isTransfer), period, signal);
+      const came = rows.flatMap(({ row }) => (row !== null && isTransfer(row) && isMoney(row) ? [row] : []));
+      const found = await mapAtMost(LOOK_UPS_AT_ONCE, came, (row) => creditOf(row, period, signal));
+      const credits = found.filter((credit) => credit !== null && credit !== 'unread');
       credits.sort((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime());
-      return { credits: credits.map(reported), nextCursor: next && cursorText(next) };
+      return { credits: credits.map(recordOf), nextCursor: next && cursorText(next) };
     },
   };
-  return { calls, readRows, reportsOf };
+  return { calls, readRows, creditOf };
 }
 
 /** Whether it was paid by a bank transfer, and so into an account number. */
 export const isTransfer = ({ paymentMethod }: TransactionRow): boolean =>
   paymentMethod === null || paymentMethod === 'ACCOUNT_TRANSFER';
+
+/** Whether its status says that money came, also if it left again. */
+export const isMoney = ({ paymentStatus }: TransactionRow): boolean =>
+  ['received', 'recalled'].includes(paymentStatusOf(paymentStatus) ?? '');

@@ -250,16 +250,26 @@ export function reportOf(
   };
 }
 
-/** What a collection's status means. `failed`: the money never arrived. Any other word: not yet. */
+/**
+ * What a collection's status means. `received`: so much arrived as is reported as paid, whatever was asked for.
+ * `failed`: the money never arrived. `recalled`: it is no longer there.
+ */
 export const PAYMENT_STATUSES = {
   PAID: 'received',
+  PARTIALLY_PAID: 'received',
+  OVERPAID: 'received',
   PENDING: 'pending',
-  PARTIALLY_PAID: 'pending',
-  OVERPAID: 'pending',
   EXPIRED: 'failed',
   FAILED: 'failed',
   CANCELLED: 'failed',
+  REVERSED: 'recalled',
 } as const;
+export type PaymentStatus = (typeof PAYMENT_STATUSES)[keyof typeof PAYMENT_STATUSES];
 
-export const paymentStatusOf = (word: string): 'received' | 'pending' | 'failed' =>
-  entryOf(PAYMENT_STATUSES, word) ?? 'pending';
+/** Undefined: the table does not have the word. */
+export const paymentStatusOf = (word: string): PaymentStatus | undefined =>
+  entryOf<PaymentStatus>(PAYMENT_STATUSES, word);
+
+/** Whether the money of a row of the wallet moved, by its status. Undefined: the table does not have the word. */
+export const movedBy = (word: string): boolean | undefined =>
+  entryOf<boolean>({ COMPLETED: true, SUCCESS: true, PENDING: false, PROCESSING: false, FAILED: false }, word);

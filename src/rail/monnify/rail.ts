@@ -29,6 +29,8 @@ const CAPABILITIES: RailCapabilities = {
     minAmount: 1,
     balance: true,
   },
+  // Nothing is documented: a month, as a return between banks may take.
+  lists: { changeForMs: 30 * 86_400_000 },
   callbacks: { signed: 'body' },
   calls: { limitMs: 7_000 },
   charges: {

@@ -2,9 +2,10 @@
 // of the wallet that pays out. First all collections of the period, then all rows of the wallet.
 import { LRUCache } from 'lru-cache';
 import { mapAtMost } from '../../concurrency/mapAtMost.ts';
-import { unclear } from '../errors.ts';
-import type { BankRail, Period, StatementLine, StatementPage, TransferReport } from '../port.ts';
-import { type createCredits, isTransfer } from './credits.ts';
+import type { BankRail, Period, StatementLine, StatementPage, TransferReport, UnreadRow } from '../port.ts';
+import type { ListedRow } from '../rows.ts';
+import { type createCredits, isMoney, isTransfer } from './credits.ts';
+import { movedBy, paymentStatusOf } from './outcomes.ts';
 import { type Cursor, cursorOf, cursorText, startOf } from './pages.ts';
 import { type createWallet, referenceOf } from './wallet.ts';
 import type { TransactionRow, WalletRow } from './wire.ts';
@@ -28,27 +29,45 @@ export function createStatement(
     return known;
   }
 
+  /** The lines of rows, with those that cannot be read set aside: their lines are null. */
+  async function pageOf<Row>(
+    rows: readonly ListedRow<Row>[],
+    linesOf: (row: Row) => Promise<StatementLine[] | null>,
+    next: Cursor | null,
+  ): Promise<StatementPage> {
+    const unread: UnreadRow[] = [];
+    const lines = await mapAtMost(QUERIES_AT_ONCE, rows, async (listed) => {
+      const read = listed.row === null ? null : await linesOf(listed.row);
+      if (read === null) unread.push(listed.unread());
+      return read ?? [];
+    });
+    return { lines: lines.flat(), unread, nextCursor: next && cursorText(next), closingBalance: null };
+  }
+
   async function collections(period: Period, at: Cursor, signal?: AbortSignal): Promise<StatementPage> {
     const { rows, next } = await credits.readRows(period, at, signal);
-    const lines = await mapAtMost(QUERIES_AT_ONCE, rows, async (row): Promise<StatementLine> => {
+    const linesOf = async (row: TransactionRow): Promise<StatementLine[] | null> => {
+      if (paymentStatusOf(row.paymentStatus) === undefined) return null;
+      if (!isMoney(row)) return [];
       const line = collectionLine(row);
-      if (line !== null) return line;
-      const [credit] = await credits.reportsOf([row], period, signal);
-      if (credit === undefined || credit.charge === null) {
-        throw unclear('monnify', 'a collection has no exact amount or charge');
-      }
+      if (line !== null) return line.amount > 0 ? withRecall(line, row) : null;
+      const credit = isTransfer(row) ? await credits.creditOf(row, period, signal) : 'unread';
+      if (credit === null) return [];
+      if (credit === 'unread' || credit.charge === null) return null;
       const { sessionId: reference, amount, charge, receivedAt: at } = credit;
-      return { kind: 'credit', reference, amount, charge, at };
-    });
-    return { lines, nextCursor: cursorText(next ?? startOf('wallet')), closingBalance: null };
+      return withRecall({ kind: 'credit', reference, amount, charge, at, row: reference }, row);
+    };
+    return await pageOf(rows, linesOf, next ?? startOf('wallet'));
   }
 
   async function payouts(period: Period, at: Cursor, signal?: AbortSignal): Promise<StatementPage> {
-    const page = await wallet.readRows(period, at, signal);
-    const rows = page.rows.filter(({ status }) => status === 'COMPLETED');
-    const transfers = await mapAtMost(QUERIES_AT_ONCE, rows, (row) => transferOf(row, signal));
-    const lines = rows.map((row, index) => walletLine(row, transfers[index] ?? null));
-    return { lines, nextCursor: page.next && cursorText(page.next), closingBalance: null };
+    const { rows, next } = await wallet.readRows(period, at, signal);
+    const linesOf = async (row: WalletRow): Promise<StatementLine[] | null> => {
+      const isMoved = movedBy(row.status);
+      if (isMoved === undefined) return null;
+      return isMoved ? [walletLine(row, await transferOf(row, signal))] : [];
+    };
+    return await pageOf(rows, linesOf, next);
   }
 
   return async ({ cursor, ...period }, signal) => {
@@ -59,34 +78,49 @@ export function createStatement(
   };
 }
 
+/** A collection that was taken back left again. */
+function withRecall(line: StatementLine, { paymentStatus }: TransactionRow): StatementLine[] {
+  if (paymentStatusOf(paymentStatus) !== 'recalled') return [line];
+  return [
+    { ...line, charge: 0 },
+    { ...line, charge: 0, kind: line.kind === 'credit' ? 'recalled' : 'other_out' },
+  ];
+}
+
 /**
  * Null: it must be looked up. Money that was not paid into an account number, such as by card, is not ours to place.
  */
 function collectionLine(row: TransactionRow): StatementLine | null {
   const { transactionReference: reference, amountPaid, fee, completedOn } = row;
-  const amount = amountPaid ?? row.amount;
-  if (amount === null || fee === null || completedOn === null) {
-    if (isTransfer(row)) return null;
-    throw unclear('monnify', 'a collection has no exact amount or charge');
-  }
-  return { kind: isTransfer(row) ? 'credit' : 'other_in', reference, amount, charge: fee, at: completedOn };
+  // What was asked for is what was paid, unless the status says otherwise.
+  const amount = amountPaid ?? (row.paymentStatus === 'PAID' ? row.amount : null);
+  if (amount === null || fee === null || completedOn === null) return null;
+  const kind = isTransfer(row) ? 'credit' : 'other_in';
+  return { kind, reference, amount, charge: fee, at: completedOn, row: reference };
 }
 
 /**
- * A row of the wallet. It is not documented whether the row of a transfer has its charge in the amount or whether that
- * is a row of its own, so the amounts decide. What is neither is `other_in` or `other_out`, for a person to look at.
+ * A row of the wallet. It is not documented whether the row of a transfer, or of its return, has the charge in the
+ * amount or whether that is a row of its own, so the amounts decide. What is neither is `other_in` or `other_out`, for
+ * a person to look at.
  */
 function walletLine(row: WalletRow, transfer: TransferReport | null): StatementLine {
   const { walletTransactionReference: reference, amount, transactionDate: at, narration } = row;
   const isCredit = row.transactionType === 'CREDIT';
-  const own = (kind: StatementLine['kind']): StatementLine => ({ kind, reference, amount, charge: 0, at });
+  const own = (kind: StatementLine['kind']): StatementLine => ({
+    kind,
+    reference,
+    amount,
+    charge: 0,
+    at,
+    row: reference,
+  });
   if (transfer !== null && transfer.amount !== null) {
-    const { charge } = transfer;
-    if (amount === transfer.amount) return { ...own(isCredit ? 'returned' : 'sent'), reference: transfer.reference };
-    if (!isCredit && charge !== null && amount === transfer.amount + charge) {
-      return { ...own('sent'), reference: transfer.reference, amount: transfer.amount, charge };
-    }
-    if (!isCredit && amount === charge) return own('charge');
+    const { charge, amount: sent } = transfer;
+    const line = { ...own(isCredit ? 'returned' : 'sent'), reference: transfer.reference, amount: sent };
+    if (amount === sent) return line;
+    if (charge !== null && amount === sent + charge) return { ...line, charge: isCredit ? -charge : charge };
+    if (amount === charge) return own(isCredit ? 'charge_returned' : 'charge');
     return own(isCredit ? 'other_in' : 'other_out');
   }
   if (!isCredit) return own('other_out');

@@ -4,8 +4,13 @@ import type { ProviderClient } from '../client.ts';
 import type { HttpRequest } from '../http.ts';
 import type { Period } from '../port.ts';
 import { isWithin } from './credits.ts';
-import { type Cursor, type Page, readPage, startOf } from './pages.ts';
-import { type WalletRow, walletPage } from './wire.ts';
+import { type Cursor, type Page, type RowsOf, readPage, startOf } from './pages.ts';
+import { type WalletRow, walletRow } from './wire.ts';
+
+const ROWS: RowsOf<WalletRow> = {
+  schema: walletRow,
+  names: { ids: ['walletTransactionReference'], times: ['transactionDate'] },
+};
 
 /** Small, because each row of a transfer is followed by a query of its status. */
 const PAGE_SIZE = 50;
@@ -34,20 +39,24 @@ export function createWallet(client: ProviderClient, accountNumber: string) {
         pageSize: String(pageSize),
       },
     };
-    const nameOf = ({ walletTransactionReference }: WalletRow): string => walletTransactionReference;
-    const { rows, next } = await readPage(client, request, walletPage, at, nameOf, signal);
-    return { rows: rows.filter(({ transactionDate }) => isWithin(transactionDate, period)), next };
+    const { rows, next } = await readPage(client, request, ROWS, at, pageSize, signal);
+    return { rows: rows.filter(({ row }) => row === null || isWithin(row.transactionDate, period)), next };
   }
 
-  /** Whether the wallet paid the transfer in the period. `unknown`: there are more rows than are searched. */
+  /**
+   * Whether the wallet paid the transfer in the period. `unknown`: there are more rows than are searched, or rows that
+   * cannot be read.
+   */
   async function hasPaid(reference: string, period: Period, signal?: AbortSignal): Promise<boolean | 'unknown'> {
     let at: Cursor | null = startOf('wallet');
+    let isReadable = true;
     for (let pages = 0; at !== null && pages < SEARCH_PAGES_MAX; pages += 1) {
       const page: Page<WalletRow> = await readRows(period, at, signal, SEARCH_PAGE_SIZE);
-      if (page.rows.some((row) => referenceOf(row) === reference)) return true;
+      if (page.rows.some(({ row }) => row !== null && referenceOf(row) === reference)) return true;
+      isReadable &&= page.rows.every(({ row }) => row !== null);
       at = page.next;
     }
-    return at === null ? false : 'unknown';
+    return at === null && isReadable ? false : 'unknown';
   }
 
   return { readRows, hasPaid };

@@ -103,34 +103,30 @@ export const transactionBody = z.object({
   accountDetails: maybe(payer),
 });
 
-/** A page of Spring: with or without the envelope. */
-const pageOf = <Row>(row: z.ZodType<Row>) => z.object({ content: z.array(row), last: z.boolean() });
+/** A page of Spring, with or without the envelope, whose rows are read one by one. */
+export const rowsPage = z.object({ content: z.array(z.unknown()), last: maybe(z.boolean()) });
 
-export const transactionsPage = pageOf(
-  z.object({
-    transactionReference: reference,
-    paymentStatus: text,
-    paymentMethod: maybe(text),
-    currencyCode: z.literal('NGN').nullish(),
-    amount: maybe(amount),
-    amountPaid: maybe(amount),
-    fee: maybe(amount),
-    completedOn: maybe(time),
-  }),
-);
-export type TransactionRow = z.infer<typeof transactionsPage>['content'][number];
+export const transactionRow = z.object({
+  transactionReference: reference,
+  paymentStatus: text,
+  paymentMethod: maybe(text),
+  currencyCode: z.literal('NGN').nullish(),
+  amount: maybe(amount),
+  amountPaid: maybe(amount),
+  fee: maybe(amount),
+  completedOn: maybe(time),
+});
+export type TransactionRow = z.infer<typeof transactionRow>;
 
-export const walletPage = pageOf(
-  z.object({
-    walletTransactionReference: reference,
-    amount,
-    transactionDate: time,
-    transactionType: z.enum(['CREDIT', 'DEBIT']),
-    narration: maybe(z.string()),
-    status: text,
-  }),
-);
-export type WalletRow = z.infer<typeof walletPage>['content'][number];
+export const walletRow = z.object({
+  walletTransactionReference: reference,
+  amount,
+  transactionDate: time,
+  transactionType: z.enum(['CREDIT', 'DEBIT']),
+  narration: maybe(z.string()),
+  status: text,
+});
+export type WalletRow = z.infer<typeof walletRow>;
 
 /** How an event of a collection was paid: other than by a bank transfer, it is not read any further. */
 export const collectionMethod = z.object({ paymentMethod: maybe(text) });

@@ -24,6 +24,7 @@ export function parseCallback(
   const { transaction } = data;
   const ignored: RailCallback = { kind: 'ignored', event: name.slice(0, 50) };
   if (name === 'payment_success' && transaction.type === 'vact_transfer') return [creditOf(parsed.data) ?? ignored];
+  if (name === 'payment_reversal') return [reversalOf(parsed.data)];
   if (PAYOUTS.has(name) && transaction.merchantTxRef !== null) {
     return [{ kind: 'transfer_update', reference: transaction.merchantTxRef }];
   }
@@ -42,6 +43,14 @@ function creditOf({ data: { transaction } }: Event): RailCallback | null {
     receivedAt,
   };
   return { kind: 'inbound_credit', sessionId, hint, sender: null };
+}
+
+/** Money was taken back, whatever the list says. */
+function reversalOf({ data: { transaction } }: Event): RailCallback {
+  const { sessionId, transactionId, transactionAmount, time } = transaction;
+  const reference = transactionId || 'payment_reversal';
+  const unmatched = { reference, amount: transactionAmount, at: timeOf(time) };
+  return { kind: 'recall', sessionId, unmatched };
 }
 
 /** The fields that are signed, in their order. */

@@ -67,9 +67,11 @@ export const STATUSES = {
   REFUND: 'returned',
 } as const satisfies Record<string, TransferReport['status']>;
 
+export const isStatus = (word: string): boolean => Object.hasOwn(STATUSES, word);
+
 export const transferStatusOf = (word: string): TransferReport['status'] => entryOf(STATUSES, word) ?? 'processing';
 
-/** What the status of a collection means. */
+/** What the status of a collection means. `recalled`: the money is no longer there. */
 const PAYMENT_STATUSES = {
   SUCCESS: 'received',
   PAYMENT_SUCCESSFUL: 'pending',
@@ -77,11 +79,12 @@ const PAYMENT_STATUSES = {
   PENDING_PAYMENT: 'pending',
   PENDING_BILLING: 'pending',
   PAYMENT_FAILED: 'failed',
-  REFUND: 'failed',
+  REFUND: 'recalled',
 } as const;
 
-export const paymentStatusOf = (word: string): 'received' | 'pending' | 'failed' =>
-  entryOf(PAYMENT_STATUSES, word) ?? 'pending';
+/** Undefined: the table does not have the word. */
+export const paymentStatusOf = (word: string): 'received' | 'pending' | 'failed' | 'recalled' | undefined =>
+  entryOf(PAYMENT_STATUSES, word);
 
 /** A token cannot have expired this soon after the login: what is refused then is refused for another reason. */
 const SURELY_GOOD_MS = 60_000;

@@ -3,30 +3,36 @@ import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
 import { unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
-import type { BankRail, InboundCreditReport, PageRequest, StatementLine } from '../port.ts';
+import type { BankRail, InboundCreditRecord, PageRequest, StatementLine, UnreadRow } from '../port.ts';
+import { type ListedRow, readRows } from '../rows.ts';
 import { fullAccountNumber } from '../texts.ts';
-import { paymentStatusOf, transferStatusOf } from './outcomes.ts';
-import { type Transaction, transaction, transactionsData } from './wire.ts';
+import { isStatus, paymentStatusOf, transferStatusOf } from './outcomes.ts';
+import {
+  type ListedTransaction,
+  listedTransaction,
+  type Transaction,
+  timeOf,
+  transaction,
+  transactionsData,
+  transactionsPage,
+} from './wire.ts';
 
-const PAGE_SIZE = '100';
+/** The most that is documented. */
+const PAGE_SIZE = '50';
+const NAMES = { ids: ['id'], times: ['timeCreated'] };
 
 /** A transfer of an account number, in either direction. */
-const isOfAccount = ({ type }: Transaction): boolean => type === 'vact_transfer';
+const isOfAccount = ({ type }: ListedTransaction): boolean => type === 'vact_transfer';
 
-/**
- * Whether the money of an account number came in. The documented requery has no direction, the list has one; a word
- * that is not documented may mean either.
- */
-function isIncoming({ entryType }: Transaction): boolean {
-  if (entryType === undefined || entryType === 'CREDIT') return true;
-  if (entryType === 'DEBIT') return false;
-  throw unclear('nomba', 'a transaction has no known direction', { ofOneAccount: true });
+/** The documented requery of a credit has no direction, the list has one. Null: a word that may mean either. */
+function directionOf(row: ListedTransaction): 'in' | 'out' | null {
+  if (row.entryType === 'CREDIT') return 'in';
+  if (row.entryType === 'DEBIT') return 'out';
+  return row.entryType === undefined && isOfAccount(row) ? 'in' : null;
 }
 
-const isCollection = (row: Transaction): boolean => isOfAccount(row) && isIncoming(row);
-
 /** The interbank session id identifies a credit, in callbacks too. */
-const sessionOf = ({ sessionId, paymentVendorReference }: Transaction): string | null =>
+const sessionOf = ({ sessionId, paymentVendorReference }: ListedTransaction): string | null =>
   sessionId ?? paymentVendorReference;
 
 /** `yyyy-MM-ddTHH:mm:ss` in UTC. */
@@ -46,15 +52,19 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       },
       body: '{}',
     };
-    const { results, cursor: next } = await client.read(request, transactionsData, signal);
-    const rows = results.filter(({ timeCreated }) => timeCreated >= from && timeCreated < to);
-    rows.sort((one, other) => one.timeCreated.getTime() - other.timeCreated.getTime());
+    const { results, cursor: next } = await client.read(request, transactionsPage, signal);
+    const rows = readRows('nomba', results, listedTransaction, NAMES, timeOf).filter(
+      ({ row }) => row === null || (row.timeCreated >= from && row.timeCreated < to),
+    );
+    const atOf = ({ row }: (typeof rows)[number]): number => row?.timeCreated.getTime() ?? 0;
+    rows.sort((one, other) => atOf(one) - atOf(other));
     return { rows, nextCursor: next === null || next === '' || results.length === 0 ? null : next };
   }
 
-  async function reportOf(row: Transaction): Promise<InboundCreditReport> {
+  /** The credit of a row; null: the row lacks what a credit has. */
+  async function recordOf(row: ListedTransaction): Promise<InboundCreditRecord | null> {
     const sessionId = sessionOf(row);
-    if (sessionId === null || row.amount <= 0) throw unclear('nomba', 'a credit lacks its session or its amount');
+    if (sessionId === null || row.amount === null || row.amount <= 0) return null;
     await banks.load().catch(() => {}); // only for the code of the payer's bank
     return {
       sessionId,
@@ -65,6 +75,7 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       senderAccountNumber: fullAccountNumber(row.accountNumber),
       senderBankCode: banks.codeOf(row.bankCode),
       receivedAt: row.timeCreated,
+      recalledAt: paymentStatusOf(row.status) === 'recalled' ? row.timeCreated : null,
     };
   }
 
@@ -94,47 +105,77 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       };
       const row = await client.find(request, transaction, signal);
       if (row === null) return null;
-      const isOurs = row.type === 'transfer';
-      if (sessionOf(row) !== sessionId || !(isOfAccount(row) || isOurs))
+      const direction = row.type === 'transfer' ? 'out' : directionOf(row);
+      if (sessionOf(row) !== sessionId || !(isOfAccount(row) || row.type === 'transfer') || direction === null)
         throw unclear('nomba', 'the requery is about another transaction', { ofOneAccount: true });
-      if (isOurs || !isIncoming(row)) return null;
-      const status = paymentStatusOf(row.status);
-      return status === 'received' ? { ...(await reportOf(row)), recalledAt: null } : status;
+      if (direction === 'out') return null;
+      const status = paymentStatusOf(row.status) ?? 'pending';
+      if (status === 'pending' || status === 'failed') return status;
+      const record = await recordOf(row);
+      if (record === null) throw unclear('nomba', 'a credit lacks its amount', { ofOneAccount: true });
+      return record;
     },
 
+    /** Rows that cannot be read are set aside by the statement. */
     async listInboundCredits(request, signal) {
       const { rows, nextCursor } = await page(request, signal);
-      const received = rows.filter((row) => isCollection(row) && paymentStatusOf(row.status) === 'received');
-      return { credits: await Promise.all(received.map(reportOf)), nextCursor };
+      const incoming = rows.flatMap(({ row }) => (row !== null && isOfAccount(row) ? [row] : []));
+      const came = incoming.filter((row) => directionOf(row) === 'in' && isMoney(row));
+      const records = await Promise.all(came.map(recordOf));
+      return { credits: records.filter((record) => record !== null), nextCursor };
     },
 
     async statement(request, signal) {
       const { rows, nextCursor } = await page(request, signal);
-      return { lines: rows.flatMap(linesOf), nextCursor, closingBalance: null };
+      const lines: StatementLine[] = [];
+      const unread: UnreadRow[] = [];
+      for (const listed of rows) {
+        const read = linesOf(listed);
+        if (read === null) unread.push(listed.unread());
+        else lines.push(...read);
+      }
+      return { lines, unread, nextCursor, closingBalance: null };
     },
   };
   return { calls, findTransfer };
 }
 
-/** A transfer that was refunded left and came back: the list has it once. */
-function linesOf(row: Transaction): StatementLine[] {
-  const { amount, fixedCharge, timeCreated: at, id, merchantTxRef } = row;
-  if (isOfAccount(row)) {
-    if (!isIncoming(row)) return [{ kind: 'other_out', reference: id, amount, charge: 0, at }];
-    if (paymentStatusOf(row.status) !== 'received') return [];
-    return [{ kind: 'credit', reference: sessionOf(row) ?? id, amount, charge: chargeOf(fixedCharge), at }];
-  }
-  if (row.type === 'transfer') {
-    const status = transferStatusOf(row.status);
-    const reference = merchantTxRef ?? id;
-    const sent: StatementLine = { kind: 'sent', reference, amount, charge: 0, at };
-    if (status === 'completed') return [{ ...sent, charge: chargeOf(fixedCharge) }];
-    return status === 'returned' ? [sent, { ...sent, kind: 'returned' }] : [];
-  }
-  throw unclear('nomba', 'a transaction is of a type whose direction is not documented');
-}
+/** Whether the status of a collection says that money came, also if it left again. */
+const isMoney = ({ status }: ListedTransaction): boolean =>
+  ['received', 'recalled'].includes(paymentStatusOf(status) ?? '');
 
-function chargeOf(fixedCharge: number | null): number {
-  if (fixedCharge !== null) return fixedCharge;
-  throw unclear('nomba', 'a transaction has no exact charge');
+/** The lines of a row; null: it cannot be read, or has a word that is not documented. */
+function linesOf({ row }: ListedRow<ListedTransaction>): StatementLine[] | null {
+  if (row === null) return null;
+  const direction = directionOf(row);
+  const { amount, timeCreated: at, id } = row;
+  const isCollection = isOfAccount(row) && direction === 'in';
+  const isKnown = isCollection ? paymentStatusOf(row.status) !== undefined : isStatus(row.status);
+  if (!isKnown || (direction === null && row.type !== 'transfer')) return null;
+  const status = isCollection ? paymentStatusOf(row.status) : transferStatusOf(row.status);
+  if (status === 'pending' || status === 'failed' || status === 'processing') return [];
+  if (amount === null || amount <= 0) return null;
+  const line = { amount, charge: 0, at, row: id };
+  const charge = row.fixedCharge ?? 0;
+  if (isCollection) {
+    const reference = sessionOf(row) ?? id;
+    const credit: StatementLine = { ...line, kind: 'credit', reference, charge };
+    if (status !== 'recalled') return [credit];
+    return [
+      { ...credit, charge: 0 },
+      { ...line, kind: 'recalled', reference },
+    ];
+  }
+  // Neither ours: for a person to look at.
+  if (row.type !== 'transfer') {
+    const kinds: StatementLine['kind'][] = direction === 'in' ? ['other_in', 'other_out'] : ['other_out', 'other_in'];
+    return kinds.slice(0, status === 'returned' ? 2 : 1).map((kind) => ({ ...line, kind, reference: id }));
+  }
+  // A transfer that was refunded left and came back: the list has it once.
+  const reference = row.merchantTxRef ?? id;
+  if (status === 'completed') return [{ ...line, kind: 'sent', reference, charge }];
+  return [
+    { ...line, kind: 'sent', reference },
+    { ...line, kind: 'returned', reference },
+  ];
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { readTime } from '../../times.ts';
 import type { Reply } from '../client.ts';
-import { amount, fieldOfTime, maybe, reference, text } from '../fields.ts';
+import { amount, fieldOfTime, maybe, reference, roundedAmount, text } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
 
 /** Times have a zone; those of lists may lack it and are in UTC. */
@@ -30,9 +30,9 @@ export const accountData = z.object({
 });
 
 /** An empty list would make every account number of a customer one of no bank. */
-export const banksData = z
-  .array(z.object({ code: text, name: text }).transform((row) => ({ ...row, nipCode: null })))
-  .min(1);
+const bankRows = z.array(z.object({ code: text, name: text }).transform((row) => ({ ...row, nipCode: null }))).min(1);
+/** Documented in both shapes. */
+export const banksData = z.union([bankRows, z.object({ results: bankRows }).transform(({ results }) => results)]);
 export const lookupData = z.object({ accountNumber: text, accountName: text });
 export const balanceData = z.object({ amount });
 
@@ -66,6 +66,13 @@ export const transaction = z.object({
 export type Transaction = z.infer<typeof transaction>;
 
 export const transactionsData = z.object({ results: z.array(transaction), cursor: maybe(z.string()) });
+
+/** A transaction of a list, which may have no amount yet. A fraction of a kobo of a charge is rounded. */
+export const listedTransaction = transaction.extend({ amount: maybe(amount), fixedCharge: maybe(roundedAmount) });
+export type ListedTransaction = z.infer<typeof listedTransaction>;
+
+/** A page, whose rows are read one by one. */
+export const transactionsPage = z.object({ results: z.array(z.unknown()), cursor: maybe(z.string()) });
 
 /** A response code that is missing or `null` is signed as an empty text; so is, here, any other field. */
 const signedField = z

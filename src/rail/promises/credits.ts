@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AMOUNT_MAX, type Kobo } from '../../money.ts';
-import type { AccountRequest, CreditHint, InboundCreditReport, RailCallback, VirtualAccount } from '../port.ts';
+import { creditsOf } from '../pages.ts';
+import type {
+  AccountRequest,
+  CreditHint,
+  InboundCreditRecord,
+  InboundCreditReport,
+  Period,
+  RailCallback,
+  VirtualAccount,
+} from '../port.ts';
 import { until } from './control.ts';
 import { poll, type RailHarness, runSoFar } from './harness.ts';
 import {
@@ -24,17 +33,13 @@ const POLL_EVERY_MS = 5_000;
 const OTHERS_DUE_AFTER_MS = 30_000;
 
 /** The credits of a period. */
-async function listCredits(
+export async function listCredits(
   { rail, organisationId, limit }: RailHarness,
-  period: { from: Date; to: Date },
-): Promise<InboundCreditReport[]> {
-  const credits: InboundCreditReport[] = [];
-  for (let cursor: string | null = null; ; ) {
-    const page = await rail.listInboundCredits({ organisationId, ...period, cursor }, limit());
-    credits.push(...page.credits);
-    cursor = page.nextCursor;
-    if (cursor === null) return credits;
-  }
+  period: Period,
+): Promise<InboundCreditRecord[]> {
+  const credits: InboundCreditRecord[] = [];
+  for await (const page of creditsOf(rail, { organisationId, ...period }, limit)) credits.push(...page);
+  return credits;
 }
 
 /** An account number, and what is to be paid into it. */

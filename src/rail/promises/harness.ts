@@ -60,6 +60,22 @@ export interface ProviderAnswer {
   give: (acts: boolean) => () => void;
 }
 
+/** What a fake does to the lists of the provider. */
+export interface ListControl {
+  /** The statuses of a credit that say that its money came, and the one that says that it left again. */
+  came: readonly string[];
+  takenBack: string;
+  setStatus: (sessionId: string, status: string) => void;
+  /** Fields of the row of a credit that are replaced; undefined: the field is missing. */
+  alter: (sessionId: string, fields: Readonly<Record<string, unknown>>) => void;
+  /** Fields that make a row unreadable. */
+  unreadable: Readonly<Record<string, unknown>>;
+  /** Each page begins with the last row of the page before. */
+  overlap: (on: boolean) => void;
+  /** Every page is the first one, and another follows. */
+  loop: (on: boolean) => void;
+}
+
 /** What a fake does besides: as customers, as the receiving banks, and as a network that loses what it carries. */
 export interface ProviderControl {
   /** An account that exists, and that no earlier transfer went to. The balance suffices for `AMOUNT_MAX` there. */
@@ -72,6 +88,7 @@ export interface ProviderControl {
    * Of a rail that lists both directions alike: money leaves by an account number of ours. Returns the session.
    */
   payOut?: (accountNumber: string, amount: Kobo) => Promise<string>;
+  lists?: ListControl;
   /** Of a rail whose signature covers some fields of a JSON body (`signed: 'fields'`): the paths of these fields. */
   signedFields?: readonly string[];
   /** Whether a callback names its contract, so that one of another contract is refused whatever it is signed with. */

@@ -4,6 +4,7 @@ import { authPromises } from './auth.ts';
 import { callbackPromises } from './callbacks.ts';
 import { controlledTransferPromises } from './controlledTransfers.ts';
 import { creditPromises } from './credits.ts';
+import { listPromises } from './lists.ts';
 import type { RailPromise } from './promise.ts';
 import { limitPromises, readingPromises } from './reading.ts';
 import { statementPromises } from './statement.ts';
@@ -19,6 +20,7 @@ export const PROMISES: readonly RailPromise[] = [
   ...controlledTransferPromises,
   ...callbackPromises,
   ...statementPromises,
+  ...listPromises,
   ...limitPromises,
 ];
 

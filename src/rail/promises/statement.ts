@@ -1,6 +1,7 @@
 // Promises about the statement: what was done is on it once, with our references, and nothing else.
 import assert from 'node:assert/strict';
 import { nairaText } from '../../money.ts';
+import { statementOf, type WholeStatement } from '../pages.ts';
 import type { Period, StatementLine } from '../port.ts';
 import { untilStatus } from './control.ts';
 import { poll, type RailHarness, runSoFar } from './harness.ts';
@@ -10,15 +11,11 @@ import { instruct } from './requests.ts';
 const POLL_EVERY_MS = 10_000;
 const LISTED_WITHIN_MS = 120_000;
 
-async function readLines({ rail, organisationId, limit }: RailHarness, period: Period): Promise<StatementLine[]> {
-  const lines: StatementLine[] = [];
-  for (let cursor: string | null = null; ; ) {
-    const page = await rail.statement({ organisationId, ...period, cursor }, limit());
-    lines.push(...page.lines);
-    cursor = page.nextCursor;
-    if (cursor === null) return lines;
-  }
-}
+const readStatement = ({ rail, organisationId, limit }: RailHarness, period: Period): Promise<WholeStatement> =>
+  statementOf(rail, { organisationId, ...period }, { signal: limit });
+
+const readLines = async (harness: RailHarness, period: Period): Promise<StatementLine[]> =>
+  (await readStatement(harness, period)).lines;
 
 async function statement(harness: RailHarness): Promise<Finding> {
   const { facts } = harness;

@@ -130,8 +130,8 @@ export class SandboxBank {
   }
 
   /**
-   * Returns a page of the credits received in a period, without those that were recalled. The cursor orders them by
-   * time, then session id.
+   * Returns a page of the credits received in a period, with those that were recalled. The cursor orders them by time,
+   * then session id.
    */
   async listCredits({ organisationId, from, to, cursor }: PageRequest): Promise<CreditPage> {
     const { sql } = this.#options;
@@ -139,10 +139,10 @@ export class SandboxBank {
     const credits = await sql<(SandboxCredit & { sortKey: string })[]>`
       SELECT ${creditColumns(sql)}, ${sortKey} AS sort_key FROM sandbox_bank.credits credit
       WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
-        AND recalled_at IS NULL AND ${sortKey} > ${cursor ?? ''}
+        AND ${sortKey} > ${cursor ?? ''}
       ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
     return {
-      credits: credits.map(({ sortKey: _sortKey, recalledAt: _recalledAt, ...report }) => report),
+      credits: credits.map(({ sortKey: _sortKey, ...record }) => record),
       nextCursor: credits.length < PAGE_SIZE ? null : (credits.at(-1)?.sortKey ?? null),
     };
   }

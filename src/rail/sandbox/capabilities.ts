@@ -17,6 +17,7 @@ export const sandboxCapabilities = (limits: { callLimitMs: number; notVisibleFor
     minAmount: 1,
     balance: false,
   },
+  lists: { changeForMs: 3_600_000 },
   callbacks: { signed: 'body' },
   calls: { limitMs: limits.callLimitMs },
   charges: null,

@@ -4,11 +4,12 @@ import type { Sql } from '../../database/pool.ts';
 import { newUuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import type { Book } from '../../money.ts';
-import type { InboundCreditReport } from '../../rail/port.ts';
+import type { InboundCreditRecord, InboundCreditReport } from '../../rail/port.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
 import { SIGNALLED_MAX } from '../../workflows/payment/decide.ts';
 import { startInboundCredit } from '../flows.ts';
 import { findPayment } from '../payments/queries.ts';
+import { receiveRecall } from '../recalls/movements.ts';
 import { receiveAfterAll } from '../reviewCases/movements.ts';
 import { findUnconfirmedCase } from '../reviewCases/queries.ts';
 import { findAccountOfCredit } from '../wallets/virtualAccounts.ts';
@@ -56,14 +57,18 @@ export async function receiveCredit(
 
 /**
  * Stores a credit of the rail's own books. One that was set aside, because the rail had not confirmed it, is received
- * after all, unless its case was closed. False: it is known already.
+ * after all, unless its case was closed; one that the rail took back is recalled. False: all that is known already.
  */
 export async function importCredit(
   dependencies: Dependencies,
   book: Book,
   rail: string,
-  record: InboundCreditReport,
+  { recalledAt, ...record }: InboundCreditRecord,
 ): Promise<boolean> {
+  if (recalledAt !== null) {
+    await receiveRecallOf(dependencies, book, rail, record.sessionId);
+    return false;
+  }
   if (await receiveCredit(dependencies, book, rail, record)) return true;
   const { sql, journal } = dependencies;
   const stored = await findCreditOfSession(sql, book, rail, record.sessionId);
@@ -73,6 +78,24 @@ export async function importCredit(
   // A conflict: an operator is deciding about it at this moment.
   const movement = receiveAfterAll(book, open, credit, await flowOf(sql, book, credit));
   return (await journal.post(movement)).outcome === 'posted';
+}
+
+/**
+ * Stores that the rail has taken a credit back, and starts the flow that asks for confirmation. A repeat changes
+ * nothing. False: there is no such credit, so nothing of it was posted.
+ */
+export async function receiveRecallOf(
+  { sql, journal }: Dependencies,
+  book: Book,
+  rail: string,
+  sessionId: string,
+): Promise<boolean> {
+  for (;;) {
+    const credit = await findCreditOfSession(sql, book, rail, sessionId);
+    if (credit === null || credit.recall !== null) return credit !== null;
+    // A conflict: the credit is being applied at this moment. Read it again.
+    if ((await journal.post(receiveRecall(book, credit))).outcome === 'posted') return true;
+  }
 }
 
 /** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. Null: none. */

@@ -11,11 +11,11 @@ export interface StatementEntry {
   id: Uuid;
   rail: string;
   /**
-   * `charge`: the rail took a fee. `settlement`: it paid our money out to us. `settled`: it moved collected money to
-   * the balance that it pays from. `interest`: it paid interest. `funding`: the organisation paid money in. `check`: a
-   * transfer of `rail check`, to an account of the operator's choice.
+   * `charge`: the rail took a fee. `charge_returned`: it gave one back. `settlement`: it paid our money out to us.
+   * `settled`: it moved collected money to the balance that it pays from. `interest`: it paid interest. `funding`: the
+   * organisation paid money in. `check`: a transfer of `rail check`, to an account of the operator's choice.
    */
-  kind: 'charge' | 'settlement' | 'settled' | 'interest' | 'funding' | 'check';
+  kind: 'charge' | 'charge_returned' | 'settlement' | 'settled' | 'interest' | 'funding' | 'check';
   /** The rail's own id of the line; of a charge for another line, that line's name (`chargeReference`). */
   reference: string;
   amount: Kobo;
@@ -43,6 +43,8 @@ function entryPosting({
       return { debit: RAIL_EXPENSE, credit: payoutAccount(rail), amount };
     case 'charge':
       return { debit: RAIL_EXPENSE, credit: chargedAccount({ rail, reference }), amount };
+    case 'charge_returned':
+      return { debit: chargedAccount({ rail, reference }), credit: RAIL_EXPENSE, amount };
     case 'settled':
       return { debit: payoutAccount(rail), credit: clearing, amount };
     case 'settlement':

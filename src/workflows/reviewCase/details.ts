@@ -29,6 +29,8 @@ const BREAKS: Record<string, string> = {
     "The rail's statement has this line; our resource exists, but its status differs and the ledger has no such line",
   amount: 'Both sides have this line, with different amounts',
   duplicate: 'One side has this line more than once',
+  unreadable: "A row of the rail's statement cannot be read; `reviews show` prints it",
+  balance: 'The balance at the rail is not what the ledger explains',
 };
 
 /** `paidAfterAll`: the rail now reports that the last attempt, which is posted as failed, was paid. */

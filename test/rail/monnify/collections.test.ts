@@ -304,7 +304,6 @@ describe('the look-up of a credit', () => {
 
   test.each([
     ['PENDING', 'pending'],
-    ['PARTIALLY_PAID', 'pending'],
     ['ON_THE_WAY', 'pending'],
     ['FAILED', 'failed'],
     ['EXPIRED', 'failed'],

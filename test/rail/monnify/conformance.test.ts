@@ -74,6 +74,22 @@ const controlOf = ({ rail, fake, now, pass }: MonnifyHarness): ProviderControl =
     const paid = await fake.pay(accountNumber, BigInt(amount));
     return typeof paid === 'string' ? null : paid.transactionReference;
   },
+  lists: {
+    came: ['PAID', 'PARTIALLY_PAID', 'OVERPAID'],
+    takenBack: 'REVERSED',
+    unreadable: { currencyCode: 'USD' },
+    setStatus: (sessionId, status) => {
+      const collection = fake.book.collections.get(sessionId);
+      if (collection !== undefined) collection.status = status;
+    },
+    alter: (sessionId, fields) => fake.lists.rows.set(sessionId, fields),
+    overlap: (on) => {
+      fake.lists.overlaps = on;
+    },
+    loop: (on) => {
+      fake.lists.loops = on;
+    },
+  },
   namesContract: false,
   callbackOfAnother: async (secret, { reference, accountNumber }) => {
     const credit = await fake.collect({

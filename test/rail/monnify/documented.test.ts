@@ -71,7 +71,7 @@ const opened = (kind: 'one_off' | 'permanent') => ({
 const PERIOD = { from: new Date('2026-06-27T00:00:00Z'), to: new Date('2026-06-28T00:00:00Z') };
 const statement = (cursor: string | null) => async (rail: ClosableRail) => {
   const { lines } = await rail.statement({ organisationId: ORGANISATION, ...PERIOD, cursor });
-  return lines;
+  return lines.map(({ row: _row, ...line }) => line);
 };
 
 const open = (rail: ClosableRail) => rail.openVirtualAccount(oneOff(NOW, { reference: INVOICE, amount: 202_037 }));
@@ -238,7 +238,7 @@ const CASES: readonly DocumentedCase[] = [
         passedOn: ['reference'],
         harmless: [[], [{ ...line, kind: 'other_in' }]],
       }),
-      caseOf(SEARCH, SEARCH_PAGES, name, credits, [CREDIT], { harmless: [[]] }),
+      caseOf(SEARCH, SEARCH_PAGES, name, credits, [{ ...CREDIT, recalledAt: null }], { harmless: [[]] }),
     ];
   }),
   caseOf(

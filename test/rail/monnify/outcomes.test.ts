@@ -249,8 +249,9 @@ describe('every code, status word and message has the outcome that is written he
   const EXPECTED_PAYMENTS: Record<string, string> = {
     PAID: 'received',
     PENDING: 'pending',
-    PARTIALLY_PAID: 'pending',
-    OVERPAID: 'pending',
+    PARTIALLY_PAID: 'received',
+    OVERPAID: 'received',
+    REVERSED: 'recalled',
     EXPIRED: 'failed',
     FAILED: 'failed',
     CANCELLED: 'failed',
@@ -296,7 +297,7 @@ describe('every code, status word and message has the outcome that is written he
 test('what is in no table is not a failure', () => {
   for (const strange of ['constructor', '__proto__', 'toString', '']) {
     expect(failureOf(strange)).toBe('query_again');
-    expect(paymentStatusOf(strange)).toBe('pending');
+    expect(paymentStatusOf(strange)).toBeUndefined();
     const text = named(SENDS, 'D01').text.replace('D01', strange);
     expect(sendWord(responseOf({ status: 422, text }))).toBe('unknown');
     const status = named(SUMMARIES, 'paid').text.replace('"SUCCESS"', `"${strange}"`);

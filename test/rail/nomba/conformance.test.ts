@@ -62,6 +62,7 @@ beforeAll(async () => {
   fake = await new NombaFake(now, 10n * BigInt(AMOUNT_MAX)).start();
   const open = (credentials: Credentials) => createNombaRail(credentials as typeof fake.credentials, now);
   const rail = open(fake.credentials);
+  const rowOf = (session: string): Row => fake.rows.find(({ sessionId }) => sessionId === session) as Row;
   let lastAccount = 1_300_000_000;
   const control: ProviderControl = {
     newDestination: () => {
@@ -71,6 +72,21 @@ beforeAll(async () => {
     noDestination: { accountNumber: '8000000006', bankCode: '058' },
     payIn: (accountNumber, amount) => Promise.resolve(fake.pay(accountNumber, BigInt(amount))),
     payOut: (accountNumber, amount) => Promise.resolve(fake.payOut(accountNumber, BigInt(amount))),
+    lists: {
+      came: ['SUCCESS'],
+      takenBack: 'REFUND',
+      unreadable: { amount: '2,500.00' },
+      setStatus: (sessionId, status) => {
+        rowOf(sessionId).status = status;
+      },
+      alter: (sessionId, fields) => fake.lists.rows.set(rowOf(sessionId).id, fields),
+      overlap: (on) => {
+        fake.lists.overlaps = on;
+      },
+      loop: (on) => {
+        fake.lists.loops = on;
+      },
+    },
     signedFields: SIGNED_FIELDS,
     namesContract: false,
     callbackOfAnother: (secret, { reference, accountNumber }) => {

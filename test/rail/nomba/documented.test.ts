@@ -74,7 +74,8 @@ const SESSION = '000132891359184717316165338085';
 const find = (rail: ClosableRail) =>
   rail.findInboundCredit({ organisationId, sessionId: SESSION, accountReference: null });
 const credits = async (rail: ClosableRail) => (await rail.listInboundCredits({ organisationId, ...PERIOD })).credits;
-const statement = async (rail: ClosableRail) => (await rail.statement({ organisationId, ...PERIOD })).lines;
+const statement = async (rail: ClosableRail) =>
+  (await rail.statement({ organisationId, ...PERIOD })).lines.map(({ row: _row, ...line }) => line);
 
 const NUMBER = {
   accountNumber: '9391076543',
@@ -95,6 +96,9 @@ const CREDIT = {
 };
 const LINE = { reference: INSTRUCTION.reference, amount: 250_000, charge: 2_000, at: CREDIT.receivedAt };
 const NAMES = ['accountName', 'bankName', 'senderName', 'name', 'reference', 'sessionId'];
+
+const OTHER = { ...LINE, reference: 'API-X-AE5CF-1', charge: 0 };
+const chargesOf = (line: object) => [0, 250_000].map((charge) => [{ ...line, charge }]);
 
 const CASES: readonly DocumentedCase[] = [
   // A login that is rejected in other words is a matter of the keys, and nothing was asked for yet.
@@ -144,9 +148,14 @@ const CASES: readonly DocumentedCase[] = [
   caseOf(REQUERY, REQUERIES, 'money that left', find, null, { harmless: [{ ...CREDIT, recalledAt: null }, 'pending'] }),
   caseOf(REQUERY, REQUERIES, 'unknown', find, null),
   // A row of another status or type is no credit yet.
-  caseOf(PAGE, PAGES, 'a credit', credits, [CREDIT], { harmless: [[]] }),
-  caseOf(PAGE, PAGES, 'a credit', statement, [{ ...LINE, kind: 'credit', reference: SESSION }], { harmless: [[]] }),
-  caseOf(PAGE, PAGES, 'a transfer', statement, [{ ...LINE, kind: 'sent' }], { harmless: [[]] }),
+  caseOf(PAGE, PAGES, 'a credit', credits, [{ ...CREDIT, recalledAt: null }], { harmless: [[]] }),
+  // A charge that is not reported, or a type that is not documented, hides no money.
+  caseOf(PAGE, PAGES, 'a credit', statement, [{ ...LINE, kind: 'credit', reference: SESSION }], {
+    harmless: [[], ...chargesOf({ ...LINE, kind: 'credit', reference: SESSION }), [{ ...OTHER, kind: 'other_in' }]],
+  }),
+  caseOf(PAGE, PAGES, 'a transfer', statement, [{ ...LINE, kind: 'sent' }], {
+    harmless: [[], ...chargesOf({ ...LINE, kind: 'sent' }), [{ ...OTHER, kind: 'other_out' }]],
+  }),
   caseOf(
     PAGE,
     PAGES,
@@ -156,7 +165,15 @@ const CASES: readonly DocumentedCase[] = [
       { ...LINE, kind: 'sent', charge: 0 },
       { ...LINE, kind: 'returned', charge: 0 },
     ],
-    { harmless: [[]] },
+    {
+      harmless: [
+        [],
+        [
+          { ...OTHER, kind: 'other_out' },
+          { ...OTHER, kind: 'other_in' },
+        ],
+      ],
+    },
   ),
 ];
 
@@ -207,7 +224,14 @@ testCallbacks({
     ['payout_success', update],
     ['payout_failed', update],
     ['payout_refund', update],
-    ['payment_reversal', ignored('payment_reversal')],
+    [
+      'payment_reversal',
+      {
+        kind: 'recall',
+        sessionId: SESSION,
+        unmatched: { reference: 'API-X-AE5CF-1', amount: 250_000, at: new Date('2026-11-22T14:17:13Z') },
+      },
+    ],
   ],
   passedOn: [...NAMES, 'accountReference', 'event'],
   parse,

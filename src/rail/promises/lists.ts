@@ -1,0 +1,102 @@
+// Promises about lists: what came is on them whatever else its status says, one row hides no other, and they end.
+import assert from 'node:assert/strict';
+import { statementOf } from '../pages.ts';
+import type { StatementLine } from '../port.ts';
+import { fails } from './control.ts';
+import { listCredits, payIn } from './credits.ts';
+import { type ListControl, type RailHarness, runSoFar } from './harness.ts';
+import { type ControlledHarness, type RailPromise, underControl } from './promise.ts';
+
+/** More than a page of any list. */
+const MANY = 120;
+
+const read = (harness: RailHarness) =>
+  statementOf(harness.rail, { organisationId: harness.organisationId, ...runSoFar(harness) });
+
+const kindsOf = (lines: readonly StatementLine[], reference: string): string[] =>
+  lines.filter((line) => line.reference === reference).map(({ kind }) => kind);
+
+/** A promise that needs control of the lists. */
+const ofLists = (
+  id: string,
+  promised: string,
+  run: (harness: ControlledHarness, lists: ListControl) => Promise<void>,
+): RailPromise =>
+  underControl(id, promised, async (harness) => {
+    if (harness.control.lists !== undefined) await run(harness, harness.control.lists);
+  });
+
+/** Pays in, and returns the session of the credit. */
+const paid = async (harness: ControlledHarness): Promise<string> =>
+  (await payIn(harness, 'permanent')).credit.sessionId;
+
+export const listPromises: readonly RailPromise[] = [
+  ofLists(
+    'list.came',
+    'every status that says that money came is a credit, listed and confirmed',
+    async (harness, lists) => {
+      const { rail, organisationId } = harness;
+      for (const status of lists.came) {
+        const { sessionId, amount } = (await payIn(harness, 'permanent')).credit;
+        lists.setStatus(sessionId, status);
+        const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference: null });
+        assert.ok(found !== null && typeof found === 'object' && found.recalledAt === null, status);
+        assert.equal(found.amount, amount, status);
+        const listed = await listCredits(harness, runSoFar(harness));
+        assert.ok(
+          listed.some((one) => one.sessionId === sessionId && one.recalledAt === null),
+          status,
+        );
+        assert.deepEqual(kindsOf((await read(harness)).lines, sessionId), ['credit'], status);
+      }
+    },
+  ),
+  ofLists(
+    'list.taken_back',
+    'a credit that was taken back is listed as that, and left the statement',
+    async (harness, lists) => {
+      const { rail, organisationId } = harness;
+      const sessionId = await paid(harness);
+      lists.setStatus(sessionId, lists.takenBack);
+      const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference: null });
+      assert.ok(found !== null && typeof found === 'object' && found.recalledAt !== null);
+      const listed = await listCredits(harness, runSoFar(harness));
+      assert.ok(listed.some((one) => one.sessionId === sessionId && one.recalledAt !== null));
+      assert.deepEqual(kindsOf((await read(harness)).lines, sessionId), ['credit', 'recalled']);
+    },
+  ),
+  ofLists(
+    'list.unread',
+    'a row that cannot be read is set aside once, and the others count',
+    async (harness, lists) => {
+      const [word, spoiled, whole] = [await paid(harness), await paid(harness), await paid(harness)];
+      lists.setStatus(word, 'BRAND_NEW_STATUS');
+      lists.alter(spoiled, lists.unreadable);
+      const [before, after] = [await read(harness), await read(harness)];
+      assert.deepEqual(kindsOf(before.lines, whole), ['credit']);
+      for (const sessionId of [word, spoiled]) assert.deepEqual(kindsOf(before.lines, sessionId), []);
+      const rows = before.unread.filter(({ raw }) => raw.includes(word) || raw.includes(spoiled));
+      assert.equal(rows.length, 2, 'both are set aside with their text');
+      assert.deepEqual(after.unread, before.unread, 'a row is the same one in each run');
+      assert.ok((await listCredits(harness, runSoFar(harness))).some((one) => one.sessionId === whole));
+      lists.setStatus(word, lists.came[0] ?? '');
+      lists.alter(spoiled, {});
+    },
+  ),
+  ofLists(
+    'list.pages',
+    'a row that is on two pages is one row, and a list that repeats a page ends',
+    async (harness, lists) => {
+      for (let count = 0; count < MANY; count += 1) await paid(harness);
+      lists.overlap(true);
+      const { lines } = await read(harness);
+      lists.overlap(false);
+      const names = lines.map(({ kind, reference }) => `${kind} ${reference}`);
+      assert.deepEqual(names.toSorted(), [...new Set(names)].toSorted());
+      lists.loop(true);
+      await fails(harness, 'RailUnavailableError', read(harness));
+      await fails(harness, 'RailUnavailableError', listCredits(harness, runSoFar(harness)));
+      lists.loop(false);
+    },
+  ),
+];

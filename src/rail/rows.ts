@@ -1,0 +1,41 @@
+// Rows of a provider's list, one by one: a row that cannot be read is set aside, and hides no other.
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { railUnknownAnswers } from '../telemetry/metrics.ts';
+import type { UnreadRow } from './port.ts';
+
+/** A row whose time cannot be read is of this time, so that it is the same row in each run. */
+const NO_TIME = new Date(0);
+
+/** A row of a list. */
+export interface ListedRow<Row> extends Pick<UnreadRow, 'reference'> {
+  /** What was read of it; null: it cannot be read. */
+  row: Row | null;
+  /** Sets it aside. */
+  unread: () => UnreadRow;
+}
+
+/** `names`: the fields with its id and its times, in the order of preference. */
+export function readRows<Row>(
+  rail: string,
+  rows: readonly unknown[],
+  schema: z.ZodType<Row>,
+  names: { ids: readonly string[]; times: readonly string[] },
+  timeOf: (text: string) => Date | null,
+): ListedRow<Row>[] {
+  return rows.map((value) => {
+    const parsed = schema.safeParse(value);
+    const raw = JSON.stringify(value);
+    const textsOf = (fields: readonly string[]): string[] =>
+      fields
+        .map((name) => (value as Record<string, unknown> | null)?.[name])
+        .filter((one) => typeof one === 'string' && one !== '' && one.length <= 255) as string[];
+    const [reference = `row:${createHash('sha256').update(raw).digest('hex')}`] = textsOf(names.ids);
+    const unread = (): UnreadRow => {
+      railUnknownAnswers.inc({ rail, kind: 'row' });
+      const [at = NO_TIME] = textsOf(names.times).flatMap((text) => timeOf(text) ?? []);
+      return { reference, at, raw };
+    };
+    return { reference, row: parsed.success ? parsed.data : null, unread };
+  });
+}
