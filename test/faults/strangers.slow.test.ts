@@ -11,9 +11,12 @@ import { pathOf, type RouteCase, routeCases } from '../support/routes.ts';
 /** Connections of each behaviour for each route. */
 const COUNT = 300;
 /** Connections that are open at a time, at most. */
-const OPEN_MAX = 5_000;
-/** Headers must be there within 10 s and bodies within 8; the time limits are checked every two seconds. */
-const ENDED_WITHIN_MS = 25_000;
+const OPEN_MAX = 4_000;
+/**
+ * Headers must be there within 10 s and bodies within 8, checked every two seconds. Both sides are in this process,
+ * which a busy machine slows down; what has not ended by then is not ended by these limits.
+ */
+const ENDED_WITHIN_MS = 60_000;
 
 let api: TestApi;
 
@@ -65,10 +68,11 @@ function open(behaviour: Behaviour, request: Buffer, cut: number): Promise<boole
       closedHere = true;
       socket.destroy();
     }, ENDED_WITHIN_MS);
-    const probe = setInterval(() => {
-      if (socket.readableEnded && socket.writable) socket.write('x');
-      else if (socket.readableEnded) socket.destroy();
-    }, 500);
+    let probe: NodeJS.Timeout | undefined;
+    socket.on('end', () => {
+      if (!socket.writable) socket.destroy();
+      probe = setInterval(() => socket.write('x'), 500);
+    });
     socket.on('data', () => {});
     socket.on('error', () => {});
     socket.on('close', () => {
