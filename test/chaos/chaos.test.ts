@@ -28,9 +28,10 @@ test('every answer is true, once, after parts were killed, frozen and cut off; d
     SELECT organisation_id, reference, kind, amount FROM sandbox_bank.statement_lines WHERE kind = 'sent' LIMIT 1
     RETURNING reference`;
   const [forgotten] = await sql<{ key: string }[]>`
-    DELETE FROM idempotency_keys WHERE key = (SELECT key FROM idempotency_keys WHERE status_code IS NOT NULL LIMIT 1)
-    RETURNING key`;
+    SELECT key FROM idempotency_keys WHERE status_code IS NOT NULL LIMIT 1`;
   expect(forgotten).toBeDefined();
+  await sql`ALTER TABLE idempotency_keys DISABLE TRIGGER USER`;
+  await sql`DELETE FROM idempotency_keys WHERE key = ${forgotten?.key ?? ''}`;
   const { wrong } = await run.judge();
   expect(wrong).toContainEqual(`the event ${event?.id} arrived, and does not exist`);
   expect(wrong).toContainEqual(`the bank paid ${line?.reference} 2 times`);
