@@ -109,7 +109,7 @@ describe.each(cases)('$name', ({ name, route }) => {
 
     const done = answers.filter(({ status }) => status === requestsOf(name).status);
     const waiting = answers.filter(({ status }) => status === 409);
-    expect(done.length + waiting.length).toBe(50);
+    expect(answers.filter((answer) => !done.includes(answer) && !waiting.includes(answer))).toEqual([]);
     expect(done.filter((answer) => !isReplay(answer))).toHaveLength(1);
     expect(new Set(done.map(({ data }) => data.id)).size).toBe(1);
     expect(new Set(waiting.map(({ error }) => error.code))).toEqual(
