@@ -12,7 +12,7 @@ import { newUuid, publicId } from '../../src/ids.ts';
 import { createOrganisation } from '../../src/resources/organisations.ts';
 import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { startTestApi } from '../support/api.ts';
-import { createDatabase, type TestDatabase, testStack } from '../support/stack.ts';
+import { createDatabase, ownerOf, type TestDatabase, testStack } from '../support/stack.ts';
 import { type Ended, runCli, runCliProcess } from './run.ts';
 
 let database: TestDatabase;
@@ -23,7 +23,7 @@ let unusedPort: number;
 
 beforeAll(async () => {
   database = await createDatabase();
-  const sql = connect(database.url, { connectionsMax: 1 });
+  const sql = connect(ownerOf(database.url), { connectionsMax: 1, role: 'owner' });
   await createOrganisation(sql, { name: 'Ada', email: 'ada@example.com', proof: OWNER_PROOF });
   await sql.end();
   home = await mkdtemp(path.join(tmpdir(), 'manilla-cli-'));

@@ -92,8 +92,8 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   {
     name: 'a transfer that continues as new is sent again',
     file: 'bankTransfer/drive.ts',
-    find: 'const flow = continued ?? initialState(Date.now());',
-    edited: (isMade) => `const flow = (${isMade} ? undefined : continued) ?? initialState(Date.now());`,
+    find: '} = continued ?? initialState(Date.now());',
+    edited: (isMade) => `} = (${isMade} ? undefined : continued) ?? initialState(Date.now());`,
     rejectedBy: ['withdrawal-continued'],
   },
   {
