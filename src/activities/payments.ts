@@ -4,7 +4,6 @@
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
-import { nextVersion } from '../resources/bookTable.ts';
 import type { ConfirmedCredit } from '../resources/inboundCredits/confirm.ts';
 import {
   creditToSuspense,
@@ -14,7 +13,7 @@ import {
 } from '../resources/inboundCredits/movements.ts';
 import { listReceivedCredits } from '../resources/inboundCredits/queries.ts';
 import { flowOf } from '../resources/inboundCredits/receive.ts';
-import { creditMovement, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
+import { creditMovement, expiredPayment, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../resources/payments/queries.ts';
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { openedAccount } from '../resources/wallets/virtualAccounts.ts';
@@ -143,7 +142,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         // The row decides when its time is over, not the input of the flow. The database has the last word.
         const leftMs = payment.expiresAt.getTime() - Date.now();
         if (leftMs > 0) throw notDue(leftMs);
-        const next = nextVersion(payment, { status: 'expired' });
+        const next = expiredPayment(payment, decision.toSuspense);
         const posted = await postOrPark(expiryMovement(book, next, decision.toSuspense));
         return posted ? await finish(book, payment, next) : null;
       });

@@ -14,7 +14,7 @@ import {
   recallUnposted,
   setAsideRecallMovement,
 } from '../resources/recalls/movements.ts';
-import { findCaseOfCredit } from '../resources/reviewCases/queries.ts';
+import { findCasesOfCredit } from '../resources/reviewCases/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { CreditActivities, CreditProgress } from '../workflows/railWait/messages.ts';
@@ -37,21 +37,22 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
   async function movementOf(book: Book, credit: InboundCredit): Promise<Movement> {
     const payment =
       credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;
-    const reviewCase =
-      credit.status === 'suspense' || payment?.status === 'expired' ? await findCaseOfCredit(sql, book, credit) : null;
+    const { whole: reviewCase, surplus } = await findCasesOfCredit(sql, book, credit);
     const holder = locateMoney({ ...credit, payment: payment?.status ?? null, reviewCase });
     if (holder === 'nowhere') return recallUnposted(book, credit);
     if (holder === 'elsewhere') return recallFromNowhere(book, credit);
     if (holder === 'payment' && payment !== null)
       return recallFromPayment(book, credit, payment, paymentSuspenseAccount(payment.id));
-    if (holder === 'case' && reviewCase !== null && reviewCase.accountCode !== null) {
-      const held = { ...reviewCase, accountCode: reviewCase.accountCode };
-      return recallFromCase(book, credit, held, credit.status === 'posted' ? payment : null);
-    }
+    if (holder === 'case' && reviewCase !== null) return recallFromCase(book, credit, reviewCase, payment);
     const walletId = holder === 'wallet_of_case' ? reviewCase?.walletId : (payment?.targetWalletId ?? credit.ownerId);
     const found = walletId == null ? null : await findWallet(sql, book, walletId);
     const wallet = requireRow(found, `the wallet of inbound credit ${credit.id}`);
-    return recallFromWallet(book, credit, wallet.id, wallet.balance);
+    const isOfPayment = wallet.id === payment?.targetWalletId;
+    const holdsSurplus = holder === 'wallet' && (surplus?.status === 'open' || surplus?.status === 'unclaimed');
+    return recallFromWallet(book, credit, wallet.id, wallet.balance, {
+      payment: isOfPayment ? payment : null,
+      surplus: holdsSurplus ? surplus : null,
+    });
   }
 
   return {

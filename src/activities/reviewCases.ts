@@ -12,6 +12,7 @@ import { findPayment } from '../resources/payments/queries.ts';
 import { type DecisionProblem, decisionMovement } from '../resources/reviewCases/decisions.ts';
 import { closeCase, completeReturn, receiveAfterAll, returnToSuspense } from '../resources/reviewCases/movements.ts';
 import {
+  findPaymentOfCase,
   findReviewCase,
   findSenders,
   type ReturnFailure,
@@ -52,6 +53,8 @@ const STILL_UNCONFIRMED = {
 const PROBLEMS: Record<DecisionProblem, string> = {
   sender_unknown: 'The money has no single known sender account: credit it to a wallet, or move it to unclaimed.',
   wallet_unknown: 'The money was sent to no known wallet: name one as walletId.',
+  payment_incomplete:
+    'Its payment is open, and would not be settled with it: credit it after the payment has expired, or return it.',
 };
 
 /** How an attempt to return money failed, by who decided that it failed. */
@@ -79,11 +82,12 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
     accountName: null,
     narration: 'Returned payment',
   }),
-  movement(book, { row }, change, report, source) {
-    if (change === 'complete') return completeReturn(book, row);
+  async movement(book, { row }, change, report, source) {
     // Money in suspense cannot be spent: the operator who decides about the case sees that it was paid.
     if (change === 'claw_back') return null;
-    return returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report);
+    const payment = await findPaymentOfCase(sql, book, row);
+    if (change === 'complete') return completeReturn(book, row, payment);
+    return returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report, payment);
   },
 });
 
@@ -115,7 +119,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   async function movementOf(
     book: Book,
     row: ReviewCase,
-    { action, walletId }: Pick<ReviewDecision, 'action' | 'walletId'>,
+    { action, walletId, waiveFee: waivesFee = false }: Pick<ReviewDecision, 'action' | 'walletId' | 'waiveFee'>,
   ): Promise<Movement | string> {
     const refusal = refuseAction(action, choicesOf(row.reason), limitOf(row.reason));
     if (refusal !== null) return refusal;
@@ -132,7 +136,9 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     if (walletId !== undefined && target === null) return `There is no wallet ${walletId}.`;
     const senders = action === 'return_to_sender' ? await findSenders(sql, book, row) : [];
     const attempts = row.attempts + (attempt === 'over' ? 1 : 0);
-    const movement = decisionMovement(book, row, { action, walletId: target, senders, attempts });
+    const payment = await findPaymentOfCase(sql, book, row);
+    const decision = { action, walletId: target, senders, attempts, payment, waivesFee };
+    const movement = decisionMovement(book, row, decision);
     return typeof movement === 'string' ? PROBLEMS[movement] : movement;
   }
 
@@ -142,7 +148,8 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
     { code, action, walletId, ...sent }: ReviewDecision,
   ) => {
     const reason = sent.evidence === undefined ? sent.reason : `${sent.reason} (${sent.evidence})`;
-    const decision = { code, wallet: walletId, about: versionText(row), reason };
+    const about = `${versionText(row)}${sent.waiveFee === true ? ', without the fee' : ''}`;
+    const decision = { code, wallet: walletId, about, reason };
     return decisionOf(decision, input.transferId, `review:${action}`);
   };
 
@@ -164,6 +171,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
         reference: returnReference(row),
         attempts: row.attempts,
         failure: row.failure,
+        fee: row.fee,
         transfer: row.transfer,
         break: found && {
           kind: found.kind,
@@ -183,15 +191,14 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
       const book = bookOf(input);
       return await retryOnConflict(journal, async ({ post }): Promise<AppliedDecision | null> => {
         const row = await readCase(sql, book, input.transferId);
-        const { action, walletId }: Pick<ReviewDecision, 'action' | 'walletId'> = sent ?? {
-          action: 'return_to_sender',
-        };
+        const chosen: Pick<ReviewDecision, 'action' | 'walletId' | 'waiveFee'> = sent ?? { action: 'return_to_sender' };
+        const { action } = chosen;
         const isClaim = row.status === 'unclaimed' && action !== 'move_to_unclaimed';
         if (row.status !== 'open' && !isClaim)
           return { outcome: 'done', message: `The case is ${row.status}.`, status: row.status };
         const refused = (message: string) => ({ outcome: 'refused', message, status: row.status }) as const;
         if (sent === null && !(await returnsUnasked(book, row))) return refused('An operator must decide.');
-        const movement = await movementOf(book, row, { action, ...(walletId !== undefined && { walletId }) });
+        const movement = await movementOf(book, row, chosen);
         if (typeof movement === 'string') return refused(movement);
         const decision = sent === null ? null : caseDecision(input, row, sent);
         const result = await post(decision === null ? movement : { ...movement, decision });

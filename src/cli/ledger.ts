@@ -33,6 +33,8 @@ const MEANINGS: Record<Finding['kind'], string> = {
   RESOURCE_MISMATCH: 'the transactions of a resource do not match its status',
   UNEXPLAINED_TRANSACTION: 'a transaction is not one of the resource that it names',
   DECISION_MISSING: 'something was decided without proof of who decided',
+  PAYMENT_MISMATCH: 'an amount of a payment is not the sum of its credits, review cases or refunds',
+  REFUND_EXCEEDS_CREDIT: 'a refund began when its payment had received less that stayed',
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last reported',

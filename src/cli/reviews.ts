@@ -105,11 +105,12 @@ export function addReviewCommands(program: Command): void {
     )
     .requiredOption('--reason <text>', 'the reason, recorded in the audit log')
     .option('--wallet <id>', 'the wallet to credit (default: the one that the money was sent to)')
+    .option('--waive-fee', 'credit without the fee that its payment would have had')
     .option('--evidence <text>', "the evidence for the decision, for example the bank's ticket; required for close")
     .addOption(organisationOption('the cases'))
-    .action(async (id: string, { action, reason, wallet, evidence, ...options }: ResolveOptions) => {
+    .action(async (id: string, { action, reason, wallet, waiveFee, evidence, ...options }: ResolveOptions) => {
       const { code } = await createCode('reviews resolve', id, wallet === undefined ? action : `${action} ${wallet}`);
-      const decision: ReviewDecision = { action, reason, code, walletId: wallet, evidence }; // validated by the flow
+      const decision: ReviewDecision = { action, reason, code, walletId: wallet, waiveFee, evidence }; // validated by the flow
       const update: { name: string; args: [unknown] } = { name: 'resolveCase', args: [decision] };
       const missing = `There is no open review case ${id}. List the open ones: npm run cli -- reviews list`;
       const answer = await withTemporal((client) =>
@@ -134,6 +135,7 @@ const caseView = (row: Case) => ({
   status: row.status,
   environment: row.environment,
   amount: row.amount,
+  fee: row.fee,
   account: row.accountCode,
   paymentId: row.paymentId && publicId('payment', row.paymentId),
   walletId: row.walletId && publicId('wallet', row.walletId),
@@ -166,6 +168,7 @@ interface ResolveOptions extends OrganisationOptions {
   action: ReviewAction;
   reason: string;
   wallet?: string;
+  waiveFee?: true;
   evidence?: string;
 }
 

@@ -61,6 +61,12 @@ export function endPaidPayment(
   return toOutbox({ ...paymentFlow(book, payment), signal: { name: paymentSettledByWallet.name, payload } });
 }
 
+/** Signals the flow of a payment that there is news of this credit, and starts it if it is not running. */
+export function signalCredit(book: Book, payment: PaymentOfFlow, creditId: Uuid): FlowOutboxMessage {
+  const payload: CreditReceived = { inboundCreditId: publicId('inboundCredit', creditId) };
+  return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
+}
+
 /**
  * Signals the flow of the payment whose account number was credited, and starts it if it is not running. `payment`
  * null: starts a flow of the credit's own, for a deposit account or an unknown account.
@@ -70,11 +76,8 @@ export function startInboundCredit(
   credit: InboundCredit,
   payment: PaymentOfFlow | null,
 ): FlowOutboxMessage {
+  if (payment !== null) return signalCredit(book, payment, credit.id);
   const inboundCreditId = publicId('inboundCredit', credit.id);
-  if (payment !== null) {
-    const payload: CreditReceived = { inboundCreditId };
-    return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
-  }
   const input: CreditInput = {
     ...book,
     inboundCreditId,

@@ -168,11 +168,17 @@ export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'
   return ofSteps('payoutItem', row, BANK_TRANSFER_STEPS, effects[row.status]);
 }
 
-/** `credits`: the rail and session id of each credit that the payment accepted. */
-export function expectPayment(
-  row: Payment & { credits: readonly Pick<InboundCredit, 'rail' | 'sessionId'>[] },
-): Expectation {
-  const { amountReceived: received, amountCredited: credited, fee } = row;
+/** What belongs to a payment. */
+export interface PartsOfPayment {
+  /** The credits that it accepted. */
+  credits: readonly Pick<InboundCredit, 'rail' | 'sessionId' | 'amount'>[];
+  /** The review cases whose money was credited to its wallet. */
+  cases: readonly Pick<ReviewCase, 'amount' | 'fee' | 'withHeld'>[];
+}
+
+/** What a case moves is expected of the case: of the payment the rest. */
+export function expectPayment(row: Payment & PartsOfPayment): Expectation {
+  const { amountReceived: received, amountCredited: credited, credits, cases } = row;
   const wallet = walletAccount(row.targetWalletId);
   const isPaid = row.settledAt !== null;
   if (row.method === 'virtual_wallet') {
@@ -180,20 +186,19 @@ export function expectPayment(
     const paid = effectOf([payer, -received], [wallet, credited], [FEE_INCOME, received - credited]);
     return ofSteps('payment', row, ['payment'], [isPaid ? paid : NOTHING]);
   }
-  // All credits of a payment arrive by one rail.
-  const clearing = clearingAccount(row.credits[0]?.rail ?? '');
-  const settled = effectOf(
-    [clearing, -received],
-    [wallet, credited],
-    [FEE_INCOME, fee],
-    [UNMATCHED, received - credited - fee],
+  const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
+  const accepted = sumOf(credits.map(({ amount }) => amount));
+  const fees = row.feeCharged - sumOf(cases.map(({ fee }) => fee));
+  const toWallet = credited - sumOf(cases.map(({ amount, withHeld, fee }) => amount + withHeld - fee));
+  const wasHeld = !isPaid || cases.some(({ withHeld }) => withHeld > 0);
+  const effect = effectOf(
+    // All credits of a payment arrive by one rail.
+    [clearingAccount(credits[0]?.rail ?? ''), -accepted],
+    [wallet, toWallet],
+    [FEE_INCOME, fees],
+    [wasHeld ? paymentSuspenseAccount(row.id) : UNMATCHED, accepted - toWallet - fees],
   );
-  const waiting = moved(clearing, paymentSuspenseAccount(row.id), received);
-  return {
-    resource: publicId('payment', row.id),
-    keys: row.credits.map(creditKey),
-    effects: [isPaid ? settled : waiting],
-  };
+  return { resource: publicId('payment', row.id), keys: credits.map(creditKey), effects: [effect] };
 }
 
 /**
@@ -202,10 +207,14 @@ export function expectPayment(
 export const isOutOfPayment = ({ recall, recalledFrom }: Pick<InboundCredit, 'recall' | 'recalledFrom'>): boolean =>
   recall === 'posted' && (recalledFrom?.startsWith('suspense:payment:') ?? false);
 
-/** What a payment has accepted is expected of the payment; a recall is expected of its credit. */
-export function expectInboundCredit(row: InboundCredit): Expectation {
+/**
+ * What a payment has accepted is expected of the payment; a recall is expected of its credit. `surplusRecalled`: what
+ * the recall took of it from the case of the surplus, in suspense or unclaimed.
+ */
+export function expectInboundCredit(row: InboundCredit & { surplusRecalled?: Kobo | null }): Expectation {
   const resource = publicId('inboundCredit', row.id);
   const { amount, recalledFrom, recalledTaken } = row;
+  const surplus = row.surplusRecalled ?? 0;
   const clearing = clearingAccount(row.rail);
   const isOfPayment = row.status === 'posted' && row.ownerKind === 'payment';
   const placed: Record<InboundCredit['status'], AccountCode | null> = {
@@ -220,14 +229,16 @@ export function expectInboundCredit(row: InboundCredit): Expectation {
   // A recall takes the credit back, and what is missing of it becomes a receivable.
   const [recalled, taken] = row.recall === 'posted' && recalledTaken !== null ? [amount, recalledTaken] : [0, 0];
   const receivable = recalledFrom?.startsWith('wallet:') ? `receivable:${recalledFrom}` : BANK_RECEIVABLE;
-  const effect = effectOf(
-    [clearing, recalled - posted],
-    [destination ?? clearing, posted],
-    [recalledFrom ?? receivable, -taken],
-    [receivable, taken - recalled],
-  );
+  const effect = (surplusFrom: AccountCode): NetEffect =>
+    effectOf(
+      [clearing, recalled - posted],
+      [destination ?? clearing, posted],
+      [recalledFrom ?? receivable, -taken],
+      [surplusFrom, -surplus],
+      [receivable, taken + surplus - recalled],
+    );
   const keys = [...(isOfPayment && !isOutOfPayment(row) ? [] : [creditKey(row)]), recallKey(row)];
-  return { resource, keys, effects: [effect] };
+  return { resource, keys, effects: [effect(UNMATCHED), effect(UNCLAIMED)] };
 }
 
 export function expectStatementEntry(row: StatementEntry): Expectation {
@@ -254,16 +265,27 @@ export function expectReviewCase(row: ReviewCase): Expectation {
   const resource = publicId('reviewCase', row.id);
   const { amount, accountCode: suspense } = row;
   if (suspense === null) return { resource, keys: [], effects: [NOTHING] };
-  const to = (account: AccountCode): NetEffect => moved(suspense, account, amount);
+  const { recalledUnclaimed } = row;
+  /** `more`: where the money went from suspense; what was recalled while it was unclaimed left from there. */
+  const after = (...more: readonly (readonly [AccountCode, Kobo])[]): NetEffect =>
+    effectOf([suspense, -recalledUnclaimed], [UNCLAIMED, recalledUnclaimed], ...more);
+  const to = (account: AccountCode): NetEffect => after([suspense, -amount], [account, amount]);
   const effects: Record<ReviewCase['status'], Expectation['effects']> = {
-    open: [NOTHING],
+    open: [after()],
     closed: [NOTHING],
     returning: [to(IN_TRANSIT_RETURNS)],
-    credited: [to(walletAccount(row.walletId ?? ''))],
+    credited: [
+      after(
+        [suspense, -amount],
+        [paymentSuspenseAccount(row.paymentId ?? ''), -row.withHeld],
+        [walletAccount(row.walletId ?? ''), amount + row.withHeld - row.fee],
+        [FEE_INCOME, row.fee],
+      ),
+    ],
     unclaimed: [to(UNCLAIMED)],
     returned_to_sender: [to(payoutAccount(row.rail ?? ''))],
     // The recall took the money from suspense, or from unclaimed.
-    recalled: [NOTHING, to(UNCLAIMED)],
+    recalled: [after(), to(UNCLAIMED)],
   };
   return { resource, keys: caseKeys(resource, row), effects: effects[row.status] };
 }

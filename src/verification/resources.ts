@@ -5,6 +5,7 @@ import type postgres from 'postgres';
 import type { Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
+import { caseOfPayment } from '../resources/reviewCases/queries.ts';
 import {
   differences,
   type Expectation,
@@ -73,16 +74,31 @@ const READERS: Partial<Record<IdKind, Reader>> = {
     'payments',
     expectPayment,
     (sql, rows, organisationId) => sql`
-      SELECT r.*, c.credits FROM (${rows}) r
+      SELECT r.*, c.credits, k.cases FROM (${rows}) r
       CROSS JOIN LATERAL (
-        SELECT coalesce(jsonb_agg(jsonb_build_object('rail', rail, 'sessionId', session_id)), '[]') AS credits
+        SELECT coalesce(jsonb_agg(jsonb_build_object('rail', rail, 'sessionId', session_id, 'amount', amount)), '[]') AS credits
         FROM inbound_credits
         WHERE organisation_id = ${organisationId} AND environment = r.environment AND owner_id = r.id
           AND owner_kind = 'payment' AND status = 'posted' AND (
             recall IS DISTINCT FROM 'posted' OR NOT coalesce(starts_with(recalled_from, 'suspense:payment:'), false))
-      ) c ORDER BY r.id`,
+      ) c
+      CROSS JOIN LATERAL (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('amount', amount, 'fee', fee, 'withHeld', with_held)), '[]') AS cases
+        FROM review_cases
+        WHERE organisation_id = ${organisationId} AND payment_id = r.id AND status = 'credited'
+          AND wallet_id = r.target_wallet_id AND ${caseOfPayment(sql)}
+      ) k ORDER BY r.id`,
   ),
-  inboundCredit: reader('inbound_credits', expectInboundCredit),
+  inboundCredit: reader(
+    'inbound_credits',
+    expectInboundCredit,
+    (sql, rows, organisationId) => sql`
+      SELECT r.*, CASE WHEN r.recall = 'posted' THEN (
+        SELECT sum(amount)::bigint FROM review_cases
+        WHERE organisation_id = ${organisationId} AND inbound_credit_id = r.id AND reason = 'surplus_over_limit'
+          AND status = 'recalled'
+      ) END AS surplus_recalled FROM (${rows}) r ORDER BY r.id`,
+  ),
   statementEntry: reader('statement_entries', expectStatementEntry),
   reviewCase: reader('review_cases', expectReviewCase),
   feeSweep: reader('fee_sweeps', expectFeeSweep),

@@ -32,6 +32,8 @@ export type FindingKind =
   | 'DECISION_MISSING'
   | 'SEAL_MISMATCH'
   | 'SEAL_MISSING'
+  | 'PAYMENT_MISMATCH'
+  | 'REFUND_EXCEEDS_CREDIT'
   | 'BANK_BALANCE_MISMATCH';
 
 /**

@@ -3,6 +3,7 @@ import type { Sql } from '../database/pool.ts';
 import { accountCheck } from './accounts.ts';
 import { balanceBreakCheck, bankBalanceCheck } from './bankBalances.ts';
 import { decisionCheck } from './decisions.ts';
+import { paymentCheck } from './payments.ts';
 import { postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
@@ -35,6 +36,7 @@ export async function verifyBooks(
     sealCheck(publishedSeals),
     ...LEDGER_CHECKS,
     transactionCheck,
+    paymentCheck,
     ...suspenseChecks,
     bankBalanceCheck,
     balanceBreakCheck,

@@ -140,7 +140,9 @@ describe('422 responses', () => {
     ['a frozen payer', 'WALLET_FROZEN', { balance: 100, status: 'frozen' }, {}],
     ['a target over its balance limit', 'WALLET_TIER1_LIMIT_EXCEEDED', { balance: 100 }, { balance: 29_999_901 }],
   ])('paying with %s is %s and leaves the payment payable', async (_case, code, payer, target) => {
-    const paymentId = await bill(100, { targetWalletId: await api.createWallet(api.test, target) });
+    const targetWalletId = await wallet();
+    const paymentId = await bill(100, { targetWalletId });
+    if (target?.balance) await api.fund(api.organisation.organisationId, targetWalletId, target.balance);
     expectError(await pay(await api.createWallet(api.test, payer), paymentId), 422, code);
     expect((await read(paymentId)).status).toBe('pending');
     expect((await pay(await wallet(100), await bill(100))).status).toBe(200);

@@ -68,6 +68,8 @@ describe('POST /payments, 201 responses', () => {
       fee: 2_000,
       payableAmount: 202_000,
       amountReceived: 0,
+      amountInReview: 0,
+      amountRecalled: 0,
       currency: 'NGN',
       targetWalletId,
       description: 'Order 7',
@@ -178,6 +180,7 @@ describe('POST /payments, refused requests', () => {
     expect([status, error.code]).toEqual([422, 'WALLET_TIER1_LIMIT_EXCEEDED']);
     expect(error.details).toEqual({
       walletId: target,
+      availableAmount: 5_000_000,
       limit: 'transaction',
       limitAmount: 5_000_000,
       attemptedAmount: 5_000_001,

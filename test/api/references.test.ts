@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { requireUuid } from '../../src/ids.ts';
 import { nextVersion } from '../../src/resources/bookTable.ts';
-import { paymentRow } from '../../src/resources/payments/movements.ts';
 import { findPayment } from '../../src/resources/payments/queries.ts';
+import { paymentRow } from '../../src/resources/payments/rows.ts';
 import { type Resource, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { added, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 

@@ -26,6 +26,7 @@ test('a case has what the money was for and what may be decided', async () => {
     reason: 'over_limit',
     status: 'open',
     amount: 5_000,
+    fee: 0,
     currency: 'NGN',
     paymentId: null,
     reference: null,

@@ -13,6 +13,9 @@ const pending: PagePayment = {
   baseAmount: 200_000,
   fee: 2_000,
   amountReceived: 0,
+  amountCredited: 0,
+  amountInReview: 0,
+  amountRecalled: 0,
   amountRefunded: 0,
   onMismatch: 'hold',
   expiresAt: inSeconds(300),
@@ -42,7 +45,7 @@ describe('the state', () => {
     ['failed', 1, 'expired'],
   ];
   test.each(states)('of a payment that is %s, %i seconds before its end, is %s', (status, seconds, state) => {
-    expect(pageState({ status, expiresAt: inSeconds(seconds) }, NOW)).toBe(state);
+    expect(pageState({ ...pending, status, expiresAt: inSeconds(seconds) }, NOW)).toBe(state);
   });
 
   test.each(states)('%s, %i seconds before the end: money is asked for while it is taken', (status, seconds, state) => {
@@ -110,6 +113,34 @@ describe('the words', () => {
       'Payment received\nAda Shoes has received your ₦2,020.00.',
     );
     expect(wordsOf({ status: 'settled', amountReceived: 252_000 })).toContain('That is ₦500.00 too much.');
+  });
+
+  test.each(['pending', 'partial', 'expired'] as const)(
+    'of money in review, %s: it is being checked, and nothing is asked for',
+    (status) => {
+      const more = { status, amountInReview: 202_000 };
+      expect(page(more)).toMatchObject({ state: 'in_review', transfer: null, deadline: null, isLive: true });
+      expect(page({ ...more, expiresAt: NOW }).state).toBe('in_review');
+      expect(wordsOf(more)).toContain('₦2,020.00 received, being checked');
+      expect(wordsOf(more)).toContain('Do not send it again.');
+      expect(wordsOf({ ...more, onMismatch: 'refund' })).toContain('It will be returned to the account');
+    },
+  );
+
+  test('of an expired payment whose late money was credited: it is received', () => {
+    const late = { status: 'expired', amountReceived: 202_000, amountCredited: 200_000 } as const;
+    expect(wordsOf(late)).toBe('Payment received\nAda Shoes has received your ₦2,020.00.');
+    expect(wordsOf({ ...late, amountReceived: 102_000 })).toContain('That is ₦1,000.00 too little.');
+  });
+
+  test('of money that the bank has taken back: how much', () => {
+    const words = wordsOf({
+      status: 'settled',
+      amountReceived: 202_000,
+      amountCredited: 200_000,
+      amountRecalled: 202_000,
+    });
+    expect(words).toBe('Payment taken back\nThe bank has taken back ₦2,020.00 of your ₦2,020.00. Contact Ada Shoes.');
   });
 
   test.each([

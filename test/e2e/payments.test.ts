@@ -97,8 +97,9 @@ describe('bank-transfer payments', () => {
   });
 
   test('a credit whose base amount exceeds the tier1 balance limit is placed in suspense', async () => {
-    const wallet = await flows.createWallet(undefined, { balance: 29_500_000 });
+    const wallet = await flows.createWallet();
     const payment = await flows.createPayment(wallet, 900_000);
+    await flows.fund(flows.organisation.organisationId, wallet, 29_500_000);
     await pay(payment, payment.payableAmount, { sessionId: 'over-ceiling' });
     expect(await untilApplied('over-ceiling')).toBe('suspense');
     expect((await flows.reviewCases()).map(({ reason }) => reason)).toContain('over_limit');

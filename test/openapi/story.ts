@@ -226,6 +226,9 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
 
   // The sandbox bank.
   await post(`/simulations/inbound-credits/${String(deposit.data.sessionId)}/recall`);
+  // The event of a payment whose money the bank takes back.
+  const [paid] = (await flows.test.get(`/payments/${payment.id}/credits`)).items.toReversed();
+  await flows.test.post(`/simulations/inbound-credits/${String(paid?.sessionId)}/recall`);
   await post('/simulations/statement-lines', { kind: 'charge', amount: 5_000 });
   await call('PUT', '/simulations/bank-accounts/0123456780', { behaviour: 'hold', name: 'CHIDI EZE' });
   const held = (

@@ -185,20 +185,23 @@ function describeRow(table: Table, row: RowTypes[Table]): string {
 /** The columns of a row that say where its money is, without those that are empty. */
 function detailsOf(table: Table, row: RowTypes[Table]): string[] {
   if (table === 'review_cases') {
-    const { reason, amount, accountCode, attempts, failure } = row as ReviewCase;
+    const { reason, amount, accountCode, attempts, failure, fee } = row as ReviewCase;
     return [
       `${reason} of ${amount} in ${accountCode === null ? 'no account' : readable(accountCode)}`,
+      ...(fee === 0 ? [] : [`fee ${fee}`]),
       ...(attempts === 0 ? [] : [`attempts ${attempts}`]),
       ...(failure === null ? [] : [`last one ${failure}`]),
     ];
   }
   if (table === 'payments') {
-    const { amountReceived, amountCredited, amountRefunding, amountRefunded } = row as Payment;
+    const { amountReceived, amountCredited, amountRefunding, amountRefunded, ...more } = row as Payment;
     const amounts = {
       received: amountReceived,
       credited: amountCredited,
       refunding: amountRefunding,
       refunded: amountRefunded,
+      'in review': more.amountInReview,
+      recalled: more.amountRecalled,
     };
     return Object.entries(amounts).flatMap(([name, amount]) => (amount === 0 ? [] : [`${name} ${amount}`]));
   }

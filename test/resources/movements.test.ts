@@ -41,12 +41,15 @@ const PARTS: readonly unknown[] = [
   creditParts.reviewReasonOf,
   entryParts.statementEntryKey,
   paymentParts.newPayment,
+  paymentParts.expiredPayment,
   paymentParts.paymentAfter,
-  paymentParts.paymentRow,
   caseParts.closedWalletCase,
+  caseParts.holderOf,
+  caseParts.inReview,
   caseParts.openReviewCase,
   caseParts.recallCase,
   caseParts.withCaseFlows,
+  caseParts.withoutCredit,
 ];
 
 describe.each(Object.entries(BY_RESOURCE))('movements of %s', (_resource, steps) => {

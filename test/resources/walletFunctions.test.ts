@@ -30,7 +30,15 @@ test('a wallet that does not exist in the book has no KYC recorded, and no accou
   } as const;
   await insertWallet(sql, books.book, wallet);
   const elsewhere = { ...books.book, environment: 'live' } as const;
-  const row = { ...wallet, accountId: 1, kycStatus: 'none', status: 'active', balance: 0, postingMax: null } as const;
+  const row = {
+    ...wallet,
+    accountId: 1,
+    kycStatus: 'none',
+    status: 'active',
+    balance: 0,
+    postingMax: null,
+    balanceMax: null,
+  } as const;
   await expect(recordKyc(books.owner, elsewhere, row, 'sealed', OWNER_PROOF)).rejects.toMatchObject({ code: 'P0002' });
   expect(await readAccount(wallet.id)).toEqual([UNVERIFIED]);
   expect(await sql`SELECT FROM wallet_kyc WHERE wallet_id = ${wallet.id}`).toHaveLength(0);

@@ -252,12 +252,18 @@ describe('movements that only a decision makes', () => {
       () => Promise.resolve({ book, transaction: transaction(gift(account)) }),
     ]),
     ['a case is credited to a wallet', () => Promise.resolve(creditCase(book, reviewCase, walletId))],
-    ['the money of a case is returned', () => Promise.resolve(holdReturn(book, reviewCase, 'sandbox', 1))],
+    [
+      'the money of a case is returned',
+      () => Promise.resolve(holdReturn(book, reviewCase, { rail: 'sandbox', attempts: 1 })),
+    ],
     ['the money of a case is given up', () => Promise.resolve(moveCaseToUnclaimed(book, reviewCase))],
     ['a case is closed', () => Promise.resolve(closeCase(book, reviewCase))],
     [
       'the money of a case that nobody opened is returned',
-      () => Promise.resolve(holdReturn(book, { ...reviewCase, id: newUuid(), version: 0 }, 'sandbox', 1)),
+      () =>
+        Promise.resolve(
+          holdReturn(book, { ...reviewCase, id: newUuid(), version: 0 }, { rail: 'sandbox', attempts: 1 }),
+        ),
     ],
     [
       'the fee of a transfer that is over goes to a wallet with what was paid',

@@ -324,7 +324,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'expired',
         money: { bank: -40_000, 'suspense:payment': 40_000 },
-        events: ['payment.settled', 'payment.expired', 'review_case.opened'],
+        events: ['payment.settled', 'payment.expired', 'review_case.opened', 'payment.in_review'],
         reviews: ['partial_expired: 40000 of suspense:payment, open'],
       },
     },
@@ -334,7 +334,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'expired',
         money: { bank: -202_000, 'suspense:unmatched': 202_000 },
-        events: ['payment.expired', 'review_case.opened'],
+        events: ['payment.expired', 'review_case.opened', 'payment.in_review'],
         reviews: ['late_credit: 202000 of suspense:unmatched, open'],
       },
     },
@@ -344,7 +344,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'settled',
         money: { bank: -252_000, 'income:fees': 2_000, 'suspense:unmatched': 50_000, 'wallet:seller': 200_000 },
-        events: ['payment.settled', 'payment.completed', 'review_case.opened'],
+        events: ['payment.settled', 'payment.completed', 'review_case.opened', 'payment.in_review'],
         reviews: ['credit_after_settlement: 50000 of suspense:unmatched, open'],
       },
     },
@@ -457,7 +457,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'posted',
         money: SETTLED,
-        events: ['payment.settled', 'payment.settled', 'payment.completed'],
+        events: ['payment.settled', 'payment.recalled', 'payment.settled', 'payment.completed'],
       },
     },
     unconfirmedSetAside: {
@@ -523,7 +523,14 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'returned_to_sender',
         money: SETTLED,
-        events: ['payment.settled', 'payment.completed', 'review_case.opened', 'review_case.resolved'],
+        events: [
+          'payment.settled',
+          'payment.completed',
+          'review_case.opened',
+          'payment.in_review',
+          'review_case.resolved',
+          'payment.reviewed',
+        ],
         reviews: ['credit_after_settlement: 5000 of suspense:unmatched, returned_to_sender'],
         bank: [PAID],
       },

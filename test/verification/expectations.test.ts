@@ -2,6 +2,7 @@
 // of a resource have moved what its row says.
 import { expect, test } from '@jest/globals';
 import { type AccountCode, walletAccount } from '../../src/ledger/chart.ts';
+import { isOfPayment, type ReviewCase } from '../../src/resources/reviewCases/queries.ts';
 import {
   differences,
   type Expectation,
@@ -46,12 +47,24 @@ function expectations(path: readonly Step[]): Expectation[] {
     ...payments.map((payment) =>
       expectPayment({
         ...payment,
+        cases: latestRows(path, 'review_cases').filter(
+          (row) =>
+            row.paymentId === payment.id &&
+            row.status === 'credited' &&
+            row.walletId === payment.targetWalletId &&
+            isOfPayment(row),
+        ),
         credits: credits.filter(
           (credit) => credit.ownerId === payment.id && credit.status === 'posted' && !isOutOfPayment(credit),
         ),
       }),
     ),
-    ...credits.map(expectInboundCredit),
+    ...credits.map((credit) => {
+      const isSurplus = (row: ReviewCase) =>
+        row.inboundCreditId === credit.id && row.reason === 'surplus_over_limit' && row.status === 'recalled';
+      const surplus = latestRows(path, 'review_cases').find(isSurplus);
+      return expectInboundCredit({ ...credit, surplusRecalled: surplus?.amount ?? null });
+    }),
     ...latestRows(path, 'statement_entries').map(expectStatementEntry),
     ...latestRows(path, 'review_cases').map(expectReviewCase),
     ...latestRows(path, 'fee_sweeps').map(expectFeeSweep),

@@ -5,7 +5,9 @@ import {
   capacityAfterRefusal,
   decideCredit,
   decideExpiry,
+  decideReviewedCredit,
   type PaymentState,
+  type ReviewedPayment,
   type WalletCapacity,
 } from '../../src/workflows/payment/decide.ts';
 
@@ -26,6 +28,71 @@ const settle = (amountReceived: number, toWallet: number, toSuspense = 0, alread
   alreadyHeld,
 });
 const suspended = (reason: string) => ({ kind: 'to_suspense', reason });
+
+describe('money of a review case that is credited to its payment', () => {
+  const reviewed = (state: PaymentState, amountCredited = 0, feeCharged = 0): ReviewedPayment => ({
+    ...state,
+    amountCredited,
+    feeCharged,
+  });
+  const decide = (state: ReviewedPayment, amount: number, more: { isCounted?: true; waivesFee?: true } = {}) =>
+    decideReviewedCredit(state, { amount, isCounted: false, waivesFee: false, ...more });
+
+  test.each<[string, ReviewedPayment, number, object | string]>([
+    [
+      'settles an open payment',
+      reviewed(payment('pending')),
+      202_000,
+      { settles: true, toWallet: 200_000, toFees: 2_000 },
+    ],
+    [
+      'settles an open payment with what it holds',
+      reviewed(payment('partial', 150_000)),
+      52_500,
+      { settles: true, amountReceived: 202_500, withHeld: 150_000, toWallet: 200_500, toFees: 2_000 },
+    ],
+    ['leaves an open payment that it would not settle', reviewed(payment('partial', 100)), 201_899, 'incomplete'],
+    ['is charged the fee after expiry', reviewed(payment('expired')), 202_000, { settles: false, toFees: 2_000 }],
+    ['is charged a share after expiry', reviewed(payment('expired')), 50_500, { toWallet: 50_000, toFees: 500 }],
+    ['is charged what is left', reviewed(payment('expired'), 100_000, 1_000), 101_000, { toFees: 1_000 }],
+    ['is charged nothing after the fee', reviewed(payment('settled', 202_000), 200_000, 2_000), 9, { toFees: 0 }],
+  ])('%s', (_name, state, amount, expected) => {
+    if (typeof expected === 'string') expect(decide(state, amount)).toBe(expected);
+    else expect(decide(state, amount)).toMatchObject(expected);
+  });
+
+  test('however it is split, an expired payment is charged the fee once, and a waived share never', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1_000_000_000_000 }),
+        fc.integer({ min: 0, max: 18_000 }),
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 1_000_000_000 }), fc.boolean()), { minLength: 1, maxLength: 10 }),
+        (baseAmount, fee, amounts) => {
+          let state: ReviewedPayment = reviewed({ status: 'expired', baseAmount, fee, amountReceived: 0 });
+          let isWaived = false;
+          for (const [amount, waivesFee] of amounts) {
+            const decision = decideReviewedCredit(state, { amount, isCounted: false, waivesFee });
+            if (decision === 'incomplete') throw new Error('an expired payment takes any amount');
+            expect(decision.toWallet + decision.toFees).toBe(amount);
+            expect(Math.min(decision.toWallet, decision.toFees)).toBeGreaterThanOrEqual(0);
+            isWaived ||= waivesFee;
+            state = {
+              ...state,
+              amountReceived: decision.amountReceived,
+              amountCredited: state.amountCredited + decision.toWallet,
+              feeCharged: state.feeCharged + decision.toFees,
+            };
+          }
+          const total = amounts.reduce((sum, [amount]) => sum + amount, 0);
+          expect(state.amountReceived).toBe(total);
+          const share = total >= baseAmount + fee ? fee : Math.floor((fee * total) / (baseAmount + fee));
+          if (isWaived) expect(state.feeCharged).toBeLessThanOrEqual(share);
+          else expect(state.feeCharged).toBe(share);
+        },
+      ),
+    );
+  });
+});
 
 describe('credits', () => {
   const [pending, partial] = [payment('pending'), payment('partial', 150_000)];

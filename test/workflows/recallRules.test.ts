@@ -13,7 +13,7 @@ test.each([
   ['of a settled payment', 'posted', 'settled', null, 'wallet'],
   ['of a refunded payment', 'posted', 'refunded', null, 'wallet'],
   ['of an expired payment, in review', 'posted', 'expired', held('open'), 'case'],
-  ['of an expired payment, with other credits in review', 'posted', 'expired', held('open', 9_000), 'elsewhere'],
+  ['of an expired payment, with other credits in review', 'posted', 'expired', held('open', 9_000), 'case'],
   ['of an expired payment, credited by an operator', 'posted', 'expired', held('credited', 9_000), 'wallet_of_case'],
   ['in review', 'suspense', 'settled', held('open'), 'case'],
   ['that is unclaimed', 'suspense', null, held('unclaimed'), 'case'],

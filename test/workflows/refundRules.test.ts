@@ -8,6 +8,7 @@ const payment = (status: string, amountRefunding = 0, amountRefunded = 0) => ({
   amountCredited: 200_000,
   amountRefunding,
   amountRefunded,
+  amountRecalled: 0,
 });
 
 const allowed = (amount: number) => ({ kind: 'refund', amount });
@@ -20,13 +21,20 @@ test.each([
   ['a refund without an amount is of the rest', PARTLY, undefined, allowed(150_000)],
   ['a refund of one kobo more than was credited is too much', payment('settled'), 200_001, tooMuch(200_000)],
   ['a refund of more than other refunds leave is too much', payment('settled', 150_000), 50_001, tooMuch(50_000)],
+  ['a refund of what is left after a recall', { ...PARTLY, amountRecalled: 60_000 }, undefined, allowed(90_000)],
+  ['a refund of what the bank took back', { ...PARTLY, amountRecalled: 200_000 }, 1, tooMuch(0)],
   ['a refund of what is all being refunded is too much', payment('settled', 200_000), undefined, tooMuch(0)],
 ])('%s', (_name, state, amount, expected) => {
   expect(decideRefund(state, amount)).toEqual(expected);
 });
 
-test.each(['refunded', 'pending', 'partial', 'expired', 'failed'])('a %s payment is not refundable', (status) => {
-  expect(decideRefund(payment(status), 1)).toEqual({ kind: 'not_refundable' });
+test.each(['pending', 'partial', 'expired', 'failed'])('a %s payment without a credit is not refundable', (status) => {
+  expect(decideRefund({ ...payment(status), amountCredited: 0 }, 1)).toEqual({ kind: 'not_refundable' });
+});
+
+test('a refunded payment is not refundable, and an expired one as far as a review case has credited it', () => {
+  expect(decideRefund(payment('refunded', 0, 200_000), 1)).toEqual({ kind: 'not_refundable' });
+  expect(decideRefund(payment('expired'), 1)).toEqual(allowed(1));
 });
 
 test.each([
@@ -69,7 +77,7 @@ test('random refunds never exceed what was credited', () => {
       fc.integer({ min: 1, max: 10_000 }),
       fc.array(fc.option(fc.integer({ min: 1, max: 4_000 }), { nil: undefined }), { maxLength: 20 }),
       (amountCredited, amounts) => {
-        let state = { status: 'settled', amountCredited, amountRefunding: 0, amountRefunded: 0 };
+        let state = { status: 'settled', amountCredited, amountRecalled: 0, amountRefunding: 0, amountRefunded: 0 };
         for (const amount of amounts) {
           const decision = decideRefund(state, amount);
           if (decision.kind === 'refund')

@@ -72,6 +72,7 @@ describe('details of a review case', () => {
     reference: 'svc_case_rev_2',
     attempts: 2,
     failure: 'refused',
+    fee: 0,
     transfer: null,
     break: null,
     returnsUnasked: false,

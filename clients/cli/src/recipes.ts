@@ -43,6 +43,24 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
     takesPartial: true,
     cause: async (stage) => ({ resourceId: (await stage.expiredPayment(stage.options.partial)).id }),
   },
+  'payment.in_review': {
+    summary: 'a payment expires with a part of its money',
+    cause: async (stage) => ({ resourceId: (await stage.reviewCase()).paymentId }),
+  },
+  'payment.reviewed': {
+    summary: 'the part of an expired payment is credited to its wallet',
+    cause: async (stage) => ({ resourceId: (await creditedCase(stage)).paymentId }),
+  },
+  'payment.recalled': {
+    summary: 'the bank takes back the money of a payment',
+    cause: async (stage) => {
+      const { id } = await stage.settledPayment();
+      const { data } = await stage.client.GET('/payments/{id}/credits', { params: { path: { id } } });
+      const params = { path: { sessionId: data?.data[0]?.sessionId ?? '' } };
+      await dataOf(stage.client.POST('/simulations/inbound-credits/{sessionId}/recall', { params }));
+      return { resourceId: id };
+    },
+  },
   'withdrawal.completed': {
     summary: 'the bank pays a withdrawal',
     cause: async (stage) => ({ resourceId: await stage.withdrawal(ACCOUNTS.completes) }),
@@ -120,17 +138,11 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
   'wallet.closed': { summary: 'a wallet is closed', impossible: BY_OPERATORS },
   'review_case.opened': {
     summary: 'a payment expires with a part of its money',
-    cause: async (stage) => ({ resourceId: await stage.reviewCase() }),
+    cause: async (stage) => ({ resourceId: (await stage.reviewCase()).id }),
   },
   'review_case.resolved': {
     summary: 'the part of an expired payment is credited to its wallet',
-    cause: async (stage) => {
-      const id = await stage.reviewCase();
-      const body = { action: 'credit', reason: 'manilla trigger' } as const;
-      await dataOf(stage.client.POST('/review-cases/{id}/resolve', { params: { path: { id } }, body }));
-      stage.told(`review case ${id} is decided`);
-      return { resourceId: id };
-    },
+    cause: async (stage) => ({ resourceId: (await creditedCase(stage)).id }),
   },
   'webhook_endpoint.failing': {
     summary: 'an endpoint has failed for an hour',
@@ -152,6 +164,15 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
     },
   },
 };
+
+async function creditedCase(stage: Stage): Promise<{ id: string; paymentId: string }> {
+  const reviewed = await stage.reviewCase();
+  const params = { path: { id: reviewed.id } };
+  const body = { action: 'credit', reason: 'manilla trigger' } as const;
+  await dataOf(stage.client.POST('/review-cases/{id}/resolve', { params, body }));
+  stage.told(`review case ${reviewed.id} is decided`);
+  return reviewed;
+}
 
 export const EVENT_TYPES = Object.keys(RECIPES) as Event['type'][];
 

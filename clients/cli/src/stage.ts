@@ -150,11 +150,11 @@ export class Stage {
     return payment;
   }
 
-  /** A review case about a part of a payment that expired. Returns its id. */
-  async reviewCase(): Promise<string> {
-    const { id } = await this.expiredPayment(true);
-    const params = { path: { id } };
-    return await this.until(`a review case of ${id}`, async () => {
+  /** A review case about a part of a payment that expired. */
+  async reviewCase(): Promise<{ id: string; paymentId: string }> {
+    const { id: paymentId } = await this.expiredPayment(true);
+    const params = { path: { id: paymentId } };
+    const id = await this.until(`a review case of ${paymentId}`, async () => {
       const credits = await Array.fromAsync(
         pagesOf((cursor) =>
           this.client.GET('/payments/{id}/credits', {
@@ -164,6 +164,7 @@ export class Stage {
       );
       return credits.find(({ reviewCaseId }) => reviewCaseId !== null)?.reviewCaseId ?? undefined;
     });
+    return { id, paymentId };
   }
 
   /** A withdrawal to this account. Returns its id. */

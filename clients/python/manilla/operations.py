@@ -231,6 +231,8 @@ class Payment(TypedDict):
     fee: int
     payableAmount: int
     amountReceived: int
+    amountInReview: int
+    amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
     description: str | None
@@ -268,6 +270,8 @@ class PaymentCompletedEventData(TypedDict):
     fee: int
     payableAmount: int
     amountReceived: int
+    amountInReview: int
+    amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
     description: str | None
@@ -314,6 +318,8 @@ class PaymentExpiredEventData(TypedDict):
     fee: int
     payableAmount: int
     amountReceived: int
+    amountInReview: int
+    amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
     description: str | None
@@ -338,6 +344,150 @@ class PaymentExpiredEvent(TypedDict):
     data: PaymentExpiredEventData
 
 
+class PaymentInReviewEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class PaymentInReviewEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: PaymentInReviewEventDataCreditSender
+    receivedAt: str
+
+
+class PaymentInReviewEventData(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    payableAmount: int
+    amountReceived: int
+    amountInReview: int
+    amountRecalled: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    returnUrl: str | None
+    acceptsAmount: Literal["exact", "any"]
+    credit: NotRequired[PaymentInReviewEventDataCredit]
+
+
+class PaymentInReviewEvent(TypedDict):
+    id: str
+    type: Literal["payment.in_review"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PaymentInReviewEventData
+
+
+class PaymentRecalledEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class PaymentRecalledEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: PaymentRecalledEventDataCreditSender
+    receivedAt: str
+
+
+class PaymentRecalledEventData(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    payableAmount: int
+    amountReceived: int
+    amountInReview: int
+    amountRecalled: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    returnUrl: str | None
+    acceptsAmount: Literal["exact", "any"]
+    credit: NotRequired[PaymentRecalledEventDataCredit]
+
+
+class PaymentRecalledEvent(TypedDict):
+    id: str
+    type: Literal["payment.recalled"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PaymentRecalledEventData
+
+
+class PaymentReviewedEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+
+
+class PaymentReviewedEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: PaymentReviewedEventDataCreditSender
+    receivedAt: str
+
+
+class PaymentReviewedEventData(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    payableAmount: int
+    amountReceived: int
+    amountInReview: int
+    amountRecalled: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    returnUrl: str | None
+    acceptsAmount: Literal["exact", "any"]
+    credit: NotRequired[PaymentReviewedEventDataCredit]
+
+
+class PaymentReviewedEvent(TypedDict):
+    id: str
+    type: Literal["payment.reviewed"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PaymentReviewedEventData
+
+
 class PaymentSettledEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
@@ -360,6 +510,8 @@ class PaymentSettledEventData(TypedDict):
     fee: int
     payableAmount: int
     amountReceived: int
+    amountInReview: int
+    amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
     description: str | None
@@ -697,6 +849,7 @@ class ReviewCase(TypedDict):
     reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
     status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
     amount: int
+    fee: int
     currency: Literal["NGN"]
     paymentId: str | None
     reference: str | None
@@ -728,6 +881,7 @@ class ReviewCaseOpenedEventData(TypedDict):
     reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
     status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
     amount: int
+    fee: int
     currency: Literal["NGN"]
     paymentId: str | None
     reference: str | None
@@ -769,6 +923,7 @@ class ReviewCaseResolvedEventData(TypedDict):
     reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
     status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
     amount: int
+    fee: int
     currency: Literal["NGN"]
     paymentId: str | None
     reference: str | None
@@ -1076,7 +1231,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -1105,7 +1260,7 @@ class WebhookEndpointWithSecret(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -1292,14 +1447,14 @@ class ValidatePayoutBody(TypedDict):
 class CreateWebhookEndpointBody(TypedDict):
     url: str
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
 class UpdateWebhookEndpointBody(TypedDict):
     url: NotRequired[str | None]
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
@@ -1363,7 +1518,7 @@ class ResolveSimulatedTransferBody(TypedDict):
     contradict: NotRequired[bool | None]
 
 
-Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
+Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | PaymentInReviewEvent | PaymentReviewedEvent | PaymentRecalledEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
 
 
 class Operations:
@@ -1788,7 +1943,7 @@ class Operations:
         created_at_from: str | None = None,
         created_at_to: str | None = None,
         resource_id: str | None = None,
-        type: Literal["payment.settled", "payment.completed", "payment.expired", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
+        type: Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Event]:
         """List events."""

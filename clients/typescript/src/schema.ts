@@ -1031,6 +1031,66 @@ export type webhooks = {
         patch?: never;
         trace?: never;
     };
+    "payment.in_review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Received money of a payment waits for a decision: see amountInReview
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePaymentInReviewEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payment.reviewed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Money of a payment was decided in review, without settling the payment
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePaymentReviewedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payment.recalled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The bank took back money of a payment: see amountReceived and amountRecalled
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePaymentRecalledEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "withdrawal.completed": {
         parameters: {
             query?: never;
@@ -1661,7 +1721,7 @@ export type components = {
              */
             continueFrom: string | null;
         };
-        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
+        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["PaymentInReviewEvent"] | components["schemas"]["PaymentReviewedEvent"] | components["schemas"]["PaymentRecalledEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
         FeeQuote: {
             /** @enum {string} */
             type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
@@ -1799,6 +1859,10 @@ export type components = {
             payableAmount: number;
             /** @description What has been received so far, in kobo */
             amountReceived: number;
+            /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+            amountInReview: number;
+            /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+            amountRecalled: number;
             /** @constant */
             currency: "NGN";
             targetWalletId: string;
@@ -1872,6 +1936,10 @@ export type components = {
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
+                /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+                amountInReview: number;
+                /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+                amountRecalled: number;
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
@@ -1963,6 +2031,295 @@ export type components = {
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
+                /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+                amountInReview: number;
+                /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+                amountRecalled: number;
+                /** @constant */
+                currency: "NGN";
+                targetWalletId: string;
+                description: string | null;
+                /**
+                 * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
+                 * @enum {string}
+                 */
+                onMismatch: "hold" | "refund";
+                /** @description Your own reference, unique among the resources of this kind */
+                reference: string | null;
+                /** @description Your own keys and values */
+                metadata: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                expiresAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                settledAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                createdAt: string;
+                /** @description Of a bank_transfer payment; else null */
+                virtualAccount: components["schemas"]["VirtualAccount"] | null;
+                /** @description Where the payment page leads back to */
+                returnUrl: string | null;
+                /**
+                 * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
+                 * @enum {string}
+                 */
+                acceptsAmount: "exact" | "any";
+                /** @description The credit that caused the event, if one did */
+                credit?: {
+                    id: string;
+                    /** @description In kobo; 100 kobo are one naira */
+                    amount: number;
+                    /** @description The bank's own id of the credit */
+                    sessionId: string;
+                    /** @description Null where the bank sent nothing */
+                    sender: {
+                        name: string | null;
+                        accountNumber: string | null;
+                        bankCode: string | null;
+                    };
+                    /**
+                     * Format: date-time
+                     * @description When the bank received it
+                     */
+                    receivedAt: string;
+                };
+            };
+        };
+        /** @description Received money of a payment waits for a decision: see amountInReview */
+        PaymentInReviewEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.in_review";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @enum {string} */
+                method: "bank_transfer" | "virtual_wallet";
+                /** @enum {string} */
+                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                /** @description What the target wallet receives, in kobo */
+                baseAmount: number;
+                /** @description On top of baseAmount, in kobo */
+                fee: number;
+                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                payableAmount: number;
+                /** @description What has been received so far, in kobo */
+                amountReceived: number;
+                /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+                amountInReview: number;
+                /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+                amountRecalled: number;
+                /** @constant */
+                currency: "NGN";
+                targetWalletId: string;
+                description: string | null;
+                /**
+                 * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
+                 * @enum {string}
+                 */
+                onMismatch: "hold" | "refund";
+                /** @description Your own reference, unique among the resources of this kind */
+                reference: string | null;
+                /** @description Your own keys and values */
+                metadata: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                expiresAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                settledAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                createdAt: string;
+                /** @description Of a bank_transfer payment; else null */
+                virtualAccount: components["schemas"]["VirtualAccount"] | null;
+                /** @description Where the payment page leads back to */
+                returnUrl: string | null;
+                /**
+                 * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
+                 * @enum {string}
+                 */
+                acceptsAmount: "exact" | "any";
+                /** @description The credit that caused the event, if one did */
+                credit?: {
+                    id: string;
+                    /** @description In kobo; 100 kobo are one naira */
+                    amount: number;
+                    /** @description The bank's own id of the credit */
+                    sessionId: string;
+                    /** @description Null where the bank sent nothing */
+                    sender: {
+                        name: string | null;
+                        accountNumber: string | null;
+                        bankCode: string | null;
+                    };
+                    /**
+                     * Format: date-time
+                     * @description When the bank received it
+                     */
+                    receivedAt: string;
+                };
+            };
+        };
+        /** @description The bank took back money of a payment: see amountReceived and amountRecalled */
+        PaymentRecalledEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.recalled";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @enum {string} */
+                method: "bank_transfer" | "virtual_wallet";
+                /** @enum {string} */
+                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                /** @description What the target wallet receives, in kobo */
+                baseAmount: number;
+                /** @description On top of baseAmount, in kobo */
+                fee: number;
+                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                payableAmount: number;
+                /** @description What has been received so far, in kobo */
+                amountReceived: number;
+                /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+                amountInReview: number;
+                /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+                amountRecalled: number;
+                /** @constant */
+                currency: "NGN";
+                targetWalletId: string;
+                description: string | null;
+                /**
+                 * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
+                 * @enum {string}
+                 */
+                onMismatch: "hold" | "refund";
+                /** @description Your own reference, unique among the resources of this kind */
+                reference: string | null;
+                /** @description Your own keys and values */
+                metadata: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                expiresAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                settledAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                createdAt: string;
+                /** @description Of a bank_transfer payment; else null */
+                virtualAccount: components["schemas"]["VirtualAccount"] | null;
+                /** @description Where the payment page leads back to */
+                returnUrl: string | null;
+                /**
+                 * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
+                 * @enum {string}
+                 */
+                acceptsAmount: "exact" | "any";
+                /** @description The credit that caused the event, if one did */
+                credit?: {
+                    id: string;
+                    /** @description In kobo; 100 kobo are one naira */
+                    amount: number;
+                    /** @description The bank's own id of the credit */
+                    sessionId: string;
+                    /** @description Null where the bank sent nothing */
+                    sender: {
+                        name: string | null;
+                        accountNumber: string | null;
+                        bankCode: string | null;
+                    };
+                    /**
+                     * Format: date-time
+                     * @description When the bank received it
+                     */
+                    receivedAt: string;
+                };
+            };
+        };
+        /** @description Money of a payment was decided in review, without settling the payment */
+        PaymentReviewedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.reviewed";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @enum {string} */
+                method: "bank_transfer" | "virtual_wallet";
+                /** @enum {string} */
+                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                /** @description What the target wallet receives, in kobo */
+                baseAmount: number;
+                /** @description On top of baseAmount, in kobo */
+                fee: number;
+                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                payableAmount: number;
+                /** @description What has been received so far, in kobo */
+                amountReceived: number;
+                /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+                amountInReview: number;
+                /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+                amountRecalled: number;
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
@@ -2054,6 +2411,10 @@ export type components = {
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
+                /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+                amountInReview: number;
+                /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+                amountRecalled: number;
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
@@ -2618,6 +2979,8 @@ export type components = {
             status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
             /** @description In kobo; 100 kobo are one naira */
             amount: number;
+            /** @description What a credit to the wallet of its payment is charged, in kobo: as it would have been on time */
+            fee: number;
             /** @constant */
             currency: "NGN";
             paymentId: string | null;
@@ -2670,6 +3033,8 @@ export type components = {
                 status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number;
+                /** @description What a credit to the wallet of its payment is charged, in kobo: as it would have been on time */
+                fee: number;
                 /** @constant */
                 currency: "NGN";
                 paymentId: string | null;
@@ -2742,6 +3107,8 @@ export type components = {
                 status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number;
+                /** @description What a credit to the wallet of its payment is charged, in kobo: as it would have been on time */
+                fee: number;
                 /** @constant */
                 currency: "NGN";
                 paymentId: string | null;
@@ -3257,7 +3624,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -3319,7 +3686,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -4691,7 +5058,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b363ca37c6f8f0f9e"
+                     *         "requestId": "req_01a218562a3df8a8c182b645"
                      *       }
                      *     }
                      */
@@ -4747,7 +5114,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *           "id": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -4756,10 +5123,10 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:33.197Z"
+                     *           "createdAt": "2026-11-26T14:50:30.409Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *           "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -4768,16 +5135,16 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:32.890Z"
+                     *           "createdAt": "2026-11-26T14:50:30.307Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "ode0JY-IhmmOfC58GAsaKh_mqayn3DfSYRsaxuCR7F9bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE0OjM4OjMyLjg5MFoiLCIwMWEyMTg0Yi0zOWNiLTcwMDAtOWNiOC1lM2ZhODU2MTM5OTMiXQ"
+                     *         "nextCursor": "s1K3UPPdx2GuBaeU8Tnqqv7NpH69x48S9qFw54flY5dbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE0OjUwOjMwLjMwN1oiLCIwMWEyMTg1Ni0yYzJlLTcwMDAtYTE0MC1jYjA2ZTA3NGEyNmUiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b3cd047c2c25d817b"
+                     *         "requestId": "req_01a218562db923d16e806a2a"
                      *       }
                      *     }
                      */
@@ -4842,7 +5209,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4851,10 +5218,10 @@ export interface operations {
                      *         "kycStatus": "none",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:32.890Z"
+                     *         "createdAt": "2026-11-26T14:50:30.307Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b39b3bd884943e398"
+                     *         "requestId": "req_01a218562c21be74822460be"
                      *       }
                      *     }
                      */
@@ -4904,7 +5271,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4913,10 +5280,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:32.890Z"
+                     *         "createdAt": "2026-11-26T14:50:30.307Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b3bec789204a18b49"
+                     *         "requestId": "req_01a218562d4515959599d429"
                      *       }
                      *     }
                      */
@@ -4980,7 +5347,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -4989,10 +5356,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:32.890Z"
+                     *         "createdAt": "2026-11-26T14:50:30.307Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b3c4dc97a39bb670b"
+                     *         "requestId": "req_01a218562d6d0ada04f91b90"
                      *       }
                      *     }
                      */
@@ -5070,7 +5437,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5079,10 +5446,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:32.890Z"
+                     *         "createdAt": "2026-11-26T14:50:30.307Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b3a344586667a7255"
+                     *         "requestId": "req_01a218562c45842b31d4837f"
                      *       }
                      *     }
                      */
@@ -5136,12 +5503,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b479e3bb2fba86bcc"
+                     *         "requestId": "req_01a21856347a38f73106c12a"
                      *       }
                      *     }
                      */
@@ -5198,7 +5565,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b423c1dd56c1b5ed0"
+                     *         "requestId": "req_01a2185632cc75efbb2dd301"
                      *       }
                      *     }
                      */
@@ -5260,10 +5627,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pgq0e008mp907n45te05_inc",
+                     *           "id": "svc_01m8c5ccrce00a3jdkaac4mahr_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261126143835366836067342",
+                     *           "sessionId": "000999261126145032702155778052",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
@@ -5272,8 +5639,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T14:38:35.159Z",
-                     *           "createdAt": "2026-11-26T14:38:35.232Z"
+                     *           "receivedAt": "2026-11-26T14:50:32.027Z",
+                     *           "createdAt": "2026-11-26T14:50:32.076Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5282,7 +5649,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4787f76dd5f897af"
+                     *         "requestId": "req_01a21856346f052485502f97"
                      *       }
                      *     }
                      */
@@ -5341,10 +5708,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/3",
-                     *           "transactionId": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
+                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/3",
+                     *           "transactionId": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *           "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -5354,20 +5721,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T14:38:38.171Z",
-                     *           "createdAt": "2026-11-26T14:38:38.179Z"
+                     *           "effectiveAt": "2026-11-26T14:50:34.321Z",
+                     *           "createdAt": "2026-11-26T14:50:34.327Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/2",
-                     *           "transactionId": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
+                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/2",
+                     *           "transactionId": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
-                     *           "payoutItemId": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
+                     *           "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *           "payoutItemId": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *             "walletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -5376,15 +5743,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T14:38:38.171Z",
-                     *           "createdAt": "2026-11-26T14:38:38.179Z"
+                     *           "effectiveAt": "2026-11-26T14:50:34.321Z",
+                     *           "createdAt": "2026-11-26T14:50:34.327Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/1",
-                     *           "transactionId": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
+                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/1",
+                     *           "transactionId": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
-                     *           "payoutItemId": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
+                     *           "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *           "payoutItemId": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -5398,17 +5765,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T14:38:38.171Z",
-                     *           "createdAt": "2026-11-26T14:38:38.179Z"
+                     *           "effectiveAt": "2026-11-26T14:50:34.321Z",
+                     *           "createdAt": "2026-11-26T14:50:34.327Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "KqOprvMKZfy3GcW8f7T71aNPq4N4Zy7iqFjxr1RYJi9bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC93YWxsZXRzL3N2Y18wMW04YzRwZWViZTAwOXNlNzN6YTJwMmVja193bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE0OjM4OjM4LjE3OVoiLCI4Il0"
+                     *         "nextCursor": "NWT6FLzgQjQkpzXC7__MvQgOJMYnBJmTQgoYITQlTnhbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC93YWxsZXRzL3N2Y18wMW04YzVjYjFlZTAwYTJnNmIwdmc3OThrZV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE0OjUwOjM0LjMyN1oiLCI4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b51940f94088f5cf7"
+                     *         "requestId": "req_01a218563fe0e2683325c782"
                      *       }
                      *     }
                      */
@@ -5461,39 +5828,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn",
+                     *         "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *         "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *             "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *             "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c4pkjxe009r8ywk4grryt9_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
+                     *             "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-26T14:38:38.171Z",
-                     *         "createdAt": "2026-11-26T14:38:38.174Z"
+                     *         "effectiveAt": "2026-11-26T14:50:34.321Z",
+                     *         "createdAt": "2026-11-26T14:50:34.324Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b51cd31a366db3b7c"
+                     *         "requestId": "req_01a21856402049fdb9d296c6"
                      *       }
                      *     }
                      */
@@ -5533,7 +5900,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                 *       "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -5567,9 +5934,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
-                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *         "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *         "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
+                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5577,10 +5944,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:36.474Z"
+                     *         "createdAt": "2026-11-26T14:50:32.462Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b47b7faa2ecd8ab38"
+                     *         "requestId": "req_01a21856348c7283b30f439d"
                      *       }
                      *     }
                      */
@@ -5640,9 +6007,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
-                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *           "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
+                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -5650,7 +6017,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:36.474Z"
+                     *           "createdAt": "2026-11-26T14:50:32.462Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5659,7 +6026,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b488063425500805e"
+                     *         "requestId": "req_01a2185634d0a3246ed00e14"
                      *       }
                      *     }
                      */
@@ -5710,9 +6077,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
-                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *         "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *         "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
+                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5720,10 +6087,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:36.474Z"
+                     *         "createdAt": "2026-11-26T14:50:32.462Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b48078ec60e9d5363"
+                     *         "requestId": "req_01a2185634ac378bafe3ec26"
                      *       }
                      *     }
                      */
@@ -5763,7 +6130,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8c4pjc7e00brwnsfndqjasc_pay"
+                 *       "paymentId": "svc_01m8c5cdafe00bya338chr624t_pay"
                  *     }
                  */
                 "application/json": {
@@ -5788,29 +6155,31 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pjc7e00brwnsfndqjasc_pay",
+                     *         "id": "svc_01m8c5cdafe00bya338chr624t_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
                      *         "fee": 0,
                      *         "payableAmount": 50000,
                      *         "amountReceived": 50000,
+                     *         "amountInReview": 0,
+                     *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T15:08:36.925Z",
-                     *         "settledAt": "2026-11-26T14:38:36.960Z",
-                     *         "createdAt": "2026-11-26T14:38:36.925Z",
+                     *         "expiresAt": "2026-11-26T15:20:32.648Z",
+                     *         "settledAt": "2026-11-26T14:50:32.673Z",
+                     *         "createdAt": "2026-11-26T14:50:32.648Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b49973e23f8bfcd44"
+                     *         "requestId": "req_01a21856355f6191b883fc1c"
                      *       }
                      *     }
                      */
@@ -5890,8 +6259,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4pjkqe00a6zgz9r7kkzvs_wth",
-                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5cdh9e009v9758vemwqfy_wth",
+                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -5908,11 +6277,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:37.172Z",
+                     *         "createdAt": "2026-11-26T14:50:32.867Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4a735d4478139532"
+                     *         "requestId": "req_01a21856362236b1abc6ca96"
                      *       }
                      *     }
                      */
@@ -5974,8 +6343,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pjkqe00a6zgz9r7kkzvs_wth",
-                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *           "id": "svc_01m8c5cdh9e009v9758vemwqfy_wth",
+                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -5990,10 +6359,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126143837263339092127",
+                     *           "sessionId": "000999261126145033163119800723",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:37.172Z",
-                     *           "completedAt": "2026-11-26T14:38:37.550Z"
+                     *           "createdAt": "2026-11-26T14:50:32.867Z",
+                     *           "completedAt": "2026-11-26T14:50:33.326Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6002,7 +6371,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4c15ed1eb7b43874"
+                     *         "requestId": "req_01a21856381efe79a2ac1e7b"
                      *       }
                      *     }
                      */
@@ -6053,8 +6422,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pjkqe00a6zgz9r7kkzvs_wth",
-                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5cdh9e009v9758vemwqfy_wth",
+                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6069,13 +6438,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126143837263339092127",
+                     *         "sessionId": "000999261126145033163119800723",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:37.172Z",
-                     *         "completedAt": "2026-11-26T14:38:37.550Z"
+                     *         "createdAt": "2026-11-26T14:50:32.867Z",
+                     *         "completedAt": "2026-11-26T14:50:33.326Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4c06f6f493080d46"
+                     *         "requestId": "req_01a21856381b67fc11374c9b"
                      *       }
                      *     }
                      */
@@ -6135,33 +6504,35 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *           "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
                      *           "fee": 5000,
                      *           "payableAmount": 505000,
                      *           "amountReceived": 505000,
+                     *           "amountInReview": 0,
+                     *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *           "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-26T15:08:33.837Z",
-                     *           "settledAt": "2026-11-26T14:38:34.661Z",
-                     *           "createdAt": "2026-11-26T14:38:33.837Z",
+                     *           "expiresAt": "2026-11-26T15:20:30.877Z",
+                     *           "settledAt": "2026-11-26T14:50:31.804Z",
+                     *           "createdAt": "2026-11-26T14:50:30.877Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-26T15:08:33.837Z"
+                     *             "expiresAt": "2026-11-26T15:20:30.877Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEs9gnAAhLiLAeBY3bfxJXSzn4EWi_MXIeAXOiN_"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFYueXAAstRN9-zNQJFIC-ROSUYZJbZIH-EVlu0R"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6170,7 +6541,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b417a464dc0ae8594"
+                     *         "requestId": "req_01a2185632a783535cdaf33e"
                      *       }
                      *     }
                      */
@@ -6210,7 +6581,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                 *       "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -6254,36 +6625,38 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *         "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
                      *         "fee": 5000,
                      *         "payableAmount": 505000,
                      *         "amountReceived": 0,
+                     *         "amountInReview": 0,
+                     *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T15:08:33.837Z",
+                     *         "expiresAt": "2026-11-26T15:20:30.877Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T14:38:33.837Z",
+                     *         "createdAt": "2026-11-26T14:50:30.877Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T15:08:33.837Z"
+                     *           "expiresAt": "2026-11-26T15:20:30.877Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEs9gnAAhLiLAeBY3bfxJXSzn4EWi_MXIeAXOiN_"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFYueXAAstRN9-zNQJFIC-ROSUYZJbZIH-EVlu0R"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b3d6b59c5b3011ac4"
+                     *         "requestId": "req_01a218562e55480bf67f5267"
                      *       }
                      *     }
                      */
@@ -6337,36 +6710,38 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *         "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
                      *         "fee": 5000,
                      *         "payableAmount": 505000,
                      *         "amountReceived": 505000,
+                     *         "amountInReview": 0,
+                     *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T15:08:33.837Z",
-                     *         "settledAt": "2026-11-26T14:38:34.661Z",
-                     *         "createdAt": "2026-11-26T14:38:33.837Z",
+                     *         "expiresAt": "2026-11-26T15:20:30.877Z",
+                     *         "settledAt": "2026-11-26T14:50:31.804Z",
+                     *         "createdAt": "2026-11-26T14:50:30.877Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T15:08:33.837Z"
+                     *           "expiresAt": "2026-11-26T15:20:30.877Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEs9gnAAhLiLAeBY3bfxJXSzn4EWi_MXIeAXOiN_"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFYueXAAstRN9-zNQJFIC-ROSUYZJbZIH-EVlu0R"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4177fb95b6ca97b9"
+                     *         "requestId": "req_01a21856328063eea2e5b590"
                      *       }
                      *     }
                      */
@@ -6424,10 +6799,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pfkve00b4as7kaby506h_inc",
+                     *           "id": "svc_01m8c5cbxge008ccc0e8a1q4y8_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261126143833554798351308",
+                     *           "sessionId": "000999261126145031513609369540",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
@@ -6436,8 +6811,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T14:38:33.957Z",
-                     *           "createdAt": "2026-11-26T14:38:34.107Z"
+                     *           "receivedAt": "2026-11-26T14:50:31.082Z",
+                     *           "createdAt": "2026-11-26T14:50:31.216Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6446,7 +6821,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b41d78e9304e66ec4"
+                     *         "requestId": "req_01a2185632bb9f4d222063a9"
                      *       }
                      *     }
                      */
@@ -6525,8 +6900,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
-                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *         "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
+                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -6536,11 +6911,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:37.604Z",
+                     *         "createdAt": "2026-11-26T14:50:33.396Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4c23a537edb782e2"
+                     *         "requestId": "req_01a218563833ab555e403837"
                      *       }
                      *     }
                      */
@@ -6594,8 +6969,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
-                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *         "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
+                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -6603,13 +6978,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126143837743396747125",
+                     *         "sessionId": "000999261126145033187433518976",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:37.604Z",
-                     *         "completedAt": "2026-11-26T14:38:38.012Z"
+                     *         "createdAt": "2026-11-26T14:50:33.396Z",
+                     *         "completedAt": "2026-11-26T14:50:33.971Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4dfe57dba4d1d6c6"
+                     *         "requestId": "req_01a218563aefa7b12f0a99cd"
                      *       }
                      *     }
                      */
@@ -6667,8 +7042,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
-                     *           "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *           "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
+                     *           "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6676,10 +7051,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126143837743396747125",
+                     *           "sessionId": "000999261126145033187433518976",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:37.604Z",
-                     *           "completedAt": "2026-11-26T14:38:38.012Z"
+                     *           "createdAt": "2026-11-26T14:50:33.396Z",
+                     *           "completedAt": "2026-11-26T14:50:33.971Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6688,7 +7063,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4e09ad1b6c66f1c6"
+                     *         "requestId": "req_01a218563affcaf5c2c057ca"
                      *       }
                      *     }
                      */
@@ -6747,8 +7122,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pk1de008nb233h32ymtp_rfd",
-                     *           "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *           "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
+                     *           "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -6756,10 +7131,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126143837743396747125",
+                     *           "sessionId": "000999261126145033187433518976",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:37.604Z",
-                     *           "completedAt": "2026-11-26T14:38:38.012Z"
+                     *           "createdAt": "2026-11-26T14:50:33.396Z",
+                     *           "completedAt": "2026-11-26T14:50:33.971Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6768,7 +7143,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4e1fff1356c27305"
+                     *         "requestId": "req_01a218563b4857503aa7d21b"
                      *       }
                      *     }
                      */
@@ -6827,8 +7202,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
-                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -6838,10 +7213,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:38.171Z",
+                     *           "createdAt": "2026-11-26T14:50:34.321Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
+                     *               "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -6854,15 +7229,15 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126143838674333933013"
+                     *               "sessionId": "000999261126145034544507277804"
                      *             },
                      *             {
-                     *               "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
+                     *               "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *               "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -6870,7 +7245,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126143838300852631721"
+                     *               "sessionId": "000999261126145034059395472852"
                      *             }
                      *           ]
                      *         }
@@ -6881,7 +7256,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b517924b3b0c99d14"
+                     *         "requestId": "req_01a218563fb8c2f78b21cd28"
                      *       }
                      *     }
                      */
@@ -6924,7 +7299,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                 *       "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -6938,7 +7313,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt"
+                 *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt"
                  *         }
                  *       ]
                  *     }
@@ -6984,8 +7359,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
-                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -6995,10 +7370,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:38.171Z",
+                     *         "createdAt": "2026-11-26T14:50:34.321Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
+                     *             "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -7014,12 +7389,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
+                     *             "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *             "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7032,7 +7407,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4e591a02019e9884"
+                     *         "requestId": "req_01a218563bcaaa02a48dfe49"
                      *       }
                      *     }
                      */
@@ -7086,8 +7461,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pkjxe009r8ywk4grryt9_pyo",
-                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7097,10 +7472,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:38:38.171Z",
+                     *         "createdAt": "2026-11-26T14:50:34.321Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
+                     *             "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -7113,15 +7488,15 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126143838674333933013"
+                     *             "sessionId": "000999261126145034544507277804"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
+                     *             "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *             "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7129,12 +7504,12 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126143838300852631721"
+                     *             "sessionId": "000999261126145034059395472852"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5152c00864fb59b1"
+                     *         "requestId": "req_01a218563f73e4138875aa98"
                      *       }
                      *     }
                      */
@@ -7192,7 +7567,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pkjxe00vwyqez9qstbqj_poi",
+                     *           "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -7205,15 +7580,15 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126143838674333933013"
+                     *           "sessionId": "000999261126145034544507277804"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c4pkjxe018pyx9aw7q2k92_poi",
+                     *           "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -7221,7 +7596,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126143838300852631721"
+                     *           "sessionId": "000999261126145034059395472852"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7230,7 +7605,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b515557506f80578b"
+                     *         "requestId": "req_01a218563f8faaeb636a732b"
                      *       }
                      *     }
                      */
@@ -7271,7 +7646,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                 *       "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7285,7 +7660,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt"
+                 *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7330,7 +7705,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -7357,7 +7732,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4e3271160381270e"
+                     *         "requestId": "req_01a218563b88112b2e35ce4b"
                      *       }
                      *     }
                      */
@@ -7415,7 +7790,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *           "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -7424,7 +7799,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T14:38:32.425Z"
+                     *           "createdAt": "2026-11-26T14:50:30.036Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7433,7 +7808,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b390dd7c75d1c6e4e"
+                     *         "requestId": "req_01a218562bec084eda88cf31"
                      *       }
                      *     }
                      */
@@ -7477,7 +7852,7 @@ export interface operations {
                 "application/json": {
                     url: string;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -7499,7 +7874,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7508,11 +7883,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T14:38:32.425Z",
-                     *         "secret": "whsec_V+L+yPC+BcVdbPKvaNdy5afo3hs1duDRSHo0anuRSRY="
+                     *         "createdAt": "2026-11-26T14:50:30.036Z",
+                     *         "secret": "whsec_fcqzUfEMwW6xbmHF2rtuxrt9RrVCT3CWLs8Rmo9rhEY="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b37ad3a7882bb2521"
+                     *         "requestId": "req_01a218562aec4a7e5472dbc2"
                      *       }
                      *     }
                      */
@@ -7562,7 +7937,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7571,10 +7946,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T14:38:32.425Z"
+                     *         "createdAt": "2026-11-26T14:50:30.036Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b38a5e890a3386a02"
+                     *         "requestId": "req_01a218562b912a58bc69dc98"
                      *       }
                      *     }
                      */
@@ -7624,11 +7999,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b598470aa49361df3"
+                     *         "requestId": "req_01a21856450837905ca52e1a"
                      *       }
                      *     }
                      */
@@ -7672,7 +8047,7 @@ export interface operations {
                 "application/json": {
                     url?: string | null;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -7694,17 +8069,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T14:38:40.959Z",
-                     *         "createdAt": "2026-11-26T14:38:32.425Z"
+                     *         "previousSecretExpiresAt": "2026-11-27T14:50:36.661Z",
+                     *         "createdAt": "2026-11-26T14:50:30.036Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b596937c130dee80a"
+                     *         "requestId": "req_01a2185644fe5362971eadf3"
                      *       }
                      *     }
                      */
@@ -7759,7 +8134,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7767,12 +8142,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T14:38:40.959Z",
-                     *         "createdAt": "2026-11-26T14:38:32.425Z",
-                     *         "secret": "whsec_n60oPXGw7KVxHc74szlYoLYH2rvIyl6IeUyirnlWclQ="
+                     *         "previousSecretExpiresAt": "2026-11-27T14:50:36.661Z",
+                     *         "createdAt": "2026-11-26T14:50:30.036Z",
+                     *         "secret": "whsec_zOJLD40gKGPtXd0u+3J1BAbJ/lghdqDV/xESyJ8bpk4="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b593ed02b93a03bac"
+                     *         "requestId": "req_01a2185644f319c6ea9e83a4"
                      *       }
                      *     }
                      */
@@ -7826,13 +8201,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8c4pp4ce00a1dzc9r9de9qk_evt",
+                     *         "id": "svc_01m8c5ch4ee009qb7jgk71tenm_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-26T14:38:40.768Z",
-                     *         "resourceId": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *         "createdAt": "2026-11-26T14:50:36.552Z",
+                     *         "resourceId": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *           "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -7841,11 +8216,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T14:38:32.425Z"
+                     *           "createdAt": "2026-11-26T14:50:30.036Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5875043491d8fd0b"
+                     *         "requestId": "req_01a2185644877121c2d21554"
                      *       }
                      *     }
                      */
@@ -7909,7 +8284,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b58b6dc7d0298a4ab"
+                     *         "requestId": "req_01a2185644a034bf06e990a8"
                      *       }
                      *     }
                      */
@@ -7947,7 +8322,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T13:38:40.928Z"
+                 *       "since": "2026-11-26T13:50:36.632Z"
                  *     }
                  */
                 "application/json": {
@@ -7972,12 +8347,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *         "endpointId": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b592cbe9747470167"
+                     *         "requestId": "req_01a2185644dc65e3927a99f0"
                      *       }
                      *     }
                      */
@@ -8037,15 +8412,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4pmtwe00rc5gsx8eh0je0_rev",
+                     *           "id": "svc_01m8c5cg8ke01arb5sznpz0bkv_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
+                     *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *           "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *           "inboundCreditId": "svc_01m8c4pmjwe00bv6f7kz4dvv38_inc",
+                     *           "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *           "inboundCreditId": "svc_01m8c5cg3te009479k593adbrd_inc",
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -8053,7 +8429,7 @@ export interface operations {
                      *           ],
                      *           "returnFailure": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-26T14:38:39.452Z",
+                     *           "createdAt": "2026-11-26T14:50:35.667Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -8063,7 +8439,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b53d7b3feedf09cac"
+                     *         "requestId": "req_01a21856414716bdad5ad5fa"
                      *       }
                      *     }
                      */
@@ -8113,15 +8489,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pmtwe00rc5gsx8eh0je0_rev",
+                     *         "id": "svc_01m8c5cg8ke01arb5sznpz0bkv_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
+                     *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *         "inboundCreditId": "svc_01m8c4pmjwe00bv6f7kz4dvv38_inc",
+                     *         "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "inboundCreditId": "svc_01m8c5cg3te009479k593adbrd_inc",
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -8129,11 +8506,11 @@ export interface operations {
                      *         ],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T14:38:39.452Z",
+                     *         "createdAt": "2026-11-26T14:50:35.667Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b53ddf7d0f4f8c3b3"
+                     *         "requestId": "req_01a21856414a6e487c3781bd"
                      *       }
                      *     }
                      */
@@ -8202,23 +8579,24 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pmtwe00rc5gsx8eh0je0_rev",
+                     *         "id": "svc_01m8c5cg8ke01arb5sznpz0bkv_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
+                     *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8c4pfc2e0089e4b07g5hqdq_pay",
+                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *         "inboundCreditId": "svc_01m8c4pmjwe00bv6f7kz4dvv38_inc",
+                     *         "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "inboundCreditId": "svc_01m8c5cg3te009479k593adbrd_inc",
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T14:38:39.452Z",
-                     *         "resolvedAt": "2026-11-26T14:38:39.623Z"
+                     *         "createdAt": "2026-11-26T14:50:35.667Z",
+                     *         "resolvedAt": "2026-11-26T14:50:35.746Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b53f1a399c3c6da49"
+                     *         "requestId": "req_01a218564155dd14d1f2367c"
                      *       }
                      *     }
                      */
@@ -8253,7 +8631,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 resourceId?: string;
-                type?: "payment.settled" | "payment.completed" | "payment.expired" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
+                type?: "payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
                 order?: "asc" | "desc";
             };
             header?: never;
@@ -8278,15 +8656,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4phyte0180z0przpnrzs9_evt",
+                     *           "id": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-26T14:38:36.506Z",
-                     *           "resourceId": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
+                     *           "createdAt": "2026-11-26T14:50:32.463Z",
+                     *           "resourceId": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
-                     *             "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *             "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *             "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
+                     *             "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *             "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -8294,7 +8672,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-26T14:38:36.474Z"
+                     *             "createdAt": "2026-11-26T14:50:32.462Z"
                      *           }
                      *         }
                      *       ],
@@ -8304,7 +8682,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b57d210a06ca98c09"
+                     *         "requestId": "req_01a21856443c35017d80277b"
                      *       }
                      *     }
                      */
@@ -8354,15 +8732,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4phyte0180z0przpnrzs9_evt",
+                     *         "id": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-26T14:38:36.506Z",
-                     *         "resourceId": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
+                     *         "createdAt": "2026-11-26T14:50:32.463Z",
+                     *         "resourceId": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8c4phyte00sz1n9yfb9j5pj_trf",
-                     *           "sourceWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
-                     *           "destinationWalletId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *           "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
+                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -8370,11 +8748,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:38:36.474Z"
+                     *           "createdAt": "2026-11-26T14:50:32.462Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b57f74868ebaa0ffc"
+                     *         "requestId": "req_01a21856444de4abfe3f52ef"
                      *       }
                      *     }
                      */
@@ -8432,17 +8810,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8c4phyte0180z0przpnrzs9_evt",
-                     *           "endpointId": "svc_01m8c4pe0ce009r0taykheyj8c_whe",
+                     *           "eventId": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
+                     *           "endpointId": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-26T14:38:36.683Z",
-                     *           "createdAt": "2026-11-26T14:38:36.572Z",
+                     *           "deliveredAt": "2026-11-26T14:50:32.602Z",
+                     *           "createdAt": "2026-11-26T14:50:32.578Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-26T14:38:36.578Z",
-                     *               "durationMs": 89,
+                     *               "attemptedAt": "2026-11-26T14:50:32.582Z",
+                     *               "durationMs": 17,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -8456,7 +8834,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b581a033e2c1a2ac8"
+                     *         "requestId": "req_01a218564459e750298bf25d"
                      *       }
                      *     }
                      */
@@ -8494,7 +8872,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8c4pe0ce009r0taykheyj8c_whe"
+                 *       "endpointId": "svc_01m8c5cas6e00a957ekkwxky8k_whe"
                  *     }
                  */
                 "application/json": {
@@ -8518,13 +8896,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8c4phyte0180z0przpnrzs9_evt",
+                     *         "eventId": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8c4pe0ce009r0taykheyj8c_whe"
+                     *           "svc_01m8c5cas6e00a957ekkwxky8k_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5834dc9617e2ee50"
+                     *         "requestId": "req_01a2185644683ba133d935c7"
                      *       }
                      *     }
                      */
@@ -8580,9 +8958,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
+                     *           "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
                      *           "name": "Reports",
-                     *           "hint": "k7EJ",
+                     *           "hint": "s2p3",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -8590,19 +8968,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
+                     *           "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-26T14:38:41.064Z"
+                     *           "createdAt": "2026-11-26T14:50:36.697Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "LeiDsJjpm6UJPetxvjnEvrGMuh4e8Z8uAIODzDWo4f5bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNDozODo0MS4wNjRaIiwiMDFhMjE4NGItNTliYi03MDAwLWEzMTAtMTQ1MjRhOTgwZTlkIl0"
+                     *         "nextCursor": "SHdOWGO8HmXlTXE4xzFCC1bjbeZVOVZWoHszBf24fzhbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNDo1MDozNi42OTdaIiwiMDFhMjE4NTYtNDUxZi03MDAwLTk2NzMtN2M4YzVhNzVlYTgzIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b59f9892bbdce7ca4"
+                     *         "requestId": "req_01a2185645445b357a2fad37"
                      *       }
                      *     }
                      */
@@ -8670,9 +9048,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
+                     *         "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
                      *         "name": "Reports",
-                     *         "hint": "k7EJ",
+                     *         "hint": "s2p3",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8680,14 +9058,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
+                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:38:41.064Z",
-                     *         "key": "svc_test_Uychxv4kEQfw9LSkyB4H2ReJfv0FujV4xH9zUcdk7EJ"
+                     *         "createdAt": "2026-11-26T14:50:36.697Z",
+                     *         "key": "svc_test_lxfpI4nwC7S3FEdzBFlceIzMnVWQMX0SSRZiWCcs2p3"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b59a6a7f49d629eeb"
+                     *         "requestId": "req_01a2185645110a58823d043d"
                      *       }
                      *     }
                      */
@@ -8737,9 +9115,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
+                     *         "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
                      *         "name": "Reports",
-                     *         "hint": "k7EJ",
+                     *         "hint": "s2p3",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8747,13 +9125,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
+                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:38:41.064Z"
+                     *         "createdAt": "2026-11-26T14:50:36.697Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b59d5194a514379f6"
+                     *         "requestId": "req_01a218564533561b4712f08c"
                      *       }
                      *     }
                      */
@@ -8803,9 +9181,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4ppdve00a640ma959g3mx_key",
+                     *         "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
                      *         "name": "Reports",
-                     *         "hint": "k7EJ",
+                     *         "hint": "s2p3",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8813,13 +9191,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
-                     *         "expiresAt": "2026-11-26T15:38:41.216Z",
+                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
+                     *         "expiresAt": "2026-11-26T15:50:36.801Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:38:41.064Z"
+                     *         "createdAt": "2026-11-26T14:50:36.697Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5a82e13515ea38ab"
+                     *         "requestId": "req_01a21856459f0943d7da5c40"
                      *       }
                      *     }
                      */
@@ -8881,9 +9259,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c4ppjee00aagvwacc786p0_key",
+                     *         "id": "svc_01m8c5chcbe00b4jsaqmqxsn26_key",
                      *         "name": "Reports",
-                     *         "hint": "Q10r",
+                     *         "hint": "4nnW",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -8891,14 +9269,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8c4pb0we0083fhz5g68ksma_key",
+                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:38:41.216Z",
-                     *         "key": "svc_test_Pp88mEXLNa8KmggTj5xGSSOMK2uadS3MYAcO0b7Q10r"
+                     *         "createdAt": "2026-11-26T14:50:36.801Z",
+                     *         "key": "svc_test_ZIVuUhHmBb2bvVl1MkzR3mOgRX9DRytYlKvYDAk4nnW"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5a332cb0d8b0b508"
+                     *         "requestId": "req_01a21856457dcd9b3020280e"
                      *       }
                      *     }
                      */
@@ -8957,28 +9335,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a2184b49539cc6ce90599f",
-                     *           "keyId": "svc_01m8c4pb0we0083fhz5g68ksma_key",
+                     *           "requestId": "req_01a21856352f279c3d67930b",
+                     *           "keyId": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8c4peqfe008ckhe9jbsdzr0_wlt",
+                     *           "resourceId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 16,
-                     *           "createdAt": "2026-11-26T14:38:36.883Z"
+                     *           "durationMs": 4,
+                     *           "createdAt": "2026-11-26T14:50:32.623Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "GDBm5UQ14yMZwCw6aVqY9nFjVSsHXwGg1emDxTKHp-5bInRlc3QgMDFhMjE4NGItMmJiZC03MDAwLTlkMmMtYjE5MzZhYzFjY2RmIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNDozODozNi44ODNaIiwiMDFhMjE4NGI0OTUzOWNjNmNlOTA1OTlmIl0"
+                     *         "nextCursor": "xccxli84-OmywKyAWGYwAekauAAa00eM8zXlp5x2bLBbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNDo1MDozMi42MjNaIiwiMDFhMjE4NTYzNTJmMjc5YzNkNjc5MzBiIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5aa8d0cd34c75ae2"
+                     *         "requestId": "req_01a21856460a9f2cf7a5bf96"
                      *       }
                      *     }
                      */
@@ -9148,7 +9526,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b49d6666cefa4970a"
+                     *         "requestId": "req_01a218563591e49527b4c223"
                      *       }
                      *     }
                      */
@@ -9206,7 +9584,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b49f6ef167f0ff285"
+                     *         "requestId": "req_01a2185635a7c683c9cba880"
                      *       }
                      *     }
                      */
@@ -9265,7 +9643,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b4a63fad27092af2f"
+                     *         "requestId": "req_01a2185635fa3005f68523ff"
                      *       }
                      *     }
                      */
@@ -9315,7 +9693,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5bec18442401ef21"
+                     *         "requestId": "req_01a21856489cae8ae04b4fbe"
                      *       }
                      *     }
                      */
@@ -9381,17 +9759,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999261126143833554798351308",
+                     *         "sessionId": "000999261126145031513609369540",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-26T14:38:33.957Z"
+                     *         "receivedAt": "2026-11-26T14:50:31.082Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b3de0ea89c9a4eaa3"
+                     *         "requestId": "req_01a218562eef04ff7e05c2b8"
                      *       }
                      *     }
                      */
@@ -9452,13 +9830,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999261126143841633564303578",
+                     *         "reference": "000999261126145037345565590420",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-26T14:38:41.353Z"
+                     *         "at": "2026-11-26T14:50:37.029Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5ac5462ebed51e19"
+                     *         "requestId": "req_01a2185646636a5e74a051fe"
                      *       }
                      *     }
                      */
@@ -9507,14 +9885,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999261126143835366836067342",
+                     *         "sessionId": "000999261126145032702155778052",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-26T14:38:41.332Z"
+                     *         "recalledAt": "2026-11-26T14:50:36.963Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5ab1c896967ad850"
+                     *         "requestId": "req_01a21856461bf376f0ed474f"
                      *       }
                      *     }
                      */
@@ -9585,7 +9963,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5aede78cece4babb"
+                     *         "requestId": "req_01a218564682502ea4dff697"
                      *       }
                      *     }
                      */
@@ -9635,20 +10013,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8c4pprte00b792hzp7gjhc7_wth",
+                     *         "reference": "svc_01m8c5chpae00bkyzq0s6f2cnb_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126143841826771974430",
+                     *         "sessionId": "000999261126145037702854395503",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5bd80d0188c72beb"
+                     *         "requestId": "req_01a21856488d24d96d8a97f7"
                      *       }
                      *     }
                      */
@@ -9711,20 +10089,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8c4pprte00b792hzp7gjhc7_wth",
+                     *         "reference": "svc_01m8c5chpae00bkyzq0s6f2cnb_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126143841826771974430",
+                     *         "sessionId": "000999261126145037702854395503",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b5b22c51d4bdedd24"
+                     *         "requestId": "req_01a2185646cf034eaca57cd3"
                      *       }
                      *     }
                      */
@@ -9775,34 +10153,36 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c4pn5he00b0basx1vc8akk_pay",
+                     *         "id": "svc_01m8c5cgd9e008jaw5m89qckkb_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
                      *         "fee": 500,
                      *         "payableAmount": 10500,
                      *         "amountReceived": 0,
+                     *         "amountInReview": 0,
+                     *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c4peebe009se73za2p2eck_wlt",
+                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T15:08:39.760Z",
+                     *         "expiresAt": "2026-11-26T15:20:35.815Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T14:38:39.760Z",
+                     *         "createdAt": "2026-11-26T14:50:35.815Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T15:08:39.760Z"
+                     *           "expiresAt": "2026-11-26T15:20:35.815Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYSyu9cACdLLGTasHM3wGiGEtUsXAAsC1Z6HbEKnOfENZC7Bi4AuzdLhCzTsQd"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFZBqXAAiSuFohN2TmvxYEIP8_739i_sBfQ_6Foo"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2184b54e2d7369c5e48f3"
+                     *         "requestId": "req_01a2185641b55e5daa5cd2cb"
                      *       }
                      *     }
                      */
@@ -9844,46 +10224,48 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pr7ke00t7fwbbc68mft0_evt",
+                 *       "id": "svc_01m8c5ckt9e00sbtbdyjkehzbh_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-26T14:38:42.931Z",
-                 *       "resourceId": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
+                 *       "createdAt": "2026-11-26T14:50:39.305Z",
+                 *       "resourceId": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
+                 *         "id": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
+                 *         "amountInReview": 0,
+                 *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c4pqnxe0094cqh29xtsktv_wlt",
+                 *         "targetWalletId": "svc_01m8c5cjmfe009wway2hz17syc_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T15:08:42.405Z",
-                 *         "settledAt": "2026-11-26T14:38:42.931Z",
-                 *         "createdAt": "2026-11-26T14:38:42.405Z",
+                 *         "expiresAt": "2026-11-26T15:20:38.195Z",
+                 *         "settledAt": "2026-11-26T14:50:39.305Z",
+                 *         "createdAt": "2026-11-26T14:50:38.195Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000007",
+                 *           "accountNumber": "6000000024",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T15:08:42.405Z"
+                 *           "expiresAt": "2026-11-26T15:20:38.195Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8c4pqrwe009qngycr42tjnw_inc",
+                 *           "id": "svc_01m8c5cjsne008nw7j5w8e9qxz_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "06b1276e-cc80-482c-b80c-03ac00fc127d",
+                 *           "sessionId": "d631da12-bc9d-4693-b987-4e26b34af16e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T14:38:42.418Z"
+                 *           "receivedAt": "2026-11-26T14:50:38.241Z"
                  *         }
                  *       }
                  *     }
@@ -9926,46 +10308,48 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pr7ke01bhwpjkjzchvmh_evt",
+                 *       "id": "svc_01m8c5ckt9e018x94qscm80yr1_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-26T14:38:42.931Z",
-                 *       "resourceId": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
+                 *       "createdAt": "2026-11-26T14:50:39.305Z",
+                 *       "resourceId": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqq7e00b51rn8083pbke_pay",
+                 *         "id": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
+                 *         "amountInReview": 0,
+                 *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c4pqnxe0094cqh29xtsktv_wlt",
+                 *         "targetWalletId": "svc_01m8c5cjmfe009wway2hz17syc_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T15:08:42.405Z",
-                 *         "settledAt": "2026-11-26T14:38:42.931Z",
-                 *         "createdAt": "2026-11-26T14:38:42.405Z",
+                 *         "expiresAt": "2026-11-26T15:20:38.195Z",
+                 *         "settledAt": "2026-11-26T14:50:39.305Z",
+                 *         "createdAt": "2026-11-26T14:50:38.195Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000007",
+                 *           "accountNumber": "6000000024",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T15:08:42.405Z"
+                 *           "expiresAt": "2026-11-26T15:20:38.195Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8c4pqrwe009qngycr42tjnw_inc",
+                 *           "id": "svc_01m8c5cjsne008nw7j5w8e9qxz_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "06b1276e-cc80-482c-b80c-03ac00fc127d",
+                 *           "sessionId": "d631da12-bc9d-4693-b987-4e26b34af16e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T14:38:42.418Z"
+                 *           "receivedAt": "2026-11-26T14:50:38.241Z"
                  *         }
                  *       }
                  *     }
@@ -10008,33 +10392,35 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4ptg8e00ac91dz92k80aa_evt",
+                 *       "id": "svc_01m8c5cn7xe008ga5zkhh54xsk_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-26T14:38:45.256Z",
-                 *       "resourceId": "svc_01m8c4pqt3e00bqbc3vpx08jww_pay",
+                 *       "createdAt": "2026-11-26T14:50:40.765Z",
+                 *       "resourceId": "svc_01m8c5cjqqe00bgzrte0w7a7fh_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqt3e00bqbc3vpx08jww_pay",
+                 *         "id": "svc_01m8c5cjqqe00bgzrte0w7a7fh_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
                  *         "payableAmount": 202000,
                  *         "amountReceived": 0,
+                 *         "amountInReview": 0,
+                 *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c4pqs2e00tmjr5jne74hqj_wlt",
+                 *         "targetWalletId": "svc_01m8c5cjnpe0084611hvhh9f9q_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T14:38:44.499Z",
+                 *         "expiresAt": "2026-11-26T14:50:40.199Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T14:38:42.499Z",
+                 *         "createdAt": "2026-11-26T14:50:38.199Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000015",
+                 *           "accountNumber": "6000000025",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T14:39:42.499Z"
+                 *           "expiresAt": "2026-11-26T14:51:38.199Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10042,6 +10428,238 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["PaymentExpiredEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePaymentInReviewEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c5cmyce01b8t4bz87jj95z_evt",
+                 *       "type": "payment.in_review",
+                 *       "createdAt": "2026-11-26T14:50:40.460Z",
+                 *       "resourceId": "svc_01m8c5cjq5e008zgmz9syr7wwz_pay",
+                 *       "sequence": 3,
+                 *       "data": {
+                 *         "id": "svc_01m8c5cjq5e008zgmz9syr7wwz_pay",
+                 *         "method": "bank_transfer",
+                 *         "status": "expired",
+                 *         "baseAmount": 200000,
+                 *         "fee": 2000,
+                 *         "payableAmount": 202000,
+                 *         "amountReceived": 40000,
+                 *         "amountInReview": 40000,
+                 *         "amountRecalled": 0,
+                 *         "currency": "NGN",
+                 *         "targetWalletId": "svc_01m8c5cjmke009s2mj1cags2sn_wlt",
+                 *         "description": null,
+                 *         "onMismatch": "hold",
+                 *         "reference": null,
+                 *         "metadata": {},
+                 *         "expiresAt": "2026-11-26T14:50:38.181Z",
+                 *         "settledAt": null,
+                 *         "createdAt": "2026-11-26T14:50:38.181Z",
+                 *         "virtualAccount": {
+                 *           "accountNumber": "6000000019",
+                 *           "bankName": "Sandbox Bank",
+                 *           "accountName": "Ada Obi",
+                 *           "expiresAt": "2026-11-26T14:51:38.181Z"
+                 *         },
+                 *         "returnUrl": null,
+                 *         "acceptsAmount": "any"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentInReviewEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePaymentReviewedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c5cpxde00srxgfc04r1ygk_evt",
+                 *       "type": "payment.reviewed",
+                 *       "createdAt": "2026-11-26T14:50:42.477Z",
+                 *       "resourceId": "svc_01m8c5cjpje00bp73nt67j7k89_pay",
+                 *       "sequence": 4,
+                 *       "data": {
+                 *         "id": "svc_01m8c5cjpje00bp73nt67j7k89_pay",
+                 *         "method": "bank_transfer",
+                 *         "status": "settled",
+                 *         "baseAmount": 200000,
+                 *         "fee": 2000,
+                 *         "payableAmount": 202000,
+                 *         "amountReceived": 202000,
+                 *         "amountInReview": 0,
+                 *         "amountRecalled": 0,
+                 *         "currency": "NGN",
+                 *         "targetWalletId": "svc_01m8c5cjmme00bsewnahabtmmq_wlt",
+                 *         "description": null,
+                 *         "onMismatch": "refund",
+                 *         "reference": null,
+                 *         "metadata": {},
+                 *         "expiresAt": "2026-11-26T15:20:38.154Z",
+                 *         "settledAt": "2026-11-26T14:50:39.866Z",
+                 *         "createdAt": "2026-11-26T14:50:38.154Z",
+                 *         "virtualAccount": {
+                 *           "accountNumber": "6000000014",
+                 *           "bankName": "Sandbox Bank",
+                 *           "accountName": "Ada Obi",
+                 *           "expiresAt": "2026-11-26T15:20:38.154Z"
+                 *         },
+                 *         "returnUrl": null,
+                 *         "acceptsAmount": "any"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentReviewedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePaymentRecalledEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8c5cj2se00a3thqt7mmk19n_evt",
+                 *       "type": "payment.recalled",
+                 *       "createdAt": "2026-11-26T14:50:37.529Z",
+                 *       "resourceId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                 *       "sequence": 5,
+                 *       "data": {
+                 *         "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                 *         "method": "bank_transfer",
+                 *         "status": "partially_refunded",
+                 *         "baseAmount": 500000,
+                 *         "fee": 5000,
+                 *         "payableAmount": 505000,
+                 *         "amountReceived": 535000,
+                 *         "amountInReview": 0,
+                 *         "amountRecalled": 505000,
+                 *         "currency": "NGN",
+                 *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                 *         "description": "Order 1",
+                 *         "onMismatch": "hold",
+                 *         "reference": "order-1",
+                 *         "metadata": {
+                 *           "channel": "web"
+                 *         },
+                 *         "expiresAt": "2026-11-26T15:20:30.877Z",
+                 *         "settledAt": "2026-11-26T14:50:31.804Z",
+                 *         "createdAt": "2026-11-26T14:50:30.877Z",
+                 *         "virtualAccount": {
+                 *           "accountNumber": "6000000003",
+                 *           "bankName": "Sandbox Bank",
+                 *           "accountName": "Ada Obi",
+                 *           "expiresAt": "2026-11-26T15:20:30.877Z"
+                 *         },
+                 *         "returnUrl": "https://shop.example.com/orders/1",
+                 *         "acceptsAmount": "any",
+                 *         "credit": {
+                 *           "id": "svc_01m8c5cbxge008ccc0e8a1q4y8_inc",
+                 *           "amount": 505000,
+                 *           "sessionId": "000999261126145031513609369540",
+                 *           "sender": {
+                 *             "name": "Chidi Eze",
+                 *             "accountNumber": "0123456789",
+                 *             "bankCode": "058"
+                 *           },
+                 *           "receivedAt": "2026-11-26T14:50:31.082Z"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentRecalledEvent"];
             };
         };
         responses: {
@@ -10079,14 +10697,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pswke00v2bbx74cmkh5d_evt",
+                 *       "id": "svc_01m8c5cn7ye00rb88n567s3whq_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-26T14:38:44.627Z",
-                 *       "resourceId": "svc_01m8c4pqsce009s36kfcqwxpxp_wth",
+                 *       "createdAt": "2026-11-26T14:50:40.766Z",
+                 *       "resourceId": "svc_01m8c5cjrne009wav8yyn2xjs4_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqsce009s36kfcqwxpxp_wth",
-                 *         "sourceWalletId": "svc_01m8c4pqq6e008qttcsydna81q_wlt",
+                 *         "id": "svc_01m8c5cjrne009wav8yyn2xjs4_wth",
+                 *         "sourceWalletId": "svc_01m8c5cjmqe00bktnc38ntpda4_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10101,10 +10719,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126143843147990903139",
+                 *         "sessionId": "000999261126145039813395708229",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:42.451Z",
-                 *         "completedAt": "2026-11-26T14:38:44.627Z"
+                 *         "createdAt": "2026-11-26T14:50:38.214Z",
+                 *         "completedAt": "2026-11-26T14:50:40.766Z"
                  *       }
                  *     }
                  */
@@ -10146,14 +10764,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4ptf2e008fxymcnvgq1kk_evt",
+                 *       "id": "svc_01m8c5cn7ne008twh7tk7jy13b_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-26T14:38:45.219Z",
-                 *       "resourceId": "svc_01m8c4pqy6e0083b9bxrgh1bms_wth",
+                 *       "createdAt": "2026-11-26T14:50:40.757Z",
+                 *       "resourceId": "svc_01m8c5cjrne01atvm9s2dthryy_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqy6e0083b9bxrgh1bms_wth",
-                 *         "sourceWalletId": "svc_01m8c4pqpxe008a4d7wrmpp0k1_wlt",
+                 *         "id": "svc_01m8c5cjrne01atvm9s2dthryy_wth",
+                 *         "sourceWalletId": "svc_01m8c5cjnge0085hdyexkken0h_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10168,10 +10786,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126143843620694890961",
+                 *         "sessionId": "000999261126145038949745678027",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:42.628Z",
-                 *         "completedAt": "2026-11-26T14:38:45.218Z"
+                 *         "createdAt": "2026-11-26T14:50:38.217Z",
+                 *         "completedAt": "2026-11-26T14:50:40.757Z"
                  *       }
                  *     }
                  */
@@ -10213,14 +10831,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pt50e009qmsg4fzf9d6m_evt",
+                 *       "id": "svc_01m8c5cmjje00af9wksnxg94mq_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-26T14:38:44.896Z",
-                 *       "resourceId": "svc_01m8c4pqsge008m4jf9w7902x3_wth",
+                 *       "createdAt": "2026-11-26T14:50:40.082Z",
+                 *       "resourceId": "svc_01m8c5cjrge0095xek61552n21_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqsge008m4jf9w7902x3_wth",
-                 *         "sourceWalletId": "svc_01m8c4pqpxe00rvhcc2m94z9jv_wlt",
+                 *         "id": "svc_01m8c5cjrge0095xek61552n21_wth",
+                 *         "sourceWalletId": "svc_01m8c5cjnqe008f4me58e3gryd_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10235,10 +10853,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126143843159523581901",
+                 *         "sessionId": "000999261126145038769216805531",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:42.465Z",
-                 *         "completedAt": "2026-11-26T14:38:44.896Z"
+                 *         "createdAt": "2026-11-26T14:50:38.213Z",
+                 *         "completedAt": "2026-11-26T14:50:40.082Z"
                  *       }
                  *     }
                  */
@@ -10280,15 +10898,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4ps0pe0193d7r08m42rpg_evt",
+                 *       "id": "svc_01m8c5ckyve00tq3fxat451fgh_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-26T14:38:43.734Z",
-                 *       "resourceId": "svc_01m8c4ps0pe00rsv58ewa482bj_trf",
+                 *       "createdAt": "2026-11-26T14:50:39.451Z",
+                 *       "resourceId": "svc_01m8c5ckyve00bqct77pq2dpqa_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4ps0pe00rsv58ewa482bj_trf",
-                 *         "sourceWalletId": "svc_01m8c4pqqye008dmq7kjt0g9hg_wlt",
-                 *         "destinationWalletId": "svc_01m8c4prf7e0089hq0rdyk7xdz_wlt",
+                 *         "id": "svc_01m8c5ckyve00bqct77pq2dpqa_trf",
+                 *         "sourceWalletId": "svc_01m8c5cjpfe00842pzk3bxvmd0_wlt",
+                 *         "destinationWalletId": "svc_01m8c5cksde008a7x2j2m1bx8r_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -10296,7 +10914,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:43.720Z"
+                 *         "createdAt": "2026-11-26T14:50:39.445Z"
                  *       }
                  *     }
                  */
@@ -10338,14 +10956,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pvs0e00r257thd4kh09x_evt",
+                 *       "id": "svc_01m8c5cp84e00rvvq1v3qv2a8j_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-26T14:38:46.560Z",
-                 *       "resourceId": "svc_01m8c4psa3e00bdbtjhcmgd8k6_rfd",
+                 *       "createdAt": "2026-11-26T14:50:41.796Z",
+                 *       "resourceId": "svc_01m8c5cm56e008qge347xjc0vb_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4psa3e00bdbtjhcmgd8k6_rfd",
-                 *         "paymentId": "svc_01m8c4pqz2e00895hvmx17maw1_pay",
+                 *         "id": "svc_01m8c5cm56e008qge347xjc0vb_rfd",
+                 *         "paymentId": "svc_01m8c5cjqje008davj43k1wcev_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -10353,10 +10971,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126143845573659425362",
+                 *         "sessionId": "000999261126145040542143258766",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:44.009Z",
-                 *         "completedAt": "2026-11-26T14:38:46.560Z"
+                 *         "createdAt": "2026-11-26T14:50:39.646Z",
+                 *         "completedAt": "2026-11-26T14:50:41.796Z"
                  *       }
                  *     }
                  */
@@ -10398,14 +11016,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pvhke0096j1k91a0m8yj_evt",
+                 *       "id": "svc_01m8c5cnkve008h3ms7ae7ybxy_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-26T14:38:46.323Z",
-                 *       "resourceId": "svc_01m8c4ps6de008vhxm7vf71q61_rfd",
+                 *       "createdAt": "2026-11-26T14:50:41.147Z",
+                 *       "resourceId": "svc_01m8c5ckmye00b3x24817h79bd_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4ps6de008vhxm7vf71q61_rfd",
-                 *         "paymentId": "svc_01m8c4pqsze00bd08rc3rv33em_pay",
+                 *         "id": "svc_01m8c5ckmye00b3x24817h79bd_rfd",
+                 *         "paymentId": "svc_01m8c5cjqee00a2tf58xb1eb49_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -10413,10 +11031,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126143845390914335733",
+                 *         "sessionId": "000999261126145040654276980877",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:43.913Z",
-                 *         "completedAt": "2026-11-26T14:38:46.323Z"
+                 *         "createdAt": "2026-11-26T14:50:38.899Z",
+                 *         "completedAt": "2026-11-26T14:50:41.147Z"
                  *       }
                  *     }
                  */
@@ -10458,14 +11076,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pw38e00834e3rhrreg2b_evt",
+                 *       "id": "svc_01m8c5cpb5e00a3jped6mjz9s6_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-26T14:38:46.888Z",
-                 *       "resourceId": "svc_01m8c4pqzxe00bnf8d8h8b3cdj_pyo",
+                 *       "createdAt": "2026-11-26T14:50:41.893Z",
+                 *       "resourceId": "svc_01m8c5cjwhe0097mx0jppz9zmn_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqzxe00bnf8d8h8b3cdj_pyo",
-                 *         "sourceWalletId": "svc_01m8c4pqrne00by97mznqmjzev_wlt",
+                 *         "id": "svc_01m8c5cjwhe0097mx0jppz9zmn_pyo",
+                 *         "sourceWalletId": "svc_01m8c5cjnhe00938xk2dq7htr0_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -10475,7 +11093,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:42.637Z"
+                 *         "createdAt": "2026-11-26T14:50:38.351Z"
                  *       }
                  *     }
                  */
@@ -10517,14 +11135,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pvxwe009c3cy5ntk4e54_evt",
+                 *       "id": "svc_01m8c5cnzye00822e8g12d0cca_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-26T14:38:46.716Z",
-                 *       "resourceId": "svc_01m8c4pqzke00bfsz7dw3g6mgk_pyo",
+                 *       "createdAt": "2026-11-26T14:50:41.534Z",
+                 *       "resourceId": "svc_01m8c5cjrke00b3tkr68em94bd_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqzke00bfsz7dw3g6mgk_pyo",
-                 *         "sourceWalletId": "svc_01m8c4pqrye008ptenmvr27t4v_wlt",
+                 *         "id": "svc_01m8c5cjrke00b3tkr68em94bd_pyo",
+                 *         "sourceWalletId": "svc_01m8c5cjnme00b60pfa2v0pvmj_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -10534,7 +11152,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:42.619Z"
+                 *         "createdAt": "2026-11-26T14:50:38.208Z"
                  *       }
                  *     }
                  */
@@ -10576,14 +11194,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pv55e009td4235q202ek_evt",
+                 *       "id": "svc_01m8c5cpa3e00bf3qd80s7mwxr_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-26T14:38:45.925Z",
-                 *       "resourceId": "svc_01m8c4pqz2e00tm9rn2aa5vjf8_pyo",
+                 *       "createdAt": "2026-11-26T14:50:41.859Z",
+                 *       "resourceId": "svc_01m8c5cjv3e00apf6jvw0jpzpa_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqz2e00tm9rn2aa5vjf8_pyo",
-                 *         "sourceWalletId": "svc_01m8c4pqrne019dq2nrgrcefv0_wlt",
+                 *         "id": "svc_01m8c5cjv3e00apf6jvw0jpzpa_pyo",
+                 *         "sourceWalletId": "svc_01m8c5cjpfe00vzgxdkrgner9m_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -10593,7 +11211,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:38:42.635Z"
+                 *         "createdAt": "2026-11-26T14:50:38.304Z"
                  *       }
                  *     }
                  */
@@ -10635,13 +11253,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pw2we009xzpk21c3edvp_evt",
+                 *       "id": "svc_01m8c5cpave009m3pcn4c6sjer_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-26T14:38:46.877Z",
-                 *       "resourceId": "svc_01m8c4pqzxe019mt4jkkw6qq7k_poi",
+                 *       "createdAt": "2026-11-26T14:50:41.883Z",
+                 *       "resourceId": "svc_01m8c5cjwhe00rm36cnrczjnak_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqzxe019mt4jkkw6qq7k_poi",
+                 *         "id": "svc_01m8c5cjwhe00rm36cnrczjnak_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -10654,8 +11272,8 @@ export interface operations {
                  *         },
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126143846506488785768",
-                 *         "payoutId": "svc_01m8c4pqzxe00bnf8d8h8b3cdj_pyo",
+                 *         "sessionId": "000999261126145041728995018150",
+                 *         "payoutId": "svc_01m8c5cjwhe0097mx0jppz9zmn_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -10698,13 +11316,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pvxde00a5mkv2rx465sx_evt",
+                 *       "id": "svc_01m8c5cnz9e00aqh0fayc7q51j_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-26T14:38:46.701Z",
-                 *       "resourceId": "svc_01m8c4pqzke01bmfbx3yqe8bxm_poi",
+                 *       "createdAt": "2026-11-26T14:50:41.513Z",
+                 *       "resourceId": "svc_01m8c5cjrke01b09hwvmn5xtbq_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqzke01bmfbx3yqe8bxm_poi",
+                 *         "id": "svc_01m8c5cjrke01b09hwvmn5xtbq_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -10717,8 +11335,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126143846649021751346",
-                 *         "payoutId": "svc_01m8c4pqzke00bfsz7dw3g6mgk_pyo",
+                 *         "sessionId": "000999261126145040597325425194",
+                 *         "payoutId": "svc_01m8c5cjrke00b3tkr68em94bd_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -10761,13 +11379,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pv4se01a09yxm0x640ws_evt",
+                 *       "id": "svc_01m8c5cp8ve00a4mwm2k0ffv5m_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-26T14:38:45.913Z",
-                 *       "resourceId": "svc_01m8c4pqz2e01v9fevtvf2w9pe_poi",
+                 *       "createdAt": "2026-11-26T14:50:41.819Z",
+                 *       "resourceId": "svc_01m8c5cjv3e018aha57pzrfm3r_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4pqz2e01v9fevtvf2w9pe_poi",
+                 *         "id": "svc_01m8c5cjv3e018aha57pzrfm3r_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -10780,8 +11398,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126143844095476952973",
-                 *         "payoutId": "svc_01m8c4pqz2e00tm9rn2aa5vjf8_pyo",
+                 *         "sessionId": "000999261126145040743192641726",
+                 *         "payoutId": "svc_01m8c5cjv3e00apf6jvw0jpzpa_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -10824,23 +11442,23 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4psk0e00rmap5zfrz6rt9_evt",
+                 *       "id": "svc_01m8c5cmexe00rsycjdwfpqgfj_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-26T14:38:44.320Z",
-                 *       "resourceId": "svc_01m8c4pqxne00ahyyhydjp64qg_wlt",
+                 *       "createdAt": "2026-11-26T14:50:39.965Z",
+                 *       "resourceId": "svc_01m8c5cjnpe00t46awpwg8hyd5_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c4pqxne00ahyyhydjp64qg_wlt",
-                 *         "inboundCreditId": "svc_01m8c4prm0e00af7m0z7daxzd7_inc",
+                 *         "walletId": "svc_01m8c5cjnpe00t46awpwg8hyd5_wlt",
+                 *         "inboundCreditId": "svc_01m8c5cjzxe00adc71cdy41ca3_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "6fae04ad-c8b0-4160-89ce-c8c60f8c4b2a",
+                 *         "sessionId": "7da70146-d4e7-4d43-8ad7-693c9097d606",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058"
                  *         },
-                 *         "receivedAt": "2026-11-26T14:38:43.124Z",
+                 *         "receivedAt": "2026-11-26T14:50:38.359Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -10883,14 +11501,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4ptf6e01aje1e8tyf7qek_evt",
+                 *       "id": "svc_01m8c5cn7ke01bja6jrzkn034q_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-26T14:38:45.222Z",
-                 *       "resourceId": "svc_01m8c4pqqye008dmq7kjt0g9hg_wlt",
+                 *       "createdAt": "2026-11-26T14:50:40.755Z",
+                 *       "resourceId": "svc_01m8c5cjpfe00842pzk3bxvmd0_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8c4pqqye008dmq7kjt0g9hg_wlt",
-                 *         "inboundCreditId": "svc_01m8c4pqt0e00b09twms1drz7d_inc",
+                 *         "walletId": "svc_01m8c5cjpfe00842pzk3bxvmd0_wlt",
+                 *         "inboundCreditId": "svc_01m8c5cjspe009drhpd587m2m0_inc",
                  *         "amount": 20000,
                  *         "missing": 50000,
                  *         "currency": "NGN",
@@ -10936,14 +11554,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4ptzfe00br1744k96rmvd_evt",
+                 *       "id": "svc_01m8c5cn4he009nf94v88y2d4a_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-26T14:38:45.743Z",
-                 *       "resourceId": "svc_01m8c4pqz0e009njfdf7ntnhma_wlt",
+                 *       "createdAt": "2026-11-26T14:50:40.657Z",
+                 *       "resourceId": "svc_01m8c5cjnre00b64nd2ypj5yt8_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c4pqz0e009njfdf7ntnhma_wlt",
-                 *         "adjustmentId": "svc_01m8c4prs9e0092rvbke3njwrp_adj",
+                 *         "walletId": "svc_01m8c5cjnre00b64nd2ypj5yt8_wlt",
+                 *         "adjustmentId": "svc_01m8c5cjrhe00adkcpppn24v8c_adj",
                  *         "reversesAdjustmentId": null,
                  *         "direction": "debit",
                  *         "amount": 2000,
@@ -10990,13 +11608,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pqgre00acqc7w004dxea_evt",
+                 *       "id": "svc_01m8c5cjfqe008x4a5amcv2cwj_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-26T14:38:42.203Z",
-                 *       "resourceId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
+                 *       "createdAt": "2026-11-26T14:50:37.947Z",
+                 *       "resourceId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
+                 *         "walletId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -11039,13 +11657,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pqh2e0090m2a67ejm6pt_evt",
+                 *       "id": "svc_01m8c5cjg0e009sa81z9ntt9xt_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-26T14:38:42.223Z",
-                 *       "resourceId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
+                 *       "createdAt": "2026-11-26T14:50:37.979Z",
+                 *       "resourceId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
+                 *         "walletId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -11088,13 +11706,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pqhge0087depeyeantz3_evt",
+                 *       "id": "svc_01m8c5cjhae009gf0882hfbze6_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-26T14:38:42.249Z",
-                 *       "resourceId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
+                 *       "createdAt": "2026-11-26T14:50:38.019Z",
+                 *       "resourceId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8c4pqfve008z1pyrtm5y2dd_wlt",
+                 *         "walletId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -11137,21 +11755,22 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4ptkge01ap897486014f6_evt",
+                 *       "id": "svc_01m8c5cma3e019gew8hz07vyma_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-26T14:38:45.360Z",
-                 *       "resourceId": "svc_01m8c4ptkge00brntw8xvy9999_rev",
+                 *       "createdAt": "2026-11-26T14:50:39.811Z",
+                 *       "resourceId": "svc_01m8c5cma3e00rm828hshcnhbn_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c4ptkge00brntw8xvy9999_rev",
-                 *         "reason": "partial_expired",
+                 *         "id": "svc_01m8c5cma3e00rm828hshcnhbn_rev",
+                 *         "reason": "unknown_account",
                  *         "status": "open",
-                 *         "amount": 40000,
+                 *         "amount": 5000,
+                 *         "fee": 0,
                  *         "currency": "NGN",
-                 *         "paymentId": "svc_01m8c4pr6me00br3cb9evbw18x_pay",
+                 *         "paymentId": null,
                  *         "reference": null,
-                 *         "walletId": "svc_01m8c4pqxwe00bsz5jgj87960t_wlt",
-                 *         "inboundCreditId": null,
+                 *         "walletId": null,
+                 *         "inboundCreditId": "svc_01m8c5cjxje00aybkq18a9wmtq_inc",
                  *         "actions": [
                  *           "credit",
                  *           "return_to_sender",
@@ -11159,8 +11778,19 @@ export interface operations {
                  *         ],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T14:38:45.360Z",
-                 *         "resolvedAt": null
+                 *         "createdAt": "2026-11-26T14:50:39.811Z",
+                 *         "resolvedAt": null,
+                 *         "credit": {
+                 *           "id": "svc_01m8c5cjxje00aybkq18a9wmtq_inc",
+                 *           "amount": 5000,
+                 *           "sessionId": "2e1ab71f-5206-4dda-a61a-89935f5847a6",
+                 *           "sender": {
+                 *             "name": "Chidi Eze",
+                 *             "accountNumber": "0123456789",
+                 *             "bankCode": "058"
+                 *           },
+                 *           "receivedAt": "2026-11-26T14:50:38.157Z"
+                 *         }
                  *       }
                  *     }
                  */
@@ -11202,26 +11832,27 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pvx3e00tsyymswhgjnv5_evt",
+                 *       "id": "svc_01m8c5cpg2e00a3vskh4y9vdpd_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-26T14:38:46.691Z",
-                 *       "resourceId": "svc_01m8c4ps95e00v5y813v3zffw9_rev",
+                 *       "createdAt": "2026-11-26T14:50:42.050Z",
+                 *       "resourceId": "svc_01m8c5ckske00r9fsn5f0zrmv9_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c4ps95e00v5y813v3zffw9_rev",
+                 *         "id": "svc_01m8c5ckske00r9fsn5f0zrmv9_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
+                 *         "fee": 0,
                  *         "currency": "NGN",
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8c4prcre00833m99h5wt3k5_inc",
+                 *         "inboundCreditId": "svc_01m8c5cjqme00regcpneb0h9gk_inc",
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T14:38:44.005Z",
-                 *         "resolvedAt": "2026-11-26T14:38:46.691Z"
+                 *         "createdAt": "2026-11-26T14:50:39.283Z",
+                 *         "resolvedAt": "2026-11-26T14:50:42.050Z"
                  *       }
                  *     }
                  */
@@ -11263,20 +11894,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pq4ke00a8wk15gexd625_evt",
+                 *       "id": "svc_01m8c5cj86e00b58nndfypvk7a_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-26T14:38:41.812Z",
-                 *       "resourceId": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
+                 *       "createdAt": "2026-11-26T14:50:37.704Z",
+                 *       "resourceId": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
+                 *         "id": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T12:38:41.656Z",
+                 *         "failingSince": "2026-11-26T12:50:37.622Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T14:38:41.650Z"
+                 *         "createdAt": "2026-11-26T14:50:37.603Z"
                  *       }
                  *     }
                  */
@@ -11318,20 +11949,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pqe1e009sc0w38cc63bt_evt",
+                 *       "id": "svc_01m8c5cjdje009fqnakdk6q46v_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-26T14:38:42.116Z",
-                 *       "resourceId": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
+                 *       "createdAt": "2026-11-26T14:50:37.878Z",
+                 *       "resourceId": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
+                 *         "id": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-20T14:38:41.863Z",
+                 *         "failingSince": "2026-11-20T14:50:37.739Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T14:38:41.650Z"
+                 *         "createdAt": "2026-11-26T14:50:37.603Z"
                  *       }
                  *     }
                  */
@@ -11373,20 +12004,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c4pq6de00axq3j5hv8fc6y_evt",
+                 *       "id": "svc_01m8c5cj9te00bagd5r7kmmk7z_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-26T14:38:41.868Z",
-                 *       "resourceId": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
+                 *       "createdAt": "2026-11-26T14:50:37.742Z",
+                 *       "resourceId": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8c4ppzje009kjaw9c50tahn_whe",
+                 *         "id": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-20T14:38:41.863Z",
+                 *         "failingSince": "2026-11-20T14:50:37.739Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T14:38:41.650Z"
+                 *         "createdAt": "2026-11-26T14:50:37.603Z"
                  *       }
                  *     }
                  */

@@ -5,9 +5,9 @@ import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
 
 /**
  * `awaiting` and `partial` take money. `overdue`: the window has closed, and the payment's flow has not ended it yet,
- * because a credit may be on its way.
+ * because a credit may be on its way. `in_review`: money has come and waits for a decision, so nothing is asked for.
  */
-export type PageState = 'awaiting' | 'partial' | 'overdue' | 'paid' | 'refunded' | 'expired';
+export type PageState = 'awaiting' | 'partial' | 'overdue' | 'in_review' | 'paid' | 'refunded' | 'recalled' | 'expired';
 
 /** What the page is about. */
 export interface PagePayment
@@ -17,6 +17,9 @@ export interface PagePayment
     | 'baseAmount'
     | 'fee'
     | 'amountReceived'
+    | 'amountCredited'
+    | 'amountInReview'
+    | 'amountRecalled'
     | 'amountRefunded'
     | 'onMismatch'
     | 'expiresAt'
@@ -49,7 +52,12 @@ export interface PageContent {
   returnText: string | null;
 }
 
-export function pageState(payment: Pick<PagePayment, 'status' | 'expiresAt'>, now: Date): PageState {
+type StateFields = 'status' | 'expiresAt' | 'amountCredited' | 'amountInReview' | 'amountRecalled';
+
+export function pageState(payment: Pick<PagePayment, StateFields>, now: Date): PageState {
+  const isSettled = payment.status === 'settled' || payment.status.endsWith('refunded');
+  if (payment.amountInReview > 0 && !isSettled) return 'in_review';
+  if (payment.amountRecalled > 0) return 'recalled';
   switch (payment.status) {
     case 'pending':
     case 'partial':
@@ -62,7 +70,7 @@ export function pageState(payment: Pick<PagePayment, 'status' | 'expiresAt'>, no
       return 'refunded';
     case 'expired':
     case 'failed':
-      return 'expired';
+      return payment.amountCredited > 0 ? 'paid' : 'expired';
   }
 }
 
@@ -76,7 +84,7 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
   return {
     state,
     version: payment.version,
-    isLive: takesMoney || state === 'overdue',
+    isLive: takesMoney || state === 'overdue' || state === 'in_review',
     title: `${headline} – ${payee}`,
     headline,
     explanation,
@@ -127,10 +135,19 @@ function textsOf(state: PageState, payment: PagePayment, payee: string): Texts {
           ...(payment.amountReceived > 0 ? [`We have received ${received} of ${payable} so far.`] : []),
         ],
       };
+    case 'in_review':
+      return { headline: `${inReviewOf(payment)} received, being checked`, explanation: whileInReview(payment, payee) };
     case 'paid':
       return {
         headline: 'Payment received',
-        explanation: [`${payee} has received your ${received}.`, ...surplusOf(payment, payee)],
+        explanation: [`${payee} has received your ${received}.`, ...differenceOf(payment, payee)],
+      };
+    case 'recalled':
+      return {
+        headline: 'Payment taken back',
+        explanation: [
+          `The bank has taken back ${nairaText(payment.amountRecalled)} of your ${received}. Contact ${payee}.`,
+        ],
       };
     case 'refunded':
       return {
@@ -142,10 +159,27 @@ function textsOf(state: PageState, payment: PagePayment, payee: string): Texts {
   }
 }
 
+const inReviewOf = ({ amountInReview }: PagePayment): string => nairaText(amountInReview);
+
+/** Money that was received and waits for a decision: of an open payment, or of an expired one. */
+function whileInReview(payment: PagePayment, payee: string): string[] {
+  const isOpen = payment.status === 'pending' || payment.status === 'partial';
+  const isReturned = payment.onMismatch === 'refund';
+  return [
+    `We have received your ${inReviewOf(payment)} and are checking it. Do not send it again.`,
+    ...(isOpen ? [] : [`It was not in time, or not all of ${nairaText(payableOf(payment))}.`]),
+    isReturned
+      ? 'It will be returned to the account you sent it from.'
+      : `This page updates when it is decided. Contact ${payee} if you have questions.`,
+  ];
+}
+
 /** Money over the payable amount is credited, or waits for a decision where a limit of the wallet stops it. */
-function surplusOf(payment: PagePayment, payee: string): string[] {
+function differenceOf(payment: PagePayment, payee: string): string[] {
   const surplus = payment.amountReceived - payableOf(payment);
-  return surplus > 0 ? [`That is ${nairaText(surplus)} too much. Contact ${payee} about the difference.`] : [];
+  if (surplus === 0) return [];
+  const difference = surplus > 0 ? `${nairaText(surplus)} too much` : `${nairaText(-surplus)} too little`;
+  return [`That is ${difference}. Contact ${payee} about the difference.`];
 }
 
 /** Contract, section 4.8: what becomes of money that an expired payment has, or that comes after it. */

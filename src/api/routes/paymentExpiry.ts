@@ -1,6 +1,5 @@
 // Sandbox time: a payment expires now, so that a test need not wait for the end of its window. On the test host only.
-import { nextVersion } from '../../resources/bookTable.ts';
-import { expiryMovement } from '../../resources/payments/movements.ts';
+import { expiredPayment, expiryMovement } from '../../resources/payments/movements.ts';
 import { payment as paymentSchema } from '../../resources/publicSchemas.ts';
 import { decideExpiry } from '../../workflows/payment/decide.ts';
 import { type Route, route } from '../route.ts';
@@ -29,7 +28,7 @@ const expire = route({
       const payment = await requirePayment(call);
       const decision = decideExpiry(payment);
       if (decision.kind === 'no_change') throw payRefusal('PAYMENT_NOT_PAYABLE', payment);
-      const next = nextVersion(payment, { status: 'expired' });
+      const next = expiredPayment(payment, decision.toSuspense);
       const movement = expiryMovement(call.book, next, decision.toSuspense);
       const { outcome } = await call.dependencies.journal.post(movement);
       if (outcome === 'posted') return paymentView(next, call);

@@ -158,14 +158,20 @@ async function requireFreeReference({ sql, book }: Call, wanted?: string): Promi
 async function requireTarget(call: Call, walletId: string, baseAmount: number): Promise<Wallet> {
   const wallet = await requireRow(call, 'wallet', findWallet, walletId);
   requireUsable(wallet);
-  if (wallet.postingMax !== null && baseAmount > wallet.postingMax) {
+  const { postingMax, balanceMax, balance } = wallet;
+  const room = balanceMax === null ? Number.POSITIVE_INFINITY : Math.max(0, balanceMax - balance);
+  const refuse = (limit: 'transaction' | 'balance', limitAmount: Kobo, attemptedAmount: Kobo): never => {
+    const availableAmount = Math.min(room, postingMax ?? room);
     throw new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', {
       walletId,
-      limit: 'transaction',
-      limitAmount: wallet.postingMax,
-      attemptedAmount: baseAmount,
+      limit,
+      limitAmount,
+      attemptedAmount,
+      availableAmount,
     });
-  }
+  };
+  if (postingMax !== null && baseAmount > postingMax) return refuse('transaction', postingMax, baseAmount);
+  if (balanceMax !== null && baseAmount > room) return refuse('balance', balanceMax, balance + baseAmount);
   return wallet;
 }
 

@@ -8,6 +8,7 @@ import { reviewCase } from '../../resources/publicSchemas.ts';
 import { KEY_ACTIONS, keyActions } from '../../resources/reviewCases/actions.ts';
 import { decisionMovement } from '../../resources/reviewCases/decisions.ts';
 import {
+  findPaymentOfCase,
   findSenders,
   findVisibleCase,
   listVisibleCases,
@@ -116,6 +117,8 @@ async function decide({ sql, caller, book, body }: Call<Decision>, row: ReviewCa
     walletId: walletId ?? row.walletId,
     senders,
     attempts: 1,
+    payment: await findPaymentOfCase(sql, book, row),
+    waivesFee: false,
   });
   if (typeof movement === 'string') {
     throw new ApiError('REVIEW_ACTION_UNAVAILABLE', { reviewCaseId, status: row.status, action, reason: movement });

@@ -70,6 +70,9 @@ CREATE TABLE payments (
   amount_credited  bigint NOT NULL CHECK (amount_credited >= 0),
   amount_refunding bigint NOT NULL CHECK (amount_refunding >= 0),
   amount_refunded  bigint NOT NULL CHECK (amount_refunded >= 0),
+  amount_in_review bigint NOT NULL DEFAULT 0 CHECK (amount_in_review >= 0),
+  amount_recalled  bigint NOT NULL DEFAULT 0 CHECK (amount_recalled >= 0),
+  fee_charged      bigint NOT NULL DEFAULT 0 CHECK (fee_charged BETWEEN 0 AND fee),
   target_wallet_id uuid NOT NULL,
   payer_wallet_id  uuid,
   description      text,
@@ -100,6 +103,12 @@ COMMENT ON COLUMN payments.amount_credited IS
   'Amount credited to the target wallet: base amount plus surplus. Refunds never exceed it.';
 COMMENT ON COLUMN payments.amount_refunding IS
   'Total of the refunds in progress; amount_refunded is the total of the completed ones.';
+COMMENT ON COLUMN payments.amount_in_review IS
+  'Total of its review cases that hold money and wait for a decision or for the return to its sender.';
+COMMENT ON COLUMN payments.amount_recalled IS
+  'What the bank has taken back of the credits that reached the target wallet. It is not refundable.';
+COMMENT ON COLUMN payments.fee_charged IS
+  'What was charged of the fee: all of it at the settlement, a share of it for money that a review case credits later.';
 COMMENT ON COLUMN payments.payer_wallet_id IS 'The wallet that paid a virtual_wallet payment.';
 COMMENT ON COLUMN payments.reference IS 'The caller''s own reference; unique among payments whose reference is not free.';
 COMMENT ON COLUMN payments.reference_is_free IS

@@ -69,6 +69,9 @@ CREATE TABLE review_cases (
   failure_reason    text,
   created_at        timestamptz(3) NOT NULL,
   resolved_at       timestamptz(3),
+  fee               bigint NOT NULL DEFAULT 0 CHECK (fee >= 0),
+  with_held         bigint NOT NULL DEFAULT 0 CHECK (with_held >= 0),
+  recalled_unclaimed bigint NOT NULL DEFAULT 0 CHECK (recalled_unclaimed >= 0),
   PRIMARY KEY (organisation_id, id),
   -- Cases of these reasons hold no money that could be credited, returned or moved to unclaimed.
   CONSTRAINT review_case_money CHECK (
@@ -85,10 +88,16 @@ CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE statu
 COMMENT ON TABLE review_cases IS
   'Decisions for an operator: where money in suspense belongs, how a reconciliation break was corrected, or what '
   'became of a credit that the rail did not confirm.';
+COMMENT ON COLUMN review_cases.recalled_unclaimed IS
+  'What the bank has taken back of several credits that it held, while it was unclaimed; amount is without it.';
 COMMENT ON COLUMN review_cases.amount IS
   'The amount in suspense; for a case that holds no money, the amount in question, or the rest that is missing.';
 COMMENT ON COLUMN review_cases.account_code IS 'The suspense account that holds the money; NULL where the case holds none.';
 COMMENT ON COLUMN review_cases.reference IS 'The caller''s own reference of the payment.';
+COMMENT ON COLUMN review_cases.fee IS
+  'What a credit to the wallet of its payment is charged, or was charged: the fee as it would have been on time.';
+COMMENT ON COLUMN review_cases.with_held IS
+  'What its payment held before: it was credited with this money, which settled the payment.';
 COMMENT ON COLUMN review_cases.transfer IS 'Public id of the transfer that the bank paid after reporting it as failed.';
 COMMENT ON COLUMN review_cases.rail IS 'The rail that returns the money to the sender.';
 COMMENT ON COLUMN review_cases.attempts IS

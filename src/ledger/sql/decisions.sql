@@ -154,15 +154,27 @@ RETURNS TABLE (
            SELECT l.credit_by_two_from FROM public.decision_limits l
            WHERE l.organisation_id = '00000000-0000-0000-0000-000000000000')),
          NULL,
-         CASE WHEN r.status <> 'closed' THEN jsonb_build_array(jsonb_build_object(
-           'debit', CASE c.status WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE c.account_code END,
-           'credit', CASE r.status WHEN 'credited' THEN 'wallet:' || ledger.public_id(r.wallet_id, 'wlt')
-                                   WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE 'in_transit:returns' END,
-           'amount', c.amount)) END,
+         CASE WHEN r.status <> 'closed' THEN (
+           SELECT jsonb_agg(jsonb_build_object('debit', x.debit, 'credit', x.credit, 'amount', x.amount) ORDER BY x.place) FROM (VALUES
+             (1, m.holder, m.held_in, CASE WHEN m.held > 0 THEN c.amount END),
+             (2, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END,
+              CASE r.status WHEN 'credited' THEN 'wallet:' || ledger.public_id(r.wallet_id, 'wlt')
+                            WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE 'in_transit:returns' END, c.amount + m.held - m.fee),
+             (3, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END, 'income:fees', m.fee)
+           ) AS x (place, debit, credit, amount) WHERE x.amount > 0) END,
          coalesce(c.version, 0) <> r.version - 1
-  FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, status text, wallet_id uuid, version integer)
+  FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, status text, wallet_id uuid, version integer, fee bigint)
   LEFT JOIN public.review_cases c ON c.organisation_id = organisation AND c.id = r.id
   LEFT JOIN public.payments p ON p.organisation_id = organisation AND p.id = c.payment_id
+  -- A credit to the wallet of its payment settles an open payment with what that holds, and is charged up to its fee.
+  CROSS JOIN LATERAL (
+    SELECT CASE c.status WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE c.account_code END AS holder,
+           'suspense:payment:' || ledger.public_id(p.id, 'pay') AS held_in,
+           CASE WHEN r.status = 'credited' AND r.wallet_id = p.target_wallet_id AND p.status IN ('pending', 'partial')
+                THEN p.amount_received ELSE 0 END AS held,
+           CASE WHEN r.status = 'credited' AND r.wallet_id = p.target_wallet_id
+                THEN least(r.fee, p.fee - p.fee_charged) ELSE 0 END AS fee
+  ) m
   WHERE row_table = 'review_cases' AND r.status IN ('credited', 'unclaimed', 'closed', 'returning')
 $$;
 

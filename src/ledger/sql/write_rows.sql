@@ -20,10 +20,10 @@ BEGIN
        'version account_number account_reference amount sender_name sender_account_number sender_bank_code owner_kind owner_id '
        'status received_at recall recalled_from recalled_taken'),
       ('payments', 'id version method status base_amount fee amount_received amount_credited amount_refunding amount_refunded '
-       'target_wallet_id payer_wallet_id description expires_at settled_at created_at reference reference_is_free metadata on_mismatch '
-       'return_url',
-       'version status amount_received amount_credited amount_refunding amount_refunded payer_wallet_id settled_at '
-       'reference_is_free'),
+       'amount_in_review amount_recalled fee_charged target_wallet_id payer_wallet_id description expires_at settled_at created_at '
+       'reference reference_is_free metadata on_mismatch return_url',
+       'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review amount_recalled fee_charged '
+       'payer_wallet_id settled_at reference_is_free'),
       ('payout_items', 'id version payout_id position amount fee status destination_wallet_id account_number account_name bank_code '
        'reference failure_reason rail session_id returned_at clawed_back inside failure_code',
        'version status account_name failure_reason failure_code session_id returned_at clawed_back'),
@@ -36,8 +36,8 @@ BEGIN
        'session_id created_at completed_at returned_at clawed_back reference metadata failure_code',
        'version status failure_reason failure_code session_id completed_at returned_at clawed_back'),
       ('review_cases', 'id version reason status amount account_code inbound_credit_id payment_id wallet_id rail attempts failure '
-       'failure_reason created_at resolved_at transfer reference',
-       'version status wallet_id rail attempts failure failure_reason resolved_at'),
+       'failure_reason created_at resolved_at transfer reference fee with_held recalled_unclaimed',
+       'version status amount wallet_id rail attempts failure failure_reason resolved_at fee with_held recalled_unclaimed'),
       ('statement_entries', 'id rail kind reference amount at created_at', NULL),
       ('transfers', 'id source_wallet_id destination_wallet_id amount fee status description created_at reference metadata', NULL),
       ('virtual_accounts', 'rail account_number owner_kind owner_id bank_name account_name expires_at created_at bank_code '
@@ -96,6 +96,26 @@ BEGIN
   RETURN written = json_array_length(table_rows);
 END $$;
 
+-- A refund that begins is within what the wallet was credited and the bank has not taken back, by the rows of all refunds
+-- that did not fail. A recall may make them exceed it later.
+CREATE OR REPLACE FUNCTION ledger.require_refundable(organisation uuid, env text, table_rows json) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  payment uuid;
+BEGIN
+  SELECT p.id INTO payment
+  FROM json_populate_recordset(NULL::public.refunds, table_rows) AS n
+  JOIN public.payments p ON p.organisation_id = organisation AND p.id = n.payment_id
+  WHERE n.version = 1 AND p.amount_credited - p.amount_recalled < (
+    SELECT sum(r.amount) FROM public.refunds r
+    WHERE r.organisation_id = organisation AND r.environment = env AND r.payment_id = n.payment_id AND r.status <> 'failed'
+  ) LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'the refunds of payment % exceed what it was credited and has kept', payment
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'refunds_within_what_stayed';
+  END IF;
+END $$;
+
 -- The calls are written out: EXECUTE would plan each of them.
 CREATE OR REPLACE FUNCTION ledger.write_rows(organisation uuid, environment text, row_table text, table_rows json) RETURNS boolean
 LANGUAGE plpgsql AS $$
@@ -108,7 +128,10 @@ BEGIN
     WHEN 'payout_items' THEN RETURN ledger.write_payout_items(organisation, environment, table_rows);
     WHEN 'payouts' THEN RETURN ledger.write_payouts(organisation, environment, table_rows);
     WHEN 'reconciliation_breaks' THEN RETURN ledger.write_reconciliation_breaks(organisation, environment, table_rows);
-    WHEN 'refunds' THEN RETURN ledger.write_refunds(organisation, environment, table_rows);
+    WHEN 'refunds' THEN
+      IF NOT ledger.write_refunds(organisation, environment, table_rows) THEN RETURN false; END IF;
+      PERFORM ledger.require_refundable(organisation, environment, table_rows); -- payments are written before
+      RETURN true;
     WHEN 'review_cases' THEN RETURN ledger.write_review_cases(organisation, environment, table_rows);
     WHEN 'statement_entries' THEN RETURN ledger.write_statement_entries(organisation, environment, table_rows);
     WHEN 'transfers' THEN RETURN ledger.write_transfers(organisation, environment, table_rows);

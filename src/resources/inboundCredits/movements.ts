@@ -7,9 +7,11 @@ import type { Movement, RefusalCode, Transaction } from '../../ledger/movement.t
 import type { Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
+import { feeInReview } from '../../workflows/payment/decide.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
-import type { Payment } from '../payments/queries.ts';
+import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
+import { reviewChange } from '../payments/rows.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
 import type { ReviewCase, ReviewReason } from '../reviewCases/queries.ts';
 import { senderView } from '../views.ts';
@@ -62,16 +64,22 @@ export function creditToSuspense(
   credit: ConfirmedCredit,
   reason: ReviewReason,
   walletId: Uuid | null,
-  payment: OfPayment = null,
+  payment: PaymentWithAccount | null = null,
 ): Movement {
-  return withCaseFlows({
-    book,
-    transaction: creditTo(UNMATCHED, credit, 'credit_to_suspense'),
-    rows: {
-      inbound_credits: [nextVersion(credit, { status: 'suspense' })],
-      review_cases: [caseOf(credit, reason, UNMATCHED, walletId, payment)],
+  const { rows, events } = reviewChange(payment, credit.amount, credit);
+  const fee = payment === null ? 0 : feeInReview(payment, credit.amount);
+  return withCaseFlows(
+    {
+      book,
+      transaction: creditTo(UNMATCHED, credit, 'credit_to_suspense'),
+      rows: {
+        ...rows,
+        inbound_credits: [nextVersion(credit, { status: 'suspense' })],
+        review_cases: [{ ...caseOf(credit, reason, UNMATCHED, walletId, payment), fee }],
+      },
     },
-  });
+    events,
+  );
 }
 
 /**

@@ -144,14 +144,22 @@ export interface Payer {
   amount: Kobo;
 }
 
-/** The bank accounts that paid a payment and took nothing back, the largest sum first; at most `max` of them. */
+/**
+ * The bank accounts whose money reached the wallet of a payment, on time or by a review case, and that took nothing
+ * back, the largest sum first; at most `max` of them.
+ */
 export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> {
   return await sql<Payer[]>`
     SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sum(amount)::bigint AS amount,
            (array_agg(sender_name ORDER BY received_at DESC, id DESC))[1] AS account_name
-    FROM inbound_credits
+    FROM inbound_credits c
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND owner_id = ${paymentId} AND owner_kind = 'payment' AND status = 'posted' AND recall IS DISTINCT FROM 'posted'
+      AND owner_id = ${paymentId} AND owner_kind = 'payment' AND recall IS DISTINCT FROM 'posted' AND (
+        status = 'posted' OR EXISTS (
+          SELECT FROM review_cases r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = ${paymentId}
+          WHERE r.organisation_id = c.organisation_id AND r.inbound_credit_id = c.id AND r.status = 'credited'
+            AND r.wallet_id = p.target_wallet_id
+        ))
     GROUP BY sender_account_number, sender_bank_code
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 }

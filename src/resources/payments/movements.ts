@@ -1,20 +1,18 @@
 // Ledger movements of a payment: pure functions that turn a decision into the movement to post.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import type { Movement, Transaction } from '../../ledger/movement.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { CreditDecision } from '../../workflows/payment/decide.ts';
+import { type CreditDecision, feeInReview } from '../../workflows/payment/decide.ts';
 import { nextVersion } from '../bookTable.ts';
-import { newEvent } from '../events.ts';
 import { startPayment } from '../flows.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
-import type { InboundCredit } from '../inboundCredits/queries.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
-import { creditSummary, paymentView } from '../views.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
+import { creditedEvents, paymentEvent, paymentRow } from './rows.ts';
 
 /** What every new payment begins with: it has no credits. */
 const noCredits = () =>
@@ -26,6 +24,9 @@ const noCredits = () =>
     amountCredited: 0,
     amountRefunding: 0,
     amountRefunded: 0,
+    amountInReview: 0,
+    amountRecalled: 0,
+    feeCharged: 0,
     payerWalletId: null,
     referenceIsFree: false,
     settledAt: null,
@@ -49,8 +50,14 @@ export function paymentAfter(payment: PaymentWithAccount, decision: CreditDecisi
   if (decision.kind === 'to_suspense') return payment;
   const { amountReceived } = decision;
   if (decision.kind === 'hold') return nextVersion(payment, { status: 'partial', amountReceived });
-  const settled = { amountReceived, amountCredited: decision.toWallet, settledAt: new Date() };
-  return nextVersion(payment, { status: 'settled', ...settled });
+  return nextVersion(payment, {
+    status: 'settled',
+    amountReceived,
+    amountCredited: decision.toWallet,
+    amountInReview: payment.amountInReview + decision.toSuspense,
+    feeCharged: decision.toFees,
+    settledAt: new Date(),
+  });
 }
 
 /**
@@ -94,44 +101,55 @@ export function creditMovement(
           }),
         ]
       : [];
-  return withCaseFlows({
-    book,
-    transaction: creditTransaction(
-      credit,
-      settles ? 'payment_settlement' : 'payment_partial',
-      publicId('payment', payment.id),
-      postings,
-    ),
-    rows: {
-      payments: [paymentRow(next)],
-      inbound_credits: [nextVersion(credit, { status: 'posted' })],
-      review_cases: surplusCase,
+  return withCaseFlows(
+    {
+      book,
+      transaction: creditTransaction(
+        credit,
+        settles ? 'payment_settlement' : 'payment_partial',
+        publicId('payment', payment.id),
+        postings,
+      ),
+      rows: {
+        payments: [paymentRow(next)],
+        inbound_credits: [nextVersion(credit, { status: 'posted' })],
+        review_cases: surplusCase,
+      },
+      events: creditedEvents(next, credit),
     },
-    events: creditedEvents(next, credit),
-  });
+    surplusCase.map(() => paymentEvent('payment.in_review', next, credit)),
+  );
 }
+
+/** The payment after its expiry. The money received so far goes to review. */
+export const expiredPayment = (open: PaymentWithAccount, toSuspense: Kobo): PaymentWithAccount =>
+  nextVersion(open, { status: 'expired', amountInReview: open.amountInReview + toSuspense });
 
 /** Expires a payment. The money received so far stays in suspense, with a review case for an operator. */
 export function expiryMovement(book: Book, next: PaymentWithAccount, toSuspense: Kobo): Movement {
-  return withCaseFlows({
-    book,
-    rows: {
-      payments: [{ ...paymentRow(next), referenceIsFree: next.amountReceived === 0 }],
-      review_cases:
-        toSuspense > 0
-          ? [
-              openReviewCase({
-                reason: 'partial_expired',
-                amount: toSuspense,
-                accountCode: paymentSuspenseAccount(next.id),
-                paymentId: next.id,
-                walletId: next.targetWalletId,
-              }),
-            ]
-          : [],
+  return withCaseFlows(
+    {
+      book,
+      rows: {
+        payments: [{ ...paymentRow(next), referenceIsFree: next.amountReceived + next.amountInReview === 0 }],
+        review_cases:
+          toSuspense > 0
+            ? [
+                openReviewCase({
+                  reason: 'partial_expired',
+                  amount: toSuspense,
+                  fee: feeInReview(next, toSuspense),
+                  accountCode: paymentSuspenseAccount(next.id),
+                  paymentId: next.id,
+                  walletId: next.targetWalletId,
+                }),
+              ]
+            : [],
+      },
+      events: [paymentEvent('payment.expired', next)],
     },
-    events: [paymentEvent('payment.expired', next)],
-  });
+    toSuspense > 0 ? [paymentEvent('payment.in_review', next)] : [],
+  );
 }
 
 /**
@@ -163,29 +181,3 @@ export function walletPaymentMovement(
     events: creditedEvents(settled),
   };
 }
-
-/** The row of a payment, without the joined account. */
-export function paymentRow(payment: Payment): Payment {
-  const { account: _account, ...row } = payment as PaymentWithAccount;
-  return row;
-}
-
-/**
- * Every credit emits `payment.settled`, with the status `partial` or `settled`, as the contract says. The one that
- * settles the payment also emits `payment.completed`, so that is sent once.
- */
-const creditedEvents = (payment: PaymentWithAccount, credit?: InboundCredit): EventRow[] => [
-  paymentEvent('payment.settled', payment, credit),
-  ...(payment.status === 'settled' ? [paymentEvent('payment.completed', payment, credit)] : []),
-];
-
-/** The payload of contract section 6, with the credit that caused it. */
-const paymentEvent = (
-  type: 'payment.settled' | 'payment.completed' | 'payment.expired',
-  payment: PaymentWithAccount,
-  credit?: InboundCredit,
-) =>
-  newEvent(type, publicId('payment', payment.id), {
-    ...paymentView(payment),
-    ...(credit !== undefined && { credit: creditSummary(credit) }),
-  });

@@ -33,6 +33,12 @@ export interface Payment extends Versioned, Attached {
   /** The sum of refunds in progress; `amountRefunded` is the sum of completed refunds. */
   amountRefunding: Kobo;
   amountRefunded: Kobo;
+  /** What its review cases hold until they are decided, or until it is back at its sender. */
+  amountInReview: Kobo;
+  /** What the bank has taken back of the credits that reached the target wallet. */
+  amountRecalled: Kobo;
+  /** What was charged of the fee. */
+  feeCharged: Kobo;
   targetWalletId: Uuid;
   /** The wallet that paid a `virtual_wallet` payment. */
   payerWalletId: Uuid | null;
@@ -62,8 +68,8 @@ type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> &
 
 const select = (sql: Sql) => sql`
   SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.amount_received, p.amount_credited,
-         p.amount_refunding, p.amount_refunded, p.target_wallet_id, p.payer_wallet_id, p.description,
-         p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
+         p.amount_refunding, p.amount_refunded, p.amount_in_review, p.amount_recalled, p.fee_charged, p.target_wallet_id,
+         p.payer_wallet_id, p.description, p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
          CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
            'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
            'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account

@@ -5,21 +5,27 @@ import {
   type AccountCode,
   BANK_RECEIVABLE,
   clearingAccount,
-  UNCLAIMED,
   walletAccount,
   walletReceivable,
 } from '../../ledger/chart.ts';
-import type { Movement } from '../../ledger/movement.ts';
-import { allocate } from '../../ledger/postings.ts';
+import type { Movement, RowTable } from '../../ledger/movement.ts';
+import { allocate, type Leg } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { walletDebited } from '../bankTransfers/movements.ts';
 import { nextVersion } from '../bookTable.ts';
 import { startRecall } from '../flows.ts';
 import { recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
-import { paymentRow } from '../payments/movements.ts';
-import type { Payment } from '../payments/queries.ts';
-import { openReviewCase, recallCase, withCaseFlows } from '../reviewCases/movements.ts';
+import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
+import { paymentEvent, paymentRow } from '../payments/rows.ts';
+import {
+  holderOf,
+  inReview,
+  openReviewCase,
+  recallCase,
+  withCaseFlows,
+  withoutCredit,
+} from '../reviewCases/movements.ts';
 import type { ReviewCase } from '../reviewCases/queries.ts';
 
 /** The bank reports that it has taken the credit back: starts the flow, and posts nothing yet. */
@@ -42,49 +48,75 @@ export function setAsideRecallMovement(book: Book, credit: InboundCredit): Movem
   });
 }
 
-/** Takes the money from a wallet with this balance. */
-export function recallFromWallet(book: Book, credit: InboundCredit, walletId: Uuid, balance: Kobo): Movement {
-  const taken = Math.min(credit.amount, balance);
-  const movement = recallMovement(book, credit, walletAccount(walletId), taken, walletReceivable(walletId));
-  const missing = credit.amount - taken;
+/**
+ * Takes the money from a wallet with this balance. `payment`: the one by which the wallet was credited; a part of the
+ * credit may be in the case of its surplus, which ends.
+ */
+export function recallFromWallet(
+  book: Book,
+  credit: InboundCredit,
+  walletId: Uuid,
+  balance: Kobo,
+  { payment = null, surplus = null }: { payment?: PaymentWithAccount | null; surplus?: ReviewCase | null } = {},
+): Movement {
+  const amount = credit.amount - (surplus?.amount ?? 0);
+  const taken = Math.min(amount, balance);
+  const fromSurplus = surplus === null ? [] : [{ account: holderOf(surplus), amount: surplus.amount }];
+  const movement = recallMovement(
+    book,
+    credit,
+    walletAccount(walletId),
+    taken,
+    walletReceivable(walletId),
+    fromSurplus,
+  );
+  const missing = amount - taken;
   const inboundCreditId = publicId('inboundCredit', credit.id);
-  return withCaseFlows({
-    ...movement,
-    rows: { ...movement.rows, review_cases: missing > 0 ? [missingCase(credit, missing, walletId)] : [] },
-    events: [walletDebited({ walletId, inboundCreditId, amount: taken, missing })],
+  const ended = surplus === null ? null : recallCase(book, surplus);
+  const changed = recalled(payment, credit, {
+    amountRecalled: amount,
+    amountInReview: surplus === null ? 0 : -inReview(surplus),
   });
+  const opened = missing > 0 ? [missingCase(credit, missing, walletId)] : [];
+  const withCase = withCaseFlows({
+    ...movement,
+    rows: { ...movement.rows, ...changed.rows, review_cases: opened },
+    events: [walletDebited({ walletId, inboundCreditId, amount: taken, missing }), ...changed.events],
+  });
+  return ended === null ? withCase : together(withCase, ended);
 }
 
 /** Takes the money from the suspense account of a payment that is not paid in full. */
 export function recallFromPayment(
   book: Book,
   credit: InboundCredit,
-  payment: Payment,
+  payment: PaymentWithAccount,
   suspense: AccountCode,
 ): Movement {
   const movement = recallMovement(book, credit, suspense, credit.amount, BANK_RECEIVABLE);
-  return { ...movement, rows: { ...movement.rows, payments: [withoutCredit(payment, credit)] } };
+  return together(movement, recalled(payment, credit, { amountReceived: -credit.amount }));
 }
 
-/** Takes the money of a case from suspense or unclaimed. `payment`: whose suspense account holds it, if one does. */
+/**
+ * Takes the money of a case from suspense or unclaimed. Of one that holds other credits too, the rest stays. `payment`:
+ * the one that the case's money was received for.
+ */
 export function recallFromCase(
   book: Book,
   credit: InboundCredit,
-  open: ReviewCase & { accountCode: AccountCode },
-  payment: Payment | null,
+  held: ReviewCase,
+  payment: PaymentWithAccount | null,
 ): Movement {
-  const source = open.status === 'unclaimed' ? UNCLAIMED : open.accountCode;
-  const movement = recallMovement(book, credit, source, credit.amount, BANK_RECEIVABLE);
-  const recalled = recallCase(book, open);
-  return {
-    ...movement,
-    ...recalled,
-    rows: {
-      ...movement.rows,
-      ...recalled.rows,
-      payments: payment === null || source === UNCLAIMED ? [] : [withoutCredit(payment, credit)],
-    },
-  };
+  const movement = recallMovement(book, credit, holderOf(held), credit.amount, BANK_RECEIVABLE);
+  const changed = recalled(payment, credit, {
+    amountReceived: held.reason === 'partial_expired' ? -credit.amount : 0,
+    amountInReview: inReview(held) > 0 ? -credit.amount : 0,
+  });
+  const ended =
+    held.amount === credit.amount
+      ? recallCase(book, held)
+      : { rows: { review_cases: [withoutCredit(held, credit.amount)] } };
+  return together(together(movement, ended), changed);
 }
 
 /** The money has left again: the bank owes it. */
@@ -102,7 +134,9 @@ function recallMovement(
   source: AccountCode | null,
   taken: Kobo,
   receivable: AccountCode,
+  others: readonly Leg[] = [],
 ): Movement & { rows: { inbound_credits: InboundCredit[] } } {
+  const amount = credit.amount - others.reduce((sum, leg) => sum + leg.amount, 0);
   return {
     book,
     transaction: {
@@ -113,10 +147,7 @@ function recallMovement(
       effectiveAt: new Date(),
       rules: 'exempt',
       postings: allocate(
-        [
-          { account: source ?? receivable, amount: taken },
-          { account: receivable, amount: credit.amount - taken },
-        ],
+        [...others, { account: source ?? receivable, amount: taken }, { account: receivable, amount: amount - taken }],
         [{ account: clearingAccount(credit.rail), amount: credit.amount }],
       ),
     },
@@ -126,10 +157,29 @@ function recallMovement(
   };
 }
 
-function withoutCredit(payment: Payment, { amount }: InboundCredit): Payment {
-  const amountReceived = payment.amountReceived - amount;
-  const status = payment.status === 'partial' && amountReceived === 0 ? 'pending' : payment.status;
-  return paymentRow(nextVersion(payment, { amountReceived, status }));
+type Part = Pick<Movement, 'rows' | 'events' | 'outbox'>;
+
+/** Two parts of a movement. */
+function together(one: Movement, { rows = {}, events = [], outbox = [] }: Part): Movement {
+  const all = { ...one.rows };
+  for (const [table, added] of Object.entries(rows) as [RowTable, readonly object[]][])
+    all[table] = [...(all[table] ?? []), ...added];
+  return { ...one, rows: all, events: [...(one.events ?? []), ...events], outbox: [...(one.outbox ?? []), ...outbox] };
+}
+
+type Amounts = Pick<Payment, 'amountReceived' | 'amountInReview' | 'amountRecalled'>;
+
+/** What a recall changes of the amounts of a payment, with its event; nothing of the others. */
+function recalled(payment: PaymentWithAccount | null, credit: InboundCredit, by: Partial<Amounts>) {
+  if (payment === null || !Object.values(by).some((change) => change !== 0)) return { rows: {}, events: [] };
+  const amountReceived = payment.amountReceived + (by.amountReceived ?? 0);
+  const next = nextVersion(payment, {
+    status: payment.status === 'partial' && amountReceived === 0 ? 'pending' : payment.status,
+    amountReceived,
+    amountInReview: payment.amountInReview + (by.amountInReview ?? 0),
+    amountRecalled: payment.amountRecalled + (by.amountRecalled ?? 0),
+  });
+  return { rows: { payments: [paymentRow(next)] }, events: [paymentEvent('payment.recalled', next, credit)] };
 }
 
 const missingCase = (credit: InboundCredit, missing: Kobo, walletId: Uuid | null): ReviewCase =>

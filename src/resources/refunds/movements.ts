@@ -18,8 +18,8 @@ import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
-import { paymentRow } from '../payments/movements.ts';
 import type { Payment } from '../payments/queries.ts';
+import { paymentRow } from '../payments/rows.ts';
 import { refundView } from '../views.ts';
 import type { Refund } from './queries.ts';
 
@@ -134,7 +134,8 @@ function transferOf(payment: Payment, refund: Refund): BankTransfer {
 function paymentWith(payment: Payment, change: { refunding?: Kobo; refunded?: Kobo }): Payment {
   const amountRefunded = payment.amountRefunded + (change.refunded ?? 0);
   const amountRefunding = payment.amountRefunding + (change.refunding ?? 0);
-  const status = statusAfterRefunds(amountRefunded, payment.amountCredited);
+  const status =
+    payment.settledAt === null ? payment.status : statusAfterRefunds(amountRefunded, payment.amountCredited);
   return paymentRow(nextVersion(payment, { amountRefunding, amountRefunded, status }));
 }
 

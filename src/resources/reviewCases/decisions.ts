@@ -2,26 +2,43 @@
 import type { Uuid } from '../../ids.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Book } from '../../money.ts';
+import { decideReviewedCredit } from '../../workflows/payment/decide.ts';
+import type { PaymentWithAccount } from '../payments/queries.ts';
 import type { KeyAction } from './actions.ts';
-import { creditCase, holdReturn, moveCaseToUnclaimed } from './movements.ts';
+import { creditCase, creditCaseToPayment, holdReturn, moveCaseToUnclaimed } from './movements.ts';
 import type { findSenders, ReviewCase } from './queries.ts';
 
 /** Why a decision cannot be carried out. */
-export type DecisionProblem = 'sender_unknown' | 'wallet_unknown';
+export type DecisionProblem = 'sender_unknown' | 'wallet_unknown' | 'payment_incomplete';
 
 type Sender = Awaited<ReturnType<typeof findSenders>>[number];
 
-/** The movement of a decision about money. `attempts`: the references used to return it, with that of this decision. */
+interface CaseDecision {
+  action: KeyAction;
+  walletId: Uuid | null;
+  senders: readonly Sender[];
+  /** The references used to return the money, with that of this decision. */
+  attempts: number;
+  /** What the money was received for. */
+  payment: PaymentWithAccount | null;
+  waivesFee: boolean;
+}
+
+/** The movement of a decision about money. */
 export function decisionMovement(
   book: Book,
   row: ReviewCase,
-  decision: { action: KeyAction; walletId: Uuid | null; senders: readonly Sender[]; attempts: number },
+  { action, walletId, senders, attempts, payment, waivesFee }: CaseDecision,
 ): Movement | DecisionProblem {
-  const { action, senders, attempts } = decision;
-  if (action === 'move_to_unclaimed') return moveCaseToUnclaimed(book, row);
+  if (action === 'move_to_unclaimed') return moveCaseToUnclaimed(book, row, payment);
   if (action === 'return_to_sender') {
     const [sender] = senders;
-    return sender === undefined || senders.length > 1 ? 'sender_unknown' : holdReturn(book, row, sender.rail, attempts);
+    if (sender === undefined || senders.length > 1) return 'sender_unknown';
+    return holdReturn(book, row, { rail: sender.rail, attempts }, payment);
   }
-  return decision.walletId === null ? 'wallet_unknown' : creditCase(book, row, decision.walletId);
+  if (walletId === null) return 'wallet_unknown';
+  if (walletId !== payment?.targetWalletId) return creditCase(book, row, walletId, payment);
+  const isCounted = row.reason === 'partial_expired' || row.reason === 'surplus_over_limit';
+  const credit = decideReviewedCredit(payment, { amount: row.amount, isCounted, waivesFee });
+  return credit === 'incomplete' ? 'payment_incomplete' : creditCaseToPayment(book, row, payment, credit);
 }

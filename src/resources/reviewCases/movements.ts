@@ -2,24 +2,39 @@
 // unclaimed, or returned to the sender through transit. A case of a reconciliation break, an unconfirmed credit or a
 // clawback holds no money and is closed without a posting.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, IN_TRANSIT_RETURNS, UNCLAIMED, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
-import type { Movement, Transaction } from '../../ledger/movement.ts';
+import {
+  type AccountCode,
+  FEE_INCOME,
+  IN_TRANSIT_RETURNS,
+  paymentSuspenseAccount,
+  UNCLAIMED,
+  UNMATCHED,
+  walletAccount,
+} from '../../ledger/chart.ts';
+import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import type { Posting } from '../../ledger/postings.ts';
+import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
+import type { ReviewedCredit } from '../../workflows/payment/decide.ts';
+import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
-import { startReviewCase, wakeReviewCase } from '../flows.ts';
+import { signalCredit, startReviewCase, wakeReviewCase } from '../flows.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
-import type { Payment } from '../payments/queries.ts';
+import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
+import { creditedEvents, paymentEvent, paymentRow, reviewChange } from '../payments/rows.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
 import { isInternal, type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
 
 export function openReviewCase(
   about: Pick<ReviewCase, 'reason' | 'amount'> &
-    Partial<Pick<ReviewCase, 'accountCode' | 'inboundCreditId' | 'paymentId' | 'reference' | 'walletId' | 'transfer'>>,
+    Partial<
+      Pick<ReviewCase, 'accountCode' | 'inboundCreditId' | 'paymentId' | 'reference' | 'walletId' | 'transfer' | 'fee'>
+    >,
 ): ReviewCase {
   return {
     id: newUuid(),
@@ -37,6 +52,9 @@ export function openReviewCase(
     createdAt: new Date(),
     resolvedAt: null,
     transfer: null,
+    fee: 0,
+    withHeld: 0,
+    recalledUnclaimed: 0,
     ...about,
   };
 }
@@ -47,9 +65,9 @@ export const closedWalletCase = (amount: Kobo, walletId: Uuid, paymentId: Uuid |
 
 /**
  * Adds the flow starts of all cases that a movement opens, and `review_case.opened` of those that the caller sees; to a
- * case of a payment that the movement changes, its reference.
+ * case of a payment that the movement changes, its reference. `more`: events of what the cases are about, after theirs.
  */
-export function withCaseFlows(movement: Movement): Movement {
+export function withCaseFlows(movement: Movement, more: readonly EventRow[] = []): Movement {
   const opened = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
   if (opened.length === 0) return movement;
   const payments = (movement.rows?.payments ?? []) as readonly Payment[];
@@ -63,58 +81,129 @@ export function withCaseFlows(movement: Movement): Movement {
   return {
     ...movement,
     rows: { ...movement.rows, review_cases: cases },
-    events: [...(movement.events ?? []), ...visible.map((row) => caseEvent('review_case.opened', row, creditOf(row)))],
+    events: [
+      ...(movement.events ?? []),
+      ...visible.map((row) => caseEvent('review_case.opened', row, creditOf(row))),
+      ...more,
+    ],
     outbox: [...(movement.outbox ?? []), ...cases.map((row) => startReviewCase(movement.book, row))],
   };
 }
 
-/** Credits the money, also if it was unclaimed, to a wallet, whose rules may refuse it. */
-export function creditCase(book: Book, open: ReviewCase, walletId: Uuid): Movement {
-  const next: ReviewCase = { ...resolved(open, 'credited'), walletId };
+/**
+ * Credits the money, also if it was unclaimed, to a wallet, whose rules may refuse it. `payment`: the one that it was
+ * received for.
+ */
+export function creditCase(
+  book: Book,
+  open: ReviewCase,
+  walletId: Uuid,
+  payment: PaymentWithAccount | null = null,
+): Movement {
+  const next: ReviewCase = { ...resolved(open, 'credited'), walletId, fee: 0 };
+  const postings = [{ debit: holderOf(open), credit: walletAccount(walletId), amount: open.amount }];
+  return decided(book, open, next, payment, moveBy(open, `${caseId(open)}/credit`, postings));
+}
+
+/**
+ * Credits the money to the wallet of its payment, which counts it as received: an open payment is settled, with what it
+ * held before.
+ */
+export function creditCaseToPayment(
+  book: Book,
+  open: ReviewCase,
+  payment: PaymentWithAccount,
+  { settles, amountReceived, withHeld, toWallet, toFees }: ReviewedCredit,
+): Movement {
+  const amountCredited = payment.amountCredited + toWallet;
+  const isSettled = settles || payment.settledAt !== null;
+  const next: ReviewCase = {
+    ...resolved(open, 'credited'),
+    walletId: payment.targetWalletId,
+    fee: toFees,
+    withHeld,
+  };
+  const paid = nextVersion(payment, {
+    status: isSettled ? statusAfterRefunds(payment.amountRefunded, amountCredited) : payment.status,
+    amountReceived,
+    amountCredited,
+    amountInReview: payment.amountInReview - inReview(open),
+    feeCharged: payment.feeCharged + toFees,
+    settledAt: settles ? new Date() : payment.settledAt,
+  });
+  // With money that was held, all of it is gathered first, so that the wallet gets one credit.
+  const suspense = withHeld > 0 ? paymentSuspenseAccount(payment.id) : holderOf(open);
+  const gathered = withHeld > 0 ? [{ debit: holderOf(open), credit: suspense, amount: open.amount }] : [];
+  const postings = allocate(
+    [{ account: suspense, amount: open.amount + withHeld }],
+    [
+      { account: walletAccount(payment.targetWalletId), amount: toWallet },
+      { account: FEE_INCOME, amount: toFees },
+    ],
+  );
   return {
     book,
-    transaction: move(open, `${caseId(open)}/credit`, holderOf(open), walletAccount(walletId)),
-    rows: { review_cases: [next] },
-    events: [caseEvent('review_case.resolved', next)],
+    transaction: moveBy(open, `${caseId(open)}/credit`, [...gathered, ...postings]),
+    rows: { review_cases: [next], payments: [paymentRow(paid)] },
+    events: [
+      caseEvent('review_case.resolved', next),
+      ...(settles ? creditedEvents(paid) : [paymentEvent('payment.reviewed', paid)]),
+    ],
+    // The flow of the payment sees that it is settled, and closes its account number.
+    outbox: settles && open.inboundCreditId !== null ? [signalCredit(book, payment, open.inboundCreditId)] : [],
   };
 }
 
-/** Moves money of an unknown owner to the unclaimed account. */
-export function moveCaseToUnclaimed(book: Book, open: ReviewCase): Movement {
-  const next = resolved(open, 'unclaimed');
+/** What a decision commits: the case and its event, and what it changes of the payment that the money was for. */
+function decided(
+  book: Book,
+  before: ReviewCase,
+  next: ReviewCase,
+  payment: PaymentWithAccount | null,
+  transaction: Transaction,
+): Movement & Required<Pick<Movement, 'rows' | 'events'>> {
+  const change = reviewChange(payment, inReview(next) - inReview(before));
+  const type = next.status === 'open' ? 'review_case.opened' : 'review_case.resolved';
   return {
     book,
-    transaction: move(open, `${caseId(open)}/unclaimed/${open.version}`, suspenseOf(open), UNCLAIMED),
-    rows: { review_cases: [next] },
-    events: [caseEvent('review_case.resolved', next)],
+    transaction,
+    rows: { ...change.rows, review_cases: [next] },
+    events: [...(next.status === 'returning' ? [] : [caseEvent(type, next)]), ...change.events],
   };
+}
+
+/** What of its money waits for a decision, or is on its way back to the sender. */
+export const inReview = ({ status, amount }: ReviewCase): Kobo =>
+  status === 'open' || status === 'returning' ? amount : 0;
+
+/** Moves money of an unknown owner to the unclaimed account. */
+export function moveCaseToUnclaimed(book: Book, open: ReviewCase, payment: PaymentWithAccount | null = null): Movement {
+  const transaction = move(open, `${caseId(open)}/unclaimed/${open.version}`, suspenseOf(open), UNCLAIMED);
+  return decided(book, open, resolved(open, 'unclaimed'), payment, transaction);
 }
 
 /**
  * Moves the money, also from unclaimed, into transit, to be returned under the latest reference, or under a new one
  * (`attempts` incremented). For a new one, the caller must have checked that the rail has finished with the latest.
  */
-export function holdReturn(book: Book, open: ReviewCase, rail: string, attempts: number): Movement {
+export function holdReturn(
+  book: Book,
+  open: ReviewCase,
+  { rail, attempts }: Pick<ReviewCase, 'attempts'> & { rail: string },
+  payment: PaymentWithAccount | null = null,
+): Movement {
   const next = nextVersion(open, { status: 'returning', rail, attempts, resolvedAt: null });
-  return {
-    book,
-    transaction: move(open, holdKey(open, open.version), holderOf(open), IN_TRANSIT_RETURNS),
-    rows: { review_cases: [next] },
-  };
+  const transaction = move(open, holdKey(open, open.version), holderOf(open), IN_TRANSIT_RETURNS);
+  return decided(book, open, next, payment, transaction);
 }
 
 /** After the rail has returned the money to its sender. */
-export function completeReturn(book: Book, row: ReviewCase): Movement {
+export function completeReturn(book: Book, row: ReviewCase, payment: PaymentWithAccount | null = null): Movement {
   const next: ReviewCase = { ...resolved(row, 'returned_to_sender'), failure: null, failureReason: null };
-  return {
-    book,
-    transaction: {
-      ...move(row, completionKey(row), IN_TRANSIT_RETURNS, payoutAccount(railOf(row))),
-      resolves: holdKey(row, row.version - 1),
-    },
-    rows: { review_cases: [next] },
-    events: [caseEvent('review_case.resolved', next)],
-  };
+  return decided(book, row, next, payment, {
+    ...move(row, completionKey(row), IN_TRANSIT_RETURNS, payoutAccount(railOf(row))),
+    resolves: holdKey(row, row.version - 1),
+  });
 }
 
 /** After a return failed or came back: moves the money to suspense again, and reopens the case with the reason. */
@@ -123,19 +212,15 @@ export function returnToSuspense(
   row: ReviewCase,
   failure: ReturnFailure,
   report: TransferReport,
+  payment: PaymentWithAccount | null = null,
 ): Movement {
   const wasCompleted = row.status === 'returned_to_sender';
   const source = wasCompleted ? payoutAccount(railOf(row)) : IN_TRANSIT_RETURNS;
   const next = nextVersion(row, { status: 'open', failure, failureReason: report.reason, resolvedAt: null });
-  return {
-    book,
-    transaction: {
-      ...move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
-      reverses: wasCompleted ? completionKey(row) : holdKey(row, row.version - 1),
-    },
-    rows: { review_cases: [next] },
-    events: [caseEvent('review_case.opened', next)],
-  };
+  return decided(book, row, next, payment, {
+    ...move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
+    reverses: wasCompleted ? completionKey(row) : holdKey(row, row.version - 1),
+  });
 }
 
 /** Closes a case that holds no money. */
@@ -155,6 +240,13 @@ export function recallCase(book: Book, open: ReviewCase): Movement {
     outbox: [wakeReviewCase(book, next)],
   };
 }
+
+/** The case after the bank has taken back one of several credits whose money it holds. */
+export const withoutCredit = (row: ReviewCase, amount: Kobo): ReviewCase =>
+  nextVersion(row, {
+    amount: row.amount - amount,
+    ...(row.status === 'unclaimed' && { recalledUnclaimed: row.recalledUnclaimed + amount }),
+  });
 
 /**
  * After the rail confirms a credit that was set aside: marks it as received, restarts its flow, and closes its case.
@@ -186,7 +278,7 @@ function suspenseOf(row: ReviewCase): AccountCode {
 }
 
 /** The account that holds the money of a case that an operator may decide about. */
-const holderOf = (row: ReviewCase): AccountCode => (row.status === 'unclaimed' ? UNCLAIMED : suspenseOf(row));
+export const holderOf = (row: ReviewCase): AccountCode => (row.status === 'unclaimed' ? UNCLAIMED : suspenseOf(row));
 
 function railOf(row: ReviewCase): string {
   if (row.rail === null) throw new Error(`review case ${row.id} has no rail`);
@@ -200,7 +292,10 @@ const resolved = (row: ReviewCase, status: ReviewCase['status']): ReviewCase =>
  * `key`: the public id of the case or the reference of a return, then the step, which also gives the transaction's
  * kind.
  */
-function move(row: ReviewCase, key: string, debit: AccountCode, credit: AccountCode): Transaction {
+const move = (row: ReviewCase, key: string, debit: AccountCode, credit: AccountCode): Transaction =>
+  moveBy(row, key, [{ debit, credit, amount: row.amount }]);
+
+function moveBy(row: ReviewCase, key: string, postings: readonly Posting[]): Transaction {
   return {
     id: newUuid(),
     key,
@@ -208,7 +303,7 @@ function move(row: ReviewCase, key: string, debit: AccountCode, credit: AccountC
     resource: caseId(row),
     effectiveAt: new Date(),
     rules: 'enforced',
-    postings: [{ debit, credit, amount: row.amount }],
+    postings,
   };
 }
 

@@ -6,6 +6,7 @@ import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
+import { findPayment, type PaymentWithAccount } from '../payments/queries.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
 /** Why a review case was opened. The last four hold no money. */
@@ -76,6 +77,30 @@ export interface ReviewCase extends Versioned {
   resolvedAt: Date | null;
   /** Public id of the transfer that the bank paid after reporting it as failed; null for other cases. */
   transfer: string | null;
+  /** What a credit to the wallet of its payment is charged; once credited, what was charged. */
+  fee: Kobo;
+  /** What its payment held before, if the credit settled it: credited together. */
+  withHeld: Kobo;
+  /** What the bank took back of several credits that it holds, while it was unclaimed. `amount` is without it. */
+  recalledUnclaimed: Kobo;
+}
+
+/** Whether it holds money that was received for its payment, and not, for example, a refund that came back. */
+export const isOfPayment = ({
+  paymentId,
+  accountCode,
+  inboundCreditId,
+  reason,
+}: Pick<ReviewCase, 'paymentId' | 'accountCode' | 'inboundCreditId' | 'reason'>): boolean =>
+  paymentId !== null && accountCode !== null && (inboundCreditId !== null || reason === 'partial_expired');
+
+/** SQL: the same, of a case with a payment. */
+export const caseOfPayment = (sql: Sql) => sql`
+  (account_code IS NOT NULL AND (inbound_credit_id IS NOT NULL OR reason = 'partial_expired'))`;
+
+/** The payment that the money of a case was received for; null: none. */
+export async function findPaymentOfCase(sql: Sql, book: Book, row: ReviewCase): Promise<PaymentWithAccount | null> {
+  return isOfPayment(row) && row.paymentId !== null ? await findPayment(sql, book, row.paymentId) : null;
 }
 
 /**
@@ -95,7 +120,7 @@ const { columns, rowsOf, find } = bookTable<ReviewCase>(
   'review_cases',
   (sql) => sql`
     id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
-    failure_reason, created_at, resolved_at, transfer, reference`,
+    failure_reason, created_at, resolved_at, transfer, reference, fee, with_held, recalled_unclaimed`,
 );
 export const findReviewCase = find;
 
@@ -153,21 +178,25 @@ export async function listReviewCases(
   return { cases, total: row?.total ?? cases.length };
 }
 
-/** The case that holds, or held, the money of a credit: its own, or that of the expired payment that held it. */
-export async function findCaseOfCredit(
+/**
+ * The cases that hold, or held, money of a credit: `whole`, its own or that of the expired payment that held it;
+ * `surplus`, of a part of it.
+ */
+export async function findCasesOfCredit(
   sql: Sql,
   book: Book,
   { id, status, ownerId }: { id: Uuid; status: string; ownerId: Uuid | null },
-): Promise<ReviewCase | null> {
-  const [row] = await sql<ReviewCase[]>`
-    ${rowsOf(sql, book)}
-      AND ${
-        status === 'suspense'
-          ? sql`inbound_credit_id = ${id} AND account_code IS NOT NULL`
-          : sql`payment_id = ${ownerId} AND reason = 'partial_expired'`
-      }
-    ORDER BY created_at, id LIMIT 1`;
-  return row ?? null;
+): Promise<{ whole: ReviewCase | null; surplus: ReviewCase | null }> {
+  const rows = await sql<ReviewCase[]>`
+    ${rowsOf(sql, book)} AND account_code IS NOT NULL
+      AND (inbound_credit_id = ${id} OR (payment_id = ${ownerId} AND reason = 'partial_expired'))
+    ORDER BY created_at, id`;
+  const isWhole = ({ reason, inboundCreditId }: ReviewCase) =>
+    status === 'suspense' ? inboundCreditId === id : reason === 'partial_expired';
+  return {
+    whole: rows.find(isWhole) ?? null,
+    surplus: rows.find(({ reason }) => reason === 'surplus_over_limit') ?? null,
+  };
 }
 
 /** The open case of a credit that was set aside; null: there is none, or an operator has closed it. */

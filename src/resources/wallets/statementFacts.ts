@@ -43,7 +43,16 @@ interface FactRow extends Omit<Counterparty, 'walletId'> {
 }
 
 /** The kinds of resources that have more to tell than their id. */
-const KINDS = ['transfer', 'withdrawal', 'refund', 'payment', 'payout', 'payoutItem', 'inboundCredit'] as const;
+const KINDS = [
+  'transfer',
+  'withdrawal',
+  'refund',
+  'payment',
+  'payout',
+  'payoutItem',
+  'inboundCredit',
+  'reviewCase',
+] as const;
 type FactKind = (typeof KINDS)[number] & IdKind;
 
 const NONE: LineFacts = { counterparty: null, description: null, reference: null, payoutItemId: null };
@@ -93,6 +102,15 @@ const of = (sql: Sql, book: Book, ids: readonly Uuid[], alias: postgres.Fragment
   ${alias}.organisation_id = ${book.organisationId} AND ${alias}.environment = ${book.environment}
   AND ${alias}.id = ANY (${[...ids]}::uuid[])`;
 
+/** SQL: `c`, who sent the last of the credits that a payment `p` accepted. */
+const lastSender = (sql: Sql, condition = sql``) => sql`
+  LEFT JOIN LATERAL (
+    SELECT sender_name, sender_account_number, sender_bank_code FROM inbound_credits
+    WHERE organisation_id = p.organisation_id AND environment = p.environment AND owner_id = p.id
+      AND owner_kind = 'payment' AND status = 'posted' ${condition}
+    ORDER BY created_at DESC, id DESC LIMIT 1
+  ) c ON true`;
+
 const SELECTS: Record<FactKind, Select> = {
   transfer: (sql, book, ids) => sql`
     SELECT 'transfer' AS kind, t.id, 0 AS place, t.source_wallet_id AS one_wallet_id,
@@ -110,18 +128,11 @@ const SELECTS: Record<FactKind, Select> = {
            r.account_number, r.bank_code, r.reason AS description, r.reference, NULL::uuid AS payout_item_id
     FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
     WHERE ${of(sql, book, ids, sql`r`)}`,
-  // Of several credits that settled a payment, the last.
   payment: (sql, book, ids) => sql`
     SELECT 'payment' AS kind, p.id, 0 AS place, p.target_wallet_id AS one_wallet_id,
            p.payer_wallet_id AS other_wallet_id, c.sender_name AS name, c.sender_account_number AS account_number,
            c.sender_bank_code AS bank_code, p.description, p.reference, NULL::uuid AS payout_item_id
-    FROM payments p
-    LEFT JOIN LATERAL (
-      SELECT sender_name, sender_account_number, sender_bank_code FROM inbound_credits
-      WHERE organisation_id = p.organisation_id AND environment = p.environment AND owner_id = p.id
-        AND owner_kind = 'payment' AND status = 'posted'
-      ORDER BY created_at DESC, id DESC LIMIT 1
-    ) c ON true
+    FROM payments p ${lastSender(sql)}
     WHERE ${of(sql, book, ids, sql`p`)}`,
   payout: (sql, book, ids, lines) => {
     const items = lines.flatMap((line) => {
@@ -151,4 +162,16 @@ const SELECTS: Record<FactKind, Select> = {
            c.sender_name AS name, c.sender_account_number AS account_number, c.sender_bank_code AS bank_code,
            NULL::text AS description, NULL::text AS reference, NULL::uuid AS payout_item_id
     FROM inbound_credits c WHERE ${of(sql, book, ids, sql`c`)}`,
+  // What its money was received for; the sender of its own credit, or of one that its expired payment held.
+  reviewCase: (sql, book, ids) => sql`
+    SELECT 'reviewCase' AS kind, r.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
+           coalesce(i.sender_name, c.sender_name) AS name,
+           coalesce(i.sender_account_number, c.sender_account_number) AS account_number,
+           coalesce(i.sender_bank_code, c.sender_bank_code) AS bank_code, p.description, p.reference,
+           NULL::uuid AS payout_item_id
+    FROM review_cases r
+    LEFT JOIN inbound_credits i ON i.organisation_id = r.organisation_id AND i.id = r.inbound_credit_id
+    LEFT JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
+    ${lastSender(sql, sql`AND r.inbound_credit_id IS NULL`)}
+    WHERE ${of(sql, book, ids, sql`r`)}`,
 };

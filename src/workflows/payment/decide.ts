@@ -51,6 +51,53 @@ export function decideCredit(payment: PaymentState, amount: Kobo, capacity: Wall
   };
 }
 
+/** The fields of a payment that the rules read when money of a review case is credited to its wallet. */
+export interface ReviewedPayment extends PaymentState {
+  amountCredited: Kobo;
+  feeCharged: Kobo;
+}
+
+/** What a credit from a review case to the wallet of its payment changes. */
+export interface ReviewedCredit {
+  settles: boolean;
+  amountReceived: Kobo;
+  /** What the payment held before, and is credited with it. */
+  withHeld: Kobo;
+  toWallet: Kobo;
+  toFees: Kobo;
+}
+
+/**
+ * Money that operators credit to its payment counts as received. An open payment settles with it; 'incomplete': it
+ * would not. Otherwise it is charged as it would have been on time: the share of the fee that the whole amount credited
+ * so far has of the payable amount, so the fee is charged once. `isCounted`: the payment has counted it as received.
+ */
+export function decideReviewedCredit(
+  payment: ReviewedPayment,
+  { amount, isCounted, waivesFee }: { amount: Kobo; isCounted: boolean; waivesFee: boolean },
+): ReviewedCredit | 'incomplete' {
+  const { status, baseAmount, fee, feeCharged, amountCredited } = payment;
+  const amountReceived = payment.amountReceived + (isCounted ? 0 : amount);
+  const settles = status === 'pending' || status === 'partial';
+  if (settles && amountReceived < baseAmount + fee) return 'incomplete';
+  const before = amountCredited + feeCharged;
+  const share = (credited: Kobo): Kobo => feeShare(fee, credited, baseAmount + fee);
+  const due = settles ? fee : Math.min(fee - feeCharged, share(before + amount) - share(before));
+  const toFees = waivesFee ? 0 : due;
+  const withHeld = settles ? payment.amountReceived : 0;
+  return { settles, amountReceived, withHeld, toWallet: amount + withHeld - toFees, toFees };
+}
+
+/** `fee` × `part` / `whole`, at most the fee, rounded down. In BigInt: the product may exceed a safe integer. */
+const feeShare = (fee: Kobo, part: Kobo, whole: Kobo): Kobo =>
+  part >= whole ? fee : Number((BigInt(fee) * BigInt(part)) / BigInt(whole));
+
+/** What a review case of this amount would be charged now, credited to the wallet of its payment. */
+export function feeInReview(payment: ReviewedPayment, amount: Kobo): Kobo {
+  const decision = decideReviewedCredit(payment, { amount, isCounted: false, waivesFee: false });
+  return decision === 'incomplete' ? 0 : decision.toFees;
+}
+
 /**
  * The capacity to try after the wallet refused: without the surplus if that exceeded a limit, otherwise nothing.
  */

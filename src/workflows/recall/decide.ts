@@ -5,13 +5,13 @@ export type Holder =
   | 'nowhere'
   /** The suspense account of its payment, which is not paid in full yet. */
   | 'payment'
-  /** A review case: in suspense, or unclaimed. */
+  /** A review case, alone or with money of other credits: in suspense, or unclaimed. */
   | 'case'
   /** The wallet that the case was credited to. */
   | 'wallet_of_case'
   /** The wallet of its deposit account, or of its payment. */
   | 'wallet'
-  /** It has left, back to its sender; or it is a part of a case, with money of other credits. */
+  /** It has left, back to its sender. */
   | 'elsewhere';
 
 export interface RecalledCredit {
@@ -30,5 +30,5 @@ export function locateMoney({ status, amount, payment, reviewCase }: RecalledCre
   if (status === 'posted' && payment !== 'expired') return 'wallet';
   if (reviewCase?.status === 'credited') return 'wallet_of_case';
   const isHeld = reviewCase?.status === 'open' || reviewCase?.status === 'unclaimed';
-  return isHeld && reviewCase.amount === amount ? 'case' : 'elsewhere';
+  return isHeld && reviewCase.amount >= amount ? 'case' : 'elsewhere';
 }

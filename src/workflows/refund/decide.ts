@@ -7,6 +7,7 @@ export interface RefundablePayment {
   amountCredited: Kobo;
   amountRefunding: Kobo;
   amountRefunded: Kobo;
+  amountRecalled: Kobo;
 }
 
 export type RefundDecision =
@@ -15,10 +16,19 @@ export type RefundDecision =
   | { kind: 'not_refundable' }
   | { kind: 'too_much'; refundable: Kobo };
 
+/** What was credited, less what the bank has taken back and what refunds give back. */
+const refundableAmount = ({
+  amountCredited,
+  amountRecalled,
+  amountRefunding,
+  amountRefunded,
+}: RefundablePayment): Kobo => Math.max(0, amountCredited - amountRecalled - amountRefunding - amountRefunded);
+
 /** Decides the amount of a refund. Without a requested amount, it is all that is left. */
 export function decideRefund(payment: RefundablePayment, requested: Kobo | undefined): RefundDecision {
-  if (payment.status !== 'settled' && payment.status !== 'partially_refunded') return { kind: 'not_refundable' };
-  const refundable = payment.amountCredited - payment.amountRefunding - payment.amountRefunded;
+  // Of an expired payment, what a review case has credited to its wallet later.
+  if (payment.amountCredited === 0 || payment.status === 'refunded') return { kind: 'not_refundable' };
+  const refundable = refundableAmount(payment);
   const amount = requested ?? refundable;
   return amount > refundable || amount === 0 ? { kind: 'too_much', refundable } : { kind: 'refund', amount };
 }

@@ -55,7 +55,9 @@ export function refuseDecision(
   if (!reviewed.isOpen) return 'This case is not open: it is resolved, or a decision is being carried out.';
   const refusal = refuseMessage(decision, choicesOf(reviewed.reason), limitOf(reviewed.reason));
   if (refusal !== null) return refusal;
-  const { action, walletId, evidence } = decision ?? {};
+  const { action, walletId, waiveFee, evidence } = decision ?? {};
+  if (waiveFee !== undefined && (waiveFee !== true || action !== 'credit'))
+    return 'waiveFee is only allowed with the action credit, as true.';
   if (walletId !== undefined && action !== 'credit') return 'walletId is only allowed with the action credit.';
   if (evidence !== undefined && typeof evidence !== 'string') return 'evidence must be a string.';
   if (action === 'close' && (evidence ?? '').trim() === '')

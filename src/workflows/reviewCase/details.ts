@@ -88,12 +88,15 @@ const WITHOUT_MONEY: Readonly<Record<string, (input: ReviewCaseInput, snapshot: 
 
 function describeMoney(
   { amount, walletId, transferId }: ReviewCaseInput,
-  { attempts, failure, reference }: ReviewCaseSnapshot,
+  { attempts, failure, reference, fee }: ReviewCaseSnapshot,
   paidAfterAll: boolean,
 ): string[] {
   return [
     `${nairaText(amount)} is in suspense${walletId === undefined ? '' : `; it was sent to ${walletId}`}. ` +
       'It stays there until an operator decides.',
+    ...(fee > 0
+      ? [`Credited to the wallet of its payment, ${nairaText(fee)} are charged, as on time; \`waiveFee\` waives it.`]
+      : []),
     ...(failure === null
       ? []
       : [

@@ -36,6 +36,8 @@ export interface ReviewCaseSnapshot {
    * database.
    */
   failure: 'refused' | 'returned' | 'never_received' | 'decided' | null;
+  /** What a credit to the wallet of its payment is charged. */
+  fee: Kobo;
   /** The transfer that the bank paid after reporting it as failed; null for other cases. */
   transfer: string | null;
   /** The reconciliation break behind the case; null for other cases. */
@@ -61,6 +63,8 @@ export interface BreakFacts {
 export interface ReviewDecision extends OperatorMessage<ReviewAction> {
   /** For `credit`: public id of a wallet other than the one that the money was sent to. */
   walletId?: string;
+  /** For `credit`: without the fee of its payment. */
+  waiveFee?: boolean;
 }
 
 export const resolveCase = defineUpdate<DecisionAnswer, [ReviewDecision]>('resolveCase');

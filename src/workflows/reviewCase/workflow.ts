@@ -112,8 +112,9 @@ function handleUpdates(state: CaseState): void {
 async function decide(input: ReviewCaseInput, state: CaseState, sent: ReviewDecision): Promise<AppliedDecision> {
   const answer = await applyCaseDecision(input, sent);
   if (answer.outcome === 'proposed') {
-    const { action, walletId, reason } = sent;
-    const decision = walletId === undefined ? action : `${action} to ${walletId}`;
+    const { action, walletId, waiveFee, reason } = sent;
+    const target = walletId === undefined ? action : `${action} to ${walletId}`;
+    const decision = waiveFee === true ? `${target}, without the fee` : target;
     state.proposal = { operator: answer.operator ?? '', decision, reason };
   }
   if (answer.outcome === 'done') {

@@ -4,6 +4,7 @@ import { creditToSuspense } from '../../../src/resources/inboundCredits/movement
 import {
   acceptPayment,
   creditMovement,
+  expiredPayment,
   expiryMovement,
   type NewPayment,
   newPayment,
@@ -65,8 +66,7 @@ function credited(payment: Payment, amount: Kobo, capacity: WalletCapacity = 'al
 function expired(payment: Payment) {
   const decision = decideExpiry(payment);
   if (decision.kind === 'no_change') throw new Error('the payment has ended');
-  const next: PaymentWithAccount = { ...withAccount(payment), version: payment.version + 1, status: 'expired' };
-  return call(expiryMovement, BOOK, next, decision.toSuspense);
+  return call(expiryMovement, BOOK, expiredPayment(withAccount(payment), decision.toSuspense), decision.toSuspense);
 }
 
 const paymentOf = (made: Step) => rowAfter(made, 'payments');
@@ -93,7 +93,7 @@ const secondPart = step({
   events: ['payment.settled'],
 });
 
-const settled = step({
+export const SETTLED = step({
   title: 'the exact amount settles a payment: the wallet gets the base amount, the service its fee',
   ...credited(pending, 202_000),
   net: { 'clearing:sandbox': -202_000, 'wallet:owner': 200_000, 'income:fees': 2_000 },
@@ -110,21 +110,43 @@ const expiredUnpaid = step({
   events: ['payment.expired'],
 });
 
-/** A credit that the payment does not accept, in suspense. */
+/** A credit that the payment does not accept, in suspense. `row`: what the payment is then. */
 function suspended(
   title: string,
   reason: Parameters<typeof creditToSuspense>[2],
   before: { after: Step } | { given: { payments: Payment[] } },
+  row: string,
+  fee = 2_000,
 ) {
   const credit = receivedCredit(202_000, toPayment);
+  const payment = 'given' in before ? pending : paymentOf(before.after);
+  const { rows, events, ...suspense } = inSuspense(reason, 202_000);
   return step({
     title,
     ...before,
     given: { ...('given' in before && before.given), inbound_credits: [credit] },
-    call: call(creditToSuspense, BOOK, credit, reason, OWNER),
-    ...inSuspense(reason, 202_000),
+    call: call(creditToSuspense, BOOK, credit, reason, OWNER, withAccount(payment)),
+    ...suspense,
+    rows: [
+      `payments: ${row}, in review 202000`,
+      ...rows.map((one) => (one.startsWith('review') && fee > 0 ? `${one}, fee ${fee}` : one)),
+    ],
+    events: [...events, 'payment.in_review'],
   });
 }
+
+export const LATE = suspended(
+  'a credit after the expiry is placed in suspense',
+  'late_credit',
+  { after: expiredUnpaid },
+  'expired, version 3',
+);
+export const REST_IN_REVIEW = suspended(
+  'a last part is placed in suspense, and the payment still holds the first',
+  'wallet_frozen',
+  { after: FIRST_PART },
+  'partial, version 3, received 50000',
+);
 
 /** Opened by the settlement, so its money is in suspense although the payment is settled. */
 const SURPLUS_CASE = 'review_cases: open, version 1, surplus_over_limit of 700 in suspense:unmatched';
@@ -135,10 +157,38 @@ export const EXPIRED_WITH_PART = step({
   after: FIRST_PART,
   call: expired(paymentOf(FIRST_PART)),
   rows: [
-    'payments: expired, version 3, received 50000',
-    'review_cases: open, version 1, partial_expired of 50000 in suspense:payment:payment',
+    'payments: expired, version 3, received 50000, in review 50000',
+    'review_cases: open, version 1, partial_expired of 50000 in suspense:payment:payment, fee 495',
   ],
-  events: ['payment.expired', 'review_case.opened'],
+  events: ['payment.expired', 'review_case.opened', 'payment.in_review'],
+  outbox: ['reviewCase: start'],
+});
+
+export const SURPLUS_IN_REVIEW = step({
+  title: 'a surplus beyond the limit of the wallet is placed in suspense, and the payment is settled without it',
+  ...credited(pending, 202_700, 'base_only'),
+  net: {
+    'clearing:sandbox': -202_700,
+    'wallet:owner': 200_000,
+    'income:fees': 2_000,
+    'suspense:unmatched': 700,
+  },
+  transaction: SETTLEMENT,
+  rows: ['payments: settled, version 2, received 202700, credited 200000, in review 700', POSTED, SURPLUS_CASE],
+  events: ['payment.settled', 'payment.completed', 'review_case.opened', 'payment.in_review'],
+  outbox: ['reviewCase: start'],
+});
+
+/** The same with two parts, of which one may be taken back alone. */
+export const EXPIRED_WITH_PARTS = step({
+  title: 'a payment that expires with two parts keeps both, with one review case',
+  after: secondPart,
+  call: expired(paymentOf(secondPart)),
+  rows: [
+    'payments: expired, version 4, received 102000, in review 102000',
+    'review_cases: open, version 1, partial_expired of 102000 in suspense:payment:payment, fee 1009',
+  ],
+  events: ['payment.expired', 'review_case.opened', 'payment.in_review'],
   outbox: ['reviewCase: start'],
 });
 
@@ -164,8 +214,9 @@ function paidBill(): Payment & { payerWalletId: string } {
 export const PAYMENTS = [
   accepted,
   FIRST_PART,
+  REST_IN_REVIEW,
   secondPart,
-  settled,
+  SETTLED,
   step({
     title: 'a surplus is credited to the wallet with the base amount',
     ...credited(pending, 202_700),
@@ -174,20 +225,7 @@ export const PAYMENTS = [
     rows: ['payments: settled, version 2, received 202700, credited 200700', POSTED],
     events: ['payment.settled', 'payment.completed'],
   }),
-  step({
-    title: 'a surplus beyond the limit of the wallet is placed in suspense, and the payment is settled without it',
-    ...credited(pending, 202_700, 'base_only'),
-    net: {
-      'clearing:sandbox': -202_700,
-      'wallet:owner': 200_000,
-      'income:fees': 2_000,
-      'suspense:unmatched': 700,
-    },
-    transaction: SETTLEMENT,
-    rows: ['payments: settled, version 2, received 202700, credited 200000', POSTED, SURPLUS_CASE],
-    events: ['payment.settled', 'payment.completed', 'review_case.opened'],
-    outbox: ['reviewCase: start'],
-  }),
+  SURPLUS_IN_REVIEW,
   step({
     title: 'the last part settles a payment with all parts that were held',
     after: secondPart,
@@ -228,24 +266,35 @@ export const PAYMENTS = [
       'suspense:unmatched': 700,
     },
     transaction: SETTLEMENT,
-    rows: ['payments: settled, version 4, received 202700, credited 200000', POSTED, SURPLUS_CASE],
-    events: ['payment.settled', 'payment.completed', 'review_case.opened'],
+    rows: ['payments: settled, version 4, received 202700, credited 200000, in review 700', POSTED, SURPLUS_CASE],
+    events: ['payment.settled', 'payment.completed', 'review_case.opened', 'payment.in_review'],
     outbox: ['reviewCase: start'],
   }),
   expiredUnpaid,
   EXPIRED_WITH_PART,
-  suspended('a credit after the expiry is placed in suspense', 'late_credit', { after: expiredUnpaid }),
-  suspended('a credit after the settlement is placed in suspense', 'credit_after_settlement', { after: settled }),
+  EXPIRED_WITH_PARTS,
+  LATE,
+  suspended(
+    'a credit after the settlement is placed in suspense',
+    'credit_after_settlement',
+    { after: SETTLED },
+    'settled, version 3, received 202000, credited 200000',
+    0,
+  ),
   ...(['wallet_frozen', 'wallet_closed', 'wallet_unverified', 'over_limit'] as const).flatMap((reason) => [
-    suspended(`a credit that the wallet of a payment refuses as ${reason} is placed in suspense`, reason, {
-      given: { payments: [pending] },
-    }),
+    suspended(
+      `a credit that the wallet of a payment refuses as ${reason} is placed in suspense`,
+      reason,
+      {
+        given: { payments: [pending] },
+      },
+      'pending, version 2',
+    ),
     suspended(
       `a last part that the wallet refuses as ${reason} is placed in suspense apart from the held part`,
       reason,
-      {
-        after: FIRST_PART,
-      },
+      { after: FIRST_PART },
+      'partial, version 3, received 50000',
     ),
   ]),
   step({

@@ -1,6 +1,7 @@
 // Movements of a recall: the bank takes back a deposit of ₦700.00, a credit of ₦700.00 in suspense or unclaimed,
 // or a part of ₦500.00 that a payment holds.
 import { paymentSuspenseAccount } from '../../../src/ledger/chart.ts';
+import type { PaymentWithAccount } from '../../../src/resources/payments/queries.ts';
 import {
   recallFromCase,
   recallFromNowhere,
@@ -24,7 +25,7 @@ import {
   step,
 } from '../movementTable.ts';
 import { DEPOSITED, STRAY_IN_SUSPENSE } from './inboundCredits.ts';
-import { EXPIRED_WITH_PART, FIRST_PART } from './payments.ts';
+import { EXPIRED_WITH_PART, EXPIRED_WITH_PARTS, FIRST_PART, LATE, SETTLED, SURPLUS_IN_REVIEW } from './payments.ts';
 
 const RECALL = 'credit_recall recall/sandbox/session of inboundCredit, exempt';
 
@@ -40,6 +41,12 @@ function caseOf(after: Step) {
   return { ...row, accountCode: row.accountCode };
 }
 
+function paymentOf(after: Step): PaymentWithAccount {
+  const payment = latestRows(pathOf(after), 'payments').at(-1);
+  if (payment === undefined) throw new Error(`${after.title}: no payment`);
+  return { ...payment, account: null };
+}
+
 const received = (what: string, after: Step, version: number, status: string) =>
   step({
     title: `the bank reports that it has taken back ${what}, and nothing is posted`,
@@ -53,6 +60,22 @@ const deposit = received('a deposit', DEPOSITED, 3, 'posted');
 const stray = received('a credit in suspense', STRAY_IN_SUSPENSE, 3, 'suspense');
 const part = received('a part of a payment', FIRST_PART, 3, 'posted');
 const expired = received('a part of an expired payment', EXPIRED_WITH_PART, 3, 'posted');
+const settled = received('the credit of a settled payment', SETTLED, 3, 'posted');
+const surplus = received('a credit whose surplus is in review', SURPLUS_IN_REVIEW, 3, 'posted');
+const parts = received('one of two parts of an expired payment', EXPIRED_WITH_PARTS, 3, 'posted');
+const late = received('a late credit', LATE, 3, 'suspense');
+const partsUnclaimed = step({
+  title: 'two parts of an expired payment, of which the recall of one is reported, are moved to unclaimed',
+  after: parts,
+  call: call(moveCaseToUnclaimed, BOOK, caseOf(parts), paymentOf(parts)),
+  net: { 'suspense:payment:payment': -102_000, 'unclaimed:credits': 102_000 },
+  transaction: 'review_unclaimed reviewCase/unclaimed/1, enforced',
+  rows: [
+    'payments: expired, version 5, received 102000',
+    'review_cases: unclaimed, version 2, partial_expired of 102000 in suspense:payment:payment, fee 1009',
+  ],
+  events: ['review_case.resolved', 'payment.reviewed'],
+});
 const unclaimed = step({
   title: 'a credit whose recall is reported is moved to unclaimed',
   after: stray,
@@ -102,6 +125,76 @@ export const RECALLS = [
   part,
   expired,
   unclaimed,
+  settled,
+  surplus,
+  parts,
+  late,
+  partsUnclaimed,
+  step({
+    title: 'the recall of the credit of a settled payment leaves nothing to refund',
+    after: settled,
+    call: call(recallFromWallet, BOOK, creditOf(settled), OWNER, 200_000, { payment: paymentOf(settled) }),
+    net: { 'wallet:owner': -200_000, 'receivable:wallet:owner': -2_000, 'clearing:sandbox': 202_000 },
+    transaction: RECALL,
+    rows: [
+      'payments: settled, version 3, received 202000, credited 200000, recalled 202000',
+      'inbound_credits: posted, version 4',
+      'review_cases: open, version 1, credit_recalled of 2000 in no account',
+    ],
+    events: ['wallet.debited', 'payment.recalled'],
+    outbox: ['reviewCase: start'],
+  }),
+  step({
+    title: 'the recall of a credit whose surplus is in review takes the surplus from there',
+    after: surplus,
+    call: call(recallFromWallet, BOOK, creditOf(surplus), OWNER, 900_000, {
+      payment: paymentOf(surplus),
+      surplus: caseOf(surplus),
+    }),
+    net: { 'suspense:unmatched': -700, 'wallet:owner': -202_000, 'clearing:sandbox': 202_700 },
+    transaction: RECALL,
+    rows: [
+      'payments: settled, version 3, received 202700, credited 200000, recalled 202000',
+      'inbound_credits: posted, version 4',
+      'review_cases: recalled, version 2, surplus_over_limit of 700 in suspense:unmatched',
+    ],
+    ...RESOLVED,
+    events: ['wallet.debited', 'payment.recalled', 'review_case.resolved'],
+  }),
+  ...(
+    [
+      [parts, 'suspense:payment:payment', 'open, version 2', 'expired, version 5, received 50000, in review 50000'],
+      [partsUnclaimed, 'unclaimed:credits', 'unclaimed, version 3', 'expired, version 6, received 50000'],
+    ] as const
+  ).map(([after, holder, row, payment]) =>
+    step({
+      title: `the recall of one of two parts leaves the other in ${holder}`,
+      after,
+      call: call(recallFromCase, BOOK, creditOf(after), caseOf(after), paymentOf(after)),
+      net: { [holder]: -52_000, 'clearing:sandbox': 52_000 },
+      transaction: RECALL,
+      rows: [
+        `payments: ${payment}`,
+        'inbound_credits: posted, version 4',
+        `review_cases: ${row}, partial_expired of 50000 in suspense:payment:payment, fee 1009`,
+      ],
+      events: ['payment.recalled'],
+    }),
+  ),
+  step({
+    title: 'the recall of late money in review ends its case, and the payment has received nothing',
+    after: late,
+    call: call(recallFromCase, BOOK, creditOf(late), caseOf(late), paymentOf(late)),
+    net: { 'suspense:unmatched': -202_000, 'clearing:sandbox': 202_000 },
+    transaction: RECALL,
+    rows: [
+      'payments: expired, version 4',
+      'inbound_credits: suspense, version 4',
+      'review_cases: recalled, version 2, late_credit of 202000 in suspense:unmatched, fee 2000',
+    ],
+    ...RESOLVED,
+    events: ['review_case.resolved', 'payment.recalled'],
+  }),
   fromWallet(90_000, { 'wallet:owner': -70_000 }, 0),
   fromWallet(30_000, { 'wallet:owner': -30_000, 'receivable:wallet:owner': -40_000 }, 40_000),
   fromWallet(0, { 'receivable:wallet:owner': -70_000 }, 70_000),
@@ -118,27 +211,29 @@ export const RECALLS = [
       recallFromPayment,
       BOOK,
       creditOf(part),
-      rowAfter(FIRST_PART, 'payments'),
+      { ...rowAfter(FIRST_PART, 'payments'), account: null },
       paymentSuspenseAccount(rowAfter(FIRST_PART, 'payments').id),
     ),
     net: { 'suspense:payment:payment': -50_000, 'clearing:sandbox': 50_000 },
     transaction: RECALL,
     rows: ['payments: pending, version 3', 'inbound_credits: posted, version 4'],
+    events: ['payment.recalled'],
   }),
   fromCase('the recall of a credit in suspense ends its case', stray, 'suspense:unmatched', 2),
   fromCase('the recall of unclaimed money is taken from unclaimed', unclaimed, 'unclaimed:credits', 3),
   step({
     title: 'the recall of the only part of an expired payment ends its case',
     after: expired,
-    call: call(recallFromCase, BOOK, creditOf(expired), caseOf(expired), rowAfter(EXPIRED_WITH_PART, 'payments')),
+    call: call(recallFromCase, BOOK, creditOf(expired), caseOf(expired), paymentOf(expired)),
     net: { 'suspense:payment:payment': -50_000, 'clearing:sandbox': 50_000 },
     transaction: RECALL,
     rows: [
       'payments: expired, version 4',
       'inbound_credits: posted, version 4',
-      'review_cases: recalled, version 2, partial_expired of 50000 in suspense:payment:payment',
+      'review_cases: recalled, version 2, partial_expired of 50000 in suspense:payment:payment, fee 495',
     ],
     ...RESOLVED,
+    events: ['review_case.resolved', 'payment.recalled'],
   }),
   step({
     title: 'the recall of money that has left again is receivable from the bank',

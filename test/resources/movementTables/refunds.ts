@@ -37,6 +37,9 @@ const payment: Payment = {
   amountCredited: 200_000,
   amountRefunding: 0,
   amountRefunded: 0,
+  amountInReview: 0,
+  amountRecalled: 0,
+  feeCharged: 2_000,
   targetWalletId: OWNER,
   payerWalletId: null,
   referenceIsFree: false,
@@ -78,6 +81,7 @@ const fromWallet: Payment = {
   id: newId('payment', 'wallet payment'),
   method: 'virtual_wallet',
   fee: 0,
+  feeCharged: 0,
   amountReceived: 200_000,
   payerWalletId: OTHER,
 };

@@ -3,16 +3,19 @@
 import type { Kobo } from '../../../src/money.ts';
 import { startInboundCredit } from '../../../src/resources/flows.ts';
 import { creditToSuspense, depositMovement } from '../../../src/resources/inboundCredits/movements.ts';
+import type { PaymentWithAccount } from '../../../src/resources/payments/queries.ts';
 import {
   closeCase,
   completeReturn,
   creditCase,
+  creditCaseToPayment,
   holdReturn,
   moveCaseToUnclaimed,
   receiveAfterAll,
   returnToSuspense,
 } from '../../../src/resources/reviewCases/movements.ts';
 import type { ReturnFailure } from '../../../src/resources/reviewCases/queries.ts';
+import { decideReviewedCredit } from '../../../src/workflows/payment/decide.ts';
 import {
   BOOK,
   CREDIT_KEY,
@@ -27,7 +30,7 @@ import {
   step,
 } from '../movementTable.ts';
 import { DEPOSIT_SET_ASIDE, PAYMENT_SET_ASIDE, STRAY_IN_SUSPENSE, STRAY_SET_ASIDE } from './inboundCredits.ts';
-import { EXPIRED_WITH_PART } from './payments.ts';
+import { EXPIRED_WITH_PART, LATE, REST_IN_REVIEW } from './payments.ts';
 import { BREAK_OPENED } from './reconciliation.ts';
 
 const caseOf = (made: Step) => rowAfter(made, 'review_cases');
@@ -37,8 +40,8 @@ const UNCLAIMED = 'unclaimed:credits';
 /** The events of a case that is not resolved. */
 const EVENTS: Record<string, string[]> = { returning: [], open: ['review_case.opened'] };
 
-/** All movements of a case that holds money. `opened`: the movement that opened it. */
-function withMoney(opened: Step, about: string, reason: string, amount: Kobo, suspense: string): Step[] {
+/** All movements of a case that holds money. `opened`: the movement that opened it. `fee`: as its row says it. */
+function withMoney(opened: Step, about: string, reason: string, amount: Kobo, suspense: string, fee = ''): Step[] {
   /** Moves the money; `more`: what the row says of attempts to return it. */
   const move = (
     title: string,
@@ -53,13 +56,13 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
       net: { [money.from]: -amount, [money.to]: amount },
       transaction: money.transaction,
       rows: [
-        `review_cases: ${money.status}, version ${caseOf(after).version + 1}, ${reason} of ${amount} in ${suspense}${money.more ?? ''}`,
+        `review_cases: ${money.status}, version ${caseOf(after).version + 1}, ${reason} of ${amount} in ${suspense}${money.status === 'credited' ? '' : fee}${money.more ?? ''}`,
       ],
       events: EVENTS[money.status] ?? ['review_case.resolved'],
     });
 
   const hold = (title: string, after: Step, attempts: number, more: string, from = suspense) =>
-    move(title, after, call(holdReturn, BOOK, caseOf(after), 'sandbox', attempts), {
+    move(title, after, call(holdReturn, BOOK, caseOf(after), { rail: 'sandbox', attempts }), {
       from,
       to: TRANSIT,
       transaction: `review_hold reviewCase/hold/${caseOf(after).version}, enforced`,
@@ -195,6 +198,137 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
   ];
 }
 
+/** A case whose money was received for a payment, with the payment after the movement that opened the case. */
+const about = (opened: Step) => {
+  const payment: PaymentWithAccount = { ...rowAfter(opened, 'payments'), account: null };
+  return { row: caseOf(opened), payment };
+};
+
+/** The credit of a case to the wallet of its payment. `row`: what the payment is then. */
+function creditedToPayment(
+  title: string,
+  after: Step,
+  { isCounted = false, waivesFee = false },
+  { rows, ...more }: Pick<Step, 'net' | 'rows' | 'events'> & Partial<Pick<Step, 'outbox'>>,
+): Step {
+  const { row, payment } = about(after);
+  const decision = decideReviewedCredit(payment, { amount: row.amount, isCounted, waivesFee });
+  if (decision === 'incomplete') throw new Error('the payment would not be settled');
+  return step({
+    title,
+    after,
+    call: call(creditCaseToPayment, BOOK, row, payment, decision),
+    transaction: 'review_credit reviewCase/credit, enforced',
+    rows,
+    ...more,
+  });
+}
+
+const DECIDED_LATER = ['review_case.resolved', 'payment.reviewed'];
+const LATE_CASE = 'late_credit of 202000 in suspense:unmatched';
+
+/** The return of late money to its sender, which the payment shows as in review until the bank has paid it. */
+const lateHeld = step({
+  title: 'late money is in review while it is on its way back',
+  after: LATE,
+  call: call(holdReturn, BOOK, caseOf(LATE), { rail: 'sandbox', attempts: 1 }, about(LATE).payment),
+  net: { 'suspense:unmatched': -202_000, [TRANSIT]: 202_000 },
+  transaction: 'review_hold reviewCase/hold/1, enforced',
+  rows: [`review_cases: returning, version 2, ${LATE_CASE}, fee 2000, attempts 1`],
+});
+
+const OF_PAYMENTS = [
+  creditedToPayment(
+    'late money that is credited is received by its payment, and charged as on time',
+    LATE,
+    {},
+    {
+      net: { 'suspense:unmatched': -202_000, 'wallet:owner': 200_000, 'income:fees': 2_000 },
+      rows: [
+        'payments: expired, version 4, received 202000, credited 200000',
+        `review_cases: credited, version 2, ${LATE_CASE}, fee 2000`,
+      ],
+      events: DECIDED_LATER,
+    },
+  ),
+  creditedToPayment(
+    'an operator may waive the fee of late money',
+    LATE,
+    { waivesFee: true },
+    {
+      net: { 'suspense:unmatched': -202_000, 'wallet:owner': 202_000 },
+      rows: [
+        'payments: expired, version 4, received 202000, credited 202000',
+        `review_cases: credited, version 2, ${LATE_CASE}`,
+      ],
+      events: DECIDED_LATER,
+    },
+  ),
+  creditedToPayment(
+    'a part of an expired payment is charged its share of the fee',
+    EXPIRED_WITH_PART,
+    { isCounted: true },
+    {
+      net: { 'suspense:payment:payment': -50_000, 'wallet:owner': 49_505, 'income:fees': 495 },
+      rows: [
+        'payments: expired, version 4, received 50000, credited 49505',
+        'review_cases: credited, version 2, partial_expired of 50000 in suspense:payment:payment, fee 495',
+      ],
+      events: DECIDED_LATER,
+    },
+  ),
+  creditedToPayment(
+    'a last part that is credited settles the payment with the part that was held',
+    REST_IN_REVIEW,
+    {},
+    {
+      net: {
+        'suspense:unmatched': -202_000,
+        'suspense:payment:payment': -50_000,
+        'wallet:owner': 250_000,
+        'income:fees': 2_000,
+      },
+      rows: [
+        'payments: settled, version 4, received 252000, credited 250000',
+        'review_cases: credited, version 2, wallet_frozen of 202000 in suspense:unmatched, fee 2000',
+      ],
+      events: ['review_case.resolved', 'payment.settled', 'payment.completed'],
+      outbox: ['payment: start or signal creditReceived'],
+    },
+  ),
+  step({
+    title: 'late money that is credited to another wallet is not received by its payment',
+    after: LATE,
+    call: call(creditCase, BOOK, caseOf(LATE), OTHER, about(LATE).payment),
+    net: { 'suspense:unmatched': -202_000, 'wallet:other': 202_000 },
+    transaction: 'review_credit reviewCase/credit, enforced',
+    rows: ['payments: expired, version 4', `review_cases: credited, version 2, ${LATE_CASE}`],
+    events: DECIDED_LATER,
+  }),
+  step({
+    title: 'late money that is moved to unclaimed is no longer in review',
+    after: LATE,
+    call: call(moveCaseToUnclaimed, BOOK, caseOf(LATE), about(LATE).payment),
+    net: { 'suspense:unmatched': -202_000, [UNCLAIMED]: 202_000 },
+    transaction: 'review_unclaimed reviewCase/unclaimed/1, enforced',
+    rows: ['payments: expired, version 4', `review_cases: unclaimed, version 2, ${LATE_CASE}, fee 2000`],
+    events: DECIDED_LATER,
+  }),
+  lateHeld,
+  step({
+    title: 'late money is no longer in review when the bank has returned it',
+    after: lateHeld,
+    call: call(completeReturn, BOOK, caseOf(lateHeld), about(LATE).payment),
+    net: { [TRANSIT]: -202_000, 'clearing:sandbox': 202_000 },
+    transaction: 'review_completion reviewCase/completion, enforced, resolves reviewCase/hold/1',
+    rows: [
+      'payments: expired, version 4',
+      `review_cases: returned_to_sender, version 3, ${LATE_CASE}, fee 2000, attempts 1`,
+    ],
+    events: DECIDED_LATER,
+  }),
+];
+
 /** The close of a case that holds no money. */
 const closed = (title: string, opened: Step, row: string, events: string[]) =>
   step({
@@ -248,7 +382,9 @@ export const REVIEW_CASES = [
     'partial_expired',
     50_000,
     'suspense:payment:payment',
+    ', fee 495',
   ),
+  ...OF_PAYMENTS,
   closed('a case of a break is closed without an event', BREAK_OPENED, 'reconciliation_break of 7000', []),
   closed(
     'a case of an unconfirmed credit is closed with an event, and the credit stays set aside',

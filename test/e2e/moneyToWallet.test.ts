@@ -1,0 +1,317 @@
+// Every way by which money reaches a wallet, as a table: its statement says who sent it, what for and under which
+// reference, what was charged, and how it is given back.
+import { randomUUID } from 'node:crypto';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { requireUuid } from '../../src/ids.ts';
+import type { Resource } from '../support/api.ts';
+import { endFlows } from '../support/endFlows.ts';
+import { startTestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
+
+const flows = await startTestFlows();
+
+afterAll(async () => {
+  expect(await endFlows(flows)).toEqual([]);
+});
+
+const BASE = 100_000;
+const FEE = 1_000;
+const PAYABLE = BASE + FEE;
+const SENDER = { senderName: 'Chidi Eze', senderAccountNumber: '1111111111', senderBankCode: '058' };
+const BY_BANK = { walletId: null, name: 'Chidi Eze', accountNumber: '1111111111', bankCode: '058' };
+
+/** A wallet, and a payment of it with words of its own. */
+async function order(balance?: number) {
+  const walletId = await flows.createWallet(undefined, balance === undefined ? {} : { balance });
+  const reference = randomUUID();
+  const payment = await flows.createPayment(walletId, BASE, { description: 'Two chairs', reference });
+  return { walletId, payment, path: `/payments/${payment.id}`, words: { description: 'Two chairs', reference } };
+}
+
+type Order = Awaited<ReturnType<typeof order>>;
+
+const pay = async ({ payment, path }: Order, amount: number): Promise<void> => {
+  const sessionId = randomUUID();
+  await flows.credit(payment.virtualAccount.accountNumber, amount, { ...SENDER, sessionId });
+  await waitFor('the credit to be posted', async () => {
+    const { items } = await flows.test.get(`${path}/credits`);
+    return items.some((credit) => credit.sessionId === sessionId && credit.status !== 'received');
+  });
+};
+
+const expire = async ({ payment }: Order) => {
+  expect((await flows.test.post(`/simulations/payments/${payment.id}/expire`)).status).toBe(200);
+};
+
+/** Credits the money of the one open case of a payment to the wallet of the payment. Returns the case as it was. */
+async function review({ payment }: Order): Promise<Resource> {
+  const { items } = await flows.test.get(`/review-cases?paymentId=${payment.id}&status=open`);
+  expect(items.length).toBe(1);
+  const [opened] = items as [Resource];
+  const { status, text } = await flows.test.money(`/review-cases/${opened.id}/resolve`, {
+    action: 'credit',
+    reason: 'it belongs to the order',
+  });
+  expect([status, text]).toEqual([200, expect.any(String)]);
+  return opened;
+}
+
+interface Arrived {
+  walletId: string;
+  /** Of the newest line. */
+  line: { counterparty: object | null; description: string | null; reference: string | null };
+  /** What the wallet received, what was charged, and what a refund gives back; null: there is no payment to refund. */
+  credited: number;
+  fee: number;
+  refundable: number | null;
+  paymentId?: string;
+}
+
+const ofOrder = ({ walletId, payment, words }: Order, credited = BASE, fee = FEE): Arrived => ({
+  walletId,
+  line: { counterparty: BY_BANK, ...words },
+  credited,
+  fee,
+  refundable: credited,
+  paymentId: payment.id,
+});
+
+const SAYS_NOTHING = { description: null, reference: null };
+
+const WAYS: Record<string, () => Promise<Arrived>> = {
+  'a credit on time': async () => {
+    const made = await order();
+    await pay(made, PAYABLE);
+    return ofOrder(made);
+  },
+  'a credit in two parts': async () => {
+    const made = await order();
+    await pay(made, 60_000);
+    await pay(made, PAYABLE - 60_000);
+    return ofOrder(made);
+  },
+  'a credit with a surplus': async () => {
+    const made = await order();
+    await pay(made, PAYABLE + 500);
+    return ofOrder(made, BASE + 500);
+  },
+  'a late credit that a review case credits': async () => {
+    const made = await order();
+    await expire(made);
+    await pay(made, PAYABLE);
+    expect(await review(made)).toMatchObject({ reason: 'late_credit', fee: FEE });
+    return ofOrder(made);
+  },
+  'two late halves that review cases credit': async () => {
+    const made = await order();
+    await expire(made);
+    await pay(made, PAYABLE / 2);
+    expect(await review(made)).toMatchObject({ fee: FEE / 2 });
+    await pay(made, PAYABLE / 2);
+    expect(await review(made)).toMatchObject({ fee: FEE / 2 });
+    return ofOrder(made);
+  },
+  'a part of an expired payment that a review case credits': async () => {
+    const made = await order();
+    await pay(made, PAYABLE / 2);
+    await expire(made);
+    expect(await review(made)).toMatchObject({ reason: 'partial_expired', fee: FEE / 2 });
+    return ofOrder(made, BASE / 2, FEE / 2);
+  },
+  'a credit to a frozen wallet that a review case credits while the payment is open': async () => {
+    const made = await order();
+    await flows.setWalletStatus(made.walletId, 'frozen');
+    await pay(made, PAYABLE);
+    await flows.setWalletStatus(made.walletId, 'active');
+    expect(await review(made)).toMatchObject({ reason: 'wallet_frozen', fee: FEE });
+    return ofOrder(made);
+  },
+  'a last part to a frozen wallet that a review case credits with the part that was held': async () => {
+    const made = await order();
+    await pay(made, 60_000);
+    await flows.setWalletStatus(made.walletId, 'frozen');
+    await pay(made, PAYABLE - 60_000);
+    await flows.setWalletStatus(made.walletId, 'active');
+    expect(await review(made)).toMatchObject({ amount: PAYABLE - 60_000, fee: FEE });
+    return ofOrder(made);
+  },
+  'a second credit after the settlement that a review case credits': async () => {
+    const made = await order();
+    await pay(made, PAYABLE);
+    await pay(made, 700);
+    expect(await review(made)).toMatchObject({ reason: 'credit_after_settlement', fee: 0 });
+    return { ...ofOrder(made, BASE + 700), credited: 700, fee: 0, refundable: BASE + 700 };
+  },
+  'a deposit': async () => {
+    const walletId = await flows.createWallet();
+    await flows.credit(await flows.depositAccount(walletId), 700, SENDER);
+    await waitFor('the deposit', async () => (await flows.balanceOf(walletId)) === 700);
+    return { walletId, line: { counterparty: BY_BANK, ...SAYS_NOTHING }, credited: 700, fee: 0, refundable: null };
+  },
+  'a deposit to a frozen wallet that a review case credits': async () => {
+    const walletId = await flows.createWallet();
+    const account = await flows.depositAccount(walletId);
+    await flows.setWalletStatus(walletId, 'frozen');
+    await flows.credit(account, 700, SENDER);
+    const id = await waitFor('the case', async () => {
+      const { items } = await flows.test.get(`/review-cases?walletId=${walletId}`);
+      return items[0]?.id ?? false;
+    });
+    await flows.setWalletStatus(walletId, 'active');
+    await flows.test.money(`/review-cases/${id}/resolve`, { action: 'credit', reason: 'unfrozen' });
+    return { walletId, line: { counterparty: BY_BANK, ...SAYS_NOTHING }, credited: 700, fee: 0, refundable: null };
+  },
+  'a transfer': async () => {
+    const [source, walletId] = [await flows.createWallet(undefined, { balance: 900 }), await flows.createWallet()];
+    const words = { description: 'Rent', reference: randomUUID() };
+    await flows.test.money(`/wallets/${source}/transfer`, { destinationWalletId: walletId, amount: 900, ...words });
+    const counterparty = { walletId: source, name: null, accountNumber: null, bankCode: null };
+    return { walletId, line: { counterparty, ...words }, credited: 900, fee: 0, refundable: null };
+  },
+  'a payment from a wallet': async () => {
+    const [payer, walletId] = [await flows.createWallet(undefined, { balance: BASE }), await flows.createWallet()];
+    const words = { description: 'A lamp', reference: randomUUID() };
+    const more = { method: 'virtual_wallet', ...words };
+    const { id } = await flows.createPayment(walletId, BASE, more);
+    await flows.test.money(`/wallets/${payer}/pay`, { paymentId: id });
+    const counterparty = { walletId: payer, name: null, accountNumber: null, bankCode: null };
+    return { walletId, line: { counterparty, ...words }, credited: BASE, fee: 0, refundable: BASE, paymentId: id };
+  },
+};
+
+describe.each(Object.entries(WAYS))('%s', (_way, arrive) => {
+  test('says who sent it, what for, what it cost, and is given back up to what was credited', async () => {
+    const { walletId, line, credited, fee, refundable, paymentId } = await arrive();
+    const lines = (await flows.test.get(`/wallets/${walletId}/transactions?limit=100`)).items;
+    const [newest] = lines as [Resource];
+    expect(newest).toMatchObject({ direction: 'credit', component: 'principal', ...line });
+    const { data } = await flows.test.get(`/transactions/${String(newest.transactionId)}`);
+    const charged = (data.postings as { creditAccount: string; amount: number }[])
+      .filter(({ creditAccount }) => creditAccount === 'income:fees')
+      .map(({ amount }) => amount);
+    // Of two late halves, the second is charged the other half of the fee.
+    const sums = lines.filter(({ direction }) => direction === 'credit').map(({ amount }) => Number(amount));
+    expect(sums.includes(credited) || sums.reduce((sum, one) => sum + one, 0) === credited).toBe(true);
+    expect(charged.reduce((sum, one) => sum + one, 0)).toBe(sums.includes(credited) ? fee : fee / 2);
+    if (paymentId === undefined) return;
+    const more = await flows.test.money(`/payments/${paymentId}/refund`, { amount: Number(refundable) + 1 });
+    expect([more.status, more.error.code]).toEqual([422, 'REFUND_AMOUNT_EXCEEDED']);
+    const all = await flows.test.money(`/payments/${paymentId}/refund`, {});
+    expect([all.status, all.data.amount]).toEqual([201, refundable]);
+  });
+});
+
+describe('a payment tells the truth', () => {
+  test('money in review is shown, asked for no more, and settles the open payment when it is credited', async () => {
+    const made = await order();
+    await flows.setWalletStatus(made.walletId, 'frozen');
+    await pay(made, PAYABLE);
+    const inReview = await flows.untilStatus(made.path, 'pending');
+    expect(inReview).toMatchObject({ amountReceived: 0, amountInReview: PAYABLE });
+    const page = async () => await (await fetch(String(inReview.checkoutUrl))).text();
+    expect(await page()).toContain('₦1,010.00 received, being checked');
+    expect(await page()).not.toContain(made.payment.virtualAccount.accountNumber);
+    await flows.setWalletStatus(made.walletId, 'active');
+    await review(made);
+    expect((await flows.test.get(made.path)).data).toMatchObject({
+      status: 'settled',
+      amountReceived: PAYABLE,
+      amountInReview: 0,
+    });
+    expect(await page()).toContain('Payment received');
+    expect(await flows.balanceOf(made.walletId)).toBe(BASE);
+    const events = await flows.eventsOf(made.payment.id);
+    expect(events.map(({ type, data }) => [type, data.status, data.amountInReview])).toEqual([
+      ['payment.in_review', 'pending', PAYABLE],
+      ['payment.settled', 'settled', 0],
+      ['payment.completed', 'settled', 0],
+    ]);
+    // Its flow hears of it, closes the account number and ends.
+    expect(await flows.flow(made.payment.id).result()).toEqual({ status: 'settled' });
+    const credits = (await flows.test.get(`${made.path}/credits`)).items;
+    expect(credits).toMatchObject([{ amount: PAYABLE, status: 'credited' }]);
+  });
+
+  test('late money in review is shown, and an expired payment keeps its status', async () => {
+    const made = await order();
+    await expire(made);
+    await pay(made, PAYABLE);
+    expect((await flows.test.get(made.path)).data).toMatchObject({ status: 'expired', amountInReview: PAYABLE });
+    await review(made);
+    expect((await flows.test.get(made.path)).data).toMatchObject({
+      status: 'expired',
+      amountReceived: PAYABLE,
+      amountInReview: 0,
+    });
+    expect((await flows.eventsOf(made.payment.id)).map(({ type }) => type)).toEqual([
+      'payment.expired',
+      'payment.in_review',
+      'payment.reviewed',
+    ]);
+    const refund = await flows.test.money(`${made.path}/refund`, {});
+    await flows.untilStatus(`/refunds/${refund.data.id}`, 'completed');
+    expect((await flows.test.get(made.path)).data.status).toBe('expired');
+    expect((await flows.test.money(`${made.path}/refund`, {})).error.code).toBe('REFUND_AMOUNT_EXCEEDED');
+  });
+
+  test('money that is returned to its sender is in review until it is there', async () => {
+    const made = await order();
+    await expire(made);
+    await pay(made, PAYABLE);
+    const { items } = await flows.test.get(`/review-cases?paymentId=${made.payment.id}`);
+    const body = { action: 'return_to_sender', reason: 'sold out' };
+    await flows.test.money(`/review-cases/${items[0]?.id}/resolve`, body);
+    await waitFor('the money to be back', async () => (await flows.test.get(made.path)).data.amountInReview === 0);
+    expect((await flows.test.get(made.path)).data).toMatchObject({ amountReceived: 0, amountInReview: 0 });
+    expect((await flows.test.money(`${made.path}/refund`, {})).error.code).toBe('PAYMENT_NOT_REFUNDABLE');
+  });
+
+  test('an operator may waive the fee', async () => {
+    const made = await order();
+    await expire(made);
+    await pay(made, PAYABLE);
+    const { items } = await flows.test.get(`/review-cases?paymentId=${made.payment.id}`);
+    const id = String(items[0]?.id);
+    await flows.untilStarted(id);
+    await waitFor('the details', async () => (await flows.detailsOf(id)).includes('₦10.00 are charged'));
+    const answer = await flows.decide('resolveCase', id, { action: 'credit', waiveFee: true });
+    expect(answer).toMatchObject({ outcome: 'done', status: 'credited' });
+    expect(await flows.balanceOf(made.walletId)).toBe(PAYABLE);
+    const [row] = await flows.sql`SELECT fee FROM review_cases WHERE id = ${requireUuid('reviewCase', id)}`;
+    expect(row).toEqual({ fee: 0 });
+  });
+
+  test('an open payment that a case would not settle keeps its money in review', async () => {
+    const made = await order();
+    await pay(made, 60_000);
+    await flows.setWalletStatus(made.walletId, 'frozen');
+    await pay(made, PAYABLE - 60_000);
+    await flows.setWalletStatus(made.walletId, 'active');
+    const [held] = (await flows.test.get(`${made.path}/credits`)).items.filter(({ status }) => status === 'posted');
+    await flows.test.post(`/simulations/inbound-credits/${String(held?.sessionId)}/recall`);
+    await flows.untilStatus(made.path, 'pending');
+    const { items } = await flows.test.get(`/review-cases?paymentId=${made.payment.id}`);
+    const body = { action: 'credit', reason: 'it is theirs' };
+    const refused = await flows.test.money(`/review-cases/${items[0]?.id}/resolve`, body);
+    expect([refused.status, refused.error.details.reason]).toEqual([422, 'payment_incomplete']);
+  });
+});
+
+test.each([
+  [
+    'the room of the wallet',
+    29_950_000,
+    { limit: 'balance', limitAmount: 30_000_000, attemptedAmount: 30_050_000 },
+    50_000,
+  ],
+  ['no room at all', 30_000_000, { limit: 'balance', limitAmount: 30_000_000, attemptedAmount: 30_100_000 }, 0],
+])('a payment beyond %s is refused before a payer sees it', async (_what, balance, details, availableAmount) => {
+  const walletId = await flows.createWallet(undefined, { balance });
+  const body = { method: 'bank_transfer', baseAmount: BASE, targetWalletId: walletId };
+  const refused = await flows.test.money('/payments', body);
+  expect([refused.status, refused.error.code]).toEqual([422, 'WALLET_TIER1_LIMIT_EXCEEDED']);
+  expect(refused.error.details).toEqual({ walletId, ...details, availableAmount });
+  expect((await flows.test.money('/payments', { ...body, method: 'virtual_wallet' })).status).toBe(422);
+  if (availableAmount === 0) return;
+  expect((await flows.test.money('/payments', { ...body, baseAmount: availableAmount })).status).toBe(201);
+});
