@@ -10,7 +10,7 @@ const api = await startTestApi();
 afterAll(() => api.close());
 
 const TAKEN: Record<string, string> = {
-  sendBankTransfer: 'the id of the transfer',
+  sendBankTransfer: 'the id of the transfer; how often it was sent is in transfer_sends, whatever the flow asks for',
   checkBankTransfer: 'the id of the transfer',
   markBankTransferUnsent: 'the id of the transfer; how often and when it was sent is in transfer_sends',
   applyBankTransferDecision: 'the id of the transfer, and a code that the database checks',

@@ -70,9 +70,10 @@ export const CARELESS_CHANGES: CarelessChange[] = [
   },
   {
     name: 'a transfer that the rail did not accept is queried and not sent again',
-    file: 'bankTransfer/drive.ts',
-    find: 'if (flow.pausedChecks === 0 && flow.notReady === undefined)',
-    edited: (isMade) => `if (flow.pausedChecks === 0 && (${isMade} || flow.notReady === undefined))`,
+    file: 'bankTransfer/decide.ts',
+    find: "if (rail === 'paused' || rail === 'not_ready') return step;",
+    edited: (isMade) =>
+      `if (rail === 'not_ready' && ${isMade}) return 'check'; if (rail === 'paused' || rail === 'not_ready') return step;`,
     rejectedBy: ['withdrawal-notReady'],
   },
   {

@@ -29,7 +29,11 @@ BEGIN
     ELSE '{}'
   END;
   created.budgets := created.budgets || ARRAY(SELECT b FROM unnest(maker.budgets) AS b WHERE b <> ALL (created.budgets));
-  INSERT INTO api_keys SELECT created.*;
+  -- Not all columns: one of the next release has its default.
+  INSERT INTO api_keys (organisation_id, environment, id, name, hash, hint, scopes, allowed_ips, rate_limit, created_by, budgets,
+                        expires_at, created_at)
+  VALUES (created.organisation_id, created.environment, created.id, created.name, created.hash, created.hint, created.scopes,
+          created.allowed_ips, created.rate_limit, created.created_by, created.budgets, created.expires_at, created.created_at);
 END
 $$;
 
