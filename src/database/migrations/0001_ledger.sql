@@ -96,9 +96,6 @@ COMMENT ON COLUMN ledger.accounts.status IS
 COMMENT ON COLUMN ledger.accounts.verified IS
   'False until KYC details of the wallet were submitted. Like a frozen account, an unverified one accepts exempt '
   'credits only.';
-COMMENT ON COLUMN ledger.accounts.balance_max IS 'Maximum balance after a credit, in kobo. NULL: no limit.';
-COMMENT ON COLUMN ledger.accounts.posting_max IS
-  'Maximum amount of one posting, debit or credit, in kobo. NULL: no limit.';
 
 CREATE TABLE ledger.transactions (
   organisation_id uuid NOT NULL,
@@ -120,7 +117,6 @@ CREATE UNIQUE INDEX resolved_or_reversed_once
 COMMENT ON TABLE ledger.transactions IS 'One business event, immutable. Its postings are the amounts that it moved.';
 COMMENT ON COLUMN ledger.transactions.key IS
   'The business key, unique in a book: a repeated posting with the same key changes nothing.';
-COMMENT ON COLUMN ledger.transactions.resource IS 'Public id of the resource that caused it, for example a payment.';
 COMMENT ON COLUMN ledger.transactions.resolves IS
   'The hold that it completes. A failure reverses the hold, and a late return reverses the completion.';
 COMMENT ON COLUMN ledger.transactions.reverses IS 'The transaction that it reverses: its postings mirror those.';
@@ -161,8 +157,6 @@ COMMENT ON COLUMN ledger.postings.debit_number IS
   'The number of the entry in the debited account: 1, 2, 3 … under its lock. NULL for an account with a derived '
   'balance, whose entries the id orders.';
 COMMENT ON COLUMN ledger.postings.credit_number IS 'The number of the entry in the credited account, likewise.';
-COMMENT ON COLUMN ledger.postings.debit_balance_after IS
-  'Balance of the debited account after this posting; NULL for an account with a derived balance.';
 COMMENT ON COLUMN ledger.postings.created_at IS
   'When it was posted, read while its accounts were locked. So the entries of an account with a stored balance have the '
   'same order by time as by number.';
@@ -197,10 +191,8 @@ CREATE INDEX seals_latest ON ledger.seals (sealed_until);
 CREATE INDEX seals_unpublished ON ledger.seals (organisation_id, environment, number) WHERE published_at IS NULL;
 COMMENT ON TABLE ledger.seals IS
   'A seal covers the postings and audit entries of a book that are dated after the seal before it and up to sealed_until.';
-COMMENT ON COLUMN ledger.seals.amount IS 'The sum of the amounts of its postings, in kobo.';
 COMMENT ON COLUMN ledger.seals.digest IS
   'SHA-256 over the digest of the seal before it (nothing for the first) and the digests of what it covers, sorted.';
-COMMENT ON COLUMN ledger.seals.published_at IS 'When it was written outside of the database; NULL: not yet.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger.seals FOR EACH ROW EXECUTE FUNCTION ledger.refuse_seal_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 

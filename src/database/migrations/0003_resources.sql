@@ -53,7 +53,6 @@ CREATE INDEX virtual_accounts_by_number
   ON virtual_accounts (organisation_id, environment, rail, account_number, created_at);
 COMMENT ON TABLE virtual_accounts IS
   'Account numbers issued by a rail: one per bank-transfer payment, and a permanent one per wallet.';
-COMMENT ON COLUMN virtual_accounts.bank_code IS 'As in the list of banks of the rail; NULL: it is not among them.';
 COMMENT ON COLUMN virtual_accounts.accepts_amount IS
   'exact: the rail accepts only the amount that the account was opened for.';
 
@@ -101,23 +100,18 @@ COMMENT ON COLUMN payments.version IS
   'Incremented by every change. A writer passes the version that it read; a stale version changes nothing.';
 COMMENT ON COLUMN payments.amount_credited IS
   'Amount credited to the target wallet: base amount plus surplus. Refunds never exceed it.';
-COMMENT ON COLUMN payments.amount_refunding IS
-  'Total of the refunds in progress; amount_refunded is the total of the completed ones.';
 COMMENT ON COLUMN payments.amount_in_review IS
   'Total of its review cases that hold money and wait for a decision or for the return to its sender.';
 COMMENT ON COLUMN payments.amount_recalled IS
   'What the bank has taken back of the credits that reached the target wallet. It is not refundable.';
 COMMENT ON COLUMN payments.fee_charged IS
   'What was charged of the fee: all of it at the settlement, a share of it for money that a review case credits later.';
-COMMENT ON COLUMN payments.payer_wallet_id IS 'The wallet that paid a virtual_wallet payment.';
 COMMENT ON COLUMN payments.reference IS 'The caller''s own reference; unique among payments whose reference is not free.';
 COMMENT ON COLUMN payments.reference_is_free IS
   'It failed at its creation, or expired without money: another payment may have its reference. True for good, also when '
   'money comes late.';
-COMMENT ON COLUMN payments.metadata IS 'The caller''s own keys and values, never interpreted; NULL: none.';
 COMMENT ON COLUMN payments.on_mismatch IS
   'Money that it does not take: hold opens a review case; refund returns it to its sender without a decision.';
-COMMENT ON COLUMN payments.return_url IS 'An address of the caller''s own, to which its payment page leads back; NULL: nowhere.';
 
 CREATE TABLE transfers (
   organisation_id       uuid NOT NULL,
@@ -209,7 +203,6 @@ CREATE UNIQUE INDEX refund_reference_unique
   ON refunds (organisation_id, environment, reference) WHERE reference IS NOT NULL;
 -- The list of all refunds, newest first.
 CREATE INDEX refunds_newest ON refunds (organisation_id, environment, created_at, id);
-COMMENT ON COLUMN refunds.clawed_back IS 'As withdrawals.clawed_back.';
 COMMENT ON COLUMN refunds.returned_at IS
   'When the bank returned it, NULL if it did not. The status is `failed` after a return as well as after a refusal, '
   'but a late report of its payment is obsolete after a return and a contradiction after a refusal.';
@@ -274,9 +267,6 @@ CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) 
 CREATE INDEX payout_items_clawed_back ON payout_items (organisation_id, payout_id) WHERE clawed_back IS NOT NULL;
 COMMENT ON COLUMN payout_items.reference IS
   'The caller''s own reference. The reference at the rail is the public id of the item.';
-COMMENT ON COLUMN payout_items.inside IS 'Posted within the book, to the destination wallet: nothing is sent to the rail.';
-COMMENT ON COLUMN payout_items.clawed_back IS 'As withdrawals.clawed_back.';
-COMMENT ON COLUMN payout_items.returned_at IS 'When the bank returned it, as for refunds.returned_at.';
 
 -- A wallet and its account numbers belong to the same customer for ever: the application may write them once, wallets by
 -- functions, and change only the contact and, by a function, what KYC changes. Otherwise it could give the money of a

@@ -47,7 +47,6 @@ COMMENT ON COLUMN inbound_credits.recall IS
   'confirmed, with a review case.';
 COMMENT ON COLUMN inbound_credits.recalled_from IS
   'The account that the money of a posted recall was taken from; NULL: none, it was no longer here.';
-COMMENT ON COLUMN inbound_credits.recalled_taken IS 'How much of it was taken from there; the rest is receivable.';
 
 CREATE TABLE review_cases (
   organisation_id   uuid NOT NULL,
@@ -92,18 +91,12 @@ COMMENT ON COLUMN review_cases.recalled_unclaimed IS
   'What the bank has taken back of several credits that it held, while it was unclaimed; amount is without it.';
 COMMENT ON COLUMN review_cases.amount IS
   'The amount in suspense; for a case that holds no money, the amount in question, or the rest that is missing.';
-COMMENT ON COLUMN review_cases.account_code IS 'The suspense account that holds the money; NULL where the case holds none.';
-COMMENT ON COLUMN review_cases.reference IS 'The caller''s own reference of the payment.';
 COMMENT ON COLUMN review_cases.fee IS
   'What a credit to the wallet of its payment is charged, or was charged: the fee as it would have been on time.';
 COMMENT ON COLUMN review_cases.with_held IS
   'What its payment held before: it was credited with this money, which settled the payment.';
-COMMENT ON COLUMN review_cases.transfer IS 'Public id of the transfer that the bank paid after reporting it as failed.';
-COMMENT ON COLUMN review_cases.rail IS 'The rail that returns the money to the sender.';
 COMMENT ON COLUMN review_cases.attempts IS
   'Number of references used so far to return the money to the sender; the last one may be sent again.';
-COMMENT ON COLUMN review_cases.failure IS
-  'How the last attempt to return the money ended; failure_reason is the text of the reason.';
 
 CREATE TABLE statement_entries (
   organisation_id uuid NOT NULL,
@@ -140,7 +133,6 @@ CREATE TABLE reconciliation_reports (
 CREATE INDEX reconciliation_reports_newest ON reconciliation_reports (organisation_id, environment, created_at, id);
 COMMENT ON TABLE reconciliation_reports IS
   'A rail''s statement of a period, compared line by line with the postings on clearing:<rail>.';
-COMMENT ON COLUMN reconciliation_reports.line_count IS 'Number of statement lines in the period.';
 COMMENT ON COLUMN reconciliation_reports.breaks IS
   'The breaks, at most 1,000 of them; break_count is the number of all. Ids, amounts, codes and times only.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON reconciliation_reports FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
@@ -170,7 +162,6 @@ CREATE TABLE reconciliation_breaks (
 CREATE INDEX reconciliation_breaks_by_time ON reconciliation_breaks (organisation_id, environment, rail, at);
 COMMENT ON TABLE reconciliation_breaks IS
   'Differences between the rail''s statement and the ledger; each has a review case with the same id.';
-COMMENT ON COLUMN reconciliation_breaks.at IS 'Time of the line, according to the side that has it.';
 COMMENT ON COLUMN reconciliation_breaks.occurrence IS
   'Numbers the breaks that are equal in all other columns: the same line three times on a statement makes two breaks.';
 COMMENT ON COLUMN reconciliation_breaks.sealed_row IS

@@ -24,9 +24,6 @@ CREATE TABLE api_keys (
 COMMENT ON COLUMN api_keys.hash IS
   'SHA-256 of the SHA-256 of the key. The key has 256 random bits, so a slow hash would not add security. The inner '
   'digest proves to the database who calls, and cannot be made from what is stored.';
-COMMENT ON COLUMN api_keys.hint IS 'The last four characters of the key, to distinguish keys in a list.';
-COMMENT ON COLUMN api_keys.allowed_ips IS 'Addresses and CIDR ranges that may use the key; NULL: any.';
-COMMENT ON COLUMN api_keys.rate_limit IS 'Requests a minute; NULL: the default of the installation.';
 COMMENT ON COLUMN api_keys.created_by IS 'The key that made it, with which it ends; NULL: an operator made it.';
 COMMENT ON COLUMN api_keys.budgets IS
   'The keys against whose rate limits its requests count, the first of them first: its own only where that is lower than '
@@ -88,7 +85,6 @@ CREATE INDEX request_logs_failed ON request_logs (organisation_id, environment, 
 COMMENT ON TABLE request_logs IS 'Authenticated requests of the last days and how they were answered.';
 COMMENT ON COLUMN request_logs.request_id IS 'Without its prefix; it begins with the time, so the key sorts by time.';
 COMMENT ON COLUMN request_logs.route IS 'The pattern of the path: a path may hold names and account numbers.';
-COMMENT ON COLUMN request_logs.error IS 'The details of the error response; NULL: none.';
 
 CREATE TABLE operators (
   organisation_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
@@ -108,9 +104,7 @@ CREATE TABLE operators (
 );
 COMMENT ON TABLE operators IS 'Operators, each with one key.';
 COMMENT ON COLUMN operators.name IS 'Lower case and never given again, so that two operators are two names for a reader.';
-COMMENT ON COLUMN operators.key_hash IS 'As api_keys.hash.';
 COMMENT ON COLUMN operators.key_since IS 'Since when it is this key: what an earlier one began ended with it.';
-COMMENT ON COLUMN operators.hint IS 'The last four characters of the key.';
 
 CREATE TABLE operator_codes (
   organisation_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
@@ -127,7 +121,6 @@ CREATE TABLE operator_codes (
 );
 COMMENT ON TABLE operator_codes IS
   'Short-lived codes with which an operator makes one decision in a workflow. A history shows a code when it is used.';
-COMMENT ON COLUMN operator_codes.hash IS 'As api_keys.hash.';
 COMMENT ON COLUMN operator_codes.subject IS 'The workflow, or batch:<id> for the flows of a batch operation.';
 COMMENT ON COLUMN operator_codes.action IS 'What it decides, such as `fail`, or `credit svc_…_wlt`, and nothing else.';
 COMMENT ON COLUMN operator_codes.used_about IS 'The version of the row, or why and since when the flow is parked.';

@@ -62,7 +62,6 @@ CREATE TABLE webhook_endpoints (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX webhook_endpoints_newest ON webhook_endpoints (organisation_id, environment, created_at, id);
-COMMENT ON COLUMN webhook_endpoints.event_types IS 'The subscribed event types; NULL: all.';
 COMMENT ON COLUMN webhook_endpoints.failing_since IS
   'The first failed attempt since the last one that succeeded; NULL: the last one succeeded, or there was none.';
 COMMENT ON COLUMN webhook_endpoints.failing_event_at IS
@@ -134,7 +133,6 @@ CREATE TABLE failing_flows (
 );
 COMMENT ON TABLE failing_flows IS
   'A copy of what Temporal knows, for a list and a gauge: each scan replaces it. Of the installation, not of one book.';
-COMMENT ON COLUMN failing_flows.error IS 'The last failure, or what is missing.';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows TO manilla_app;
 GRANT SELECT, INSERT ON events, webhook_attempts TO manilla_app;

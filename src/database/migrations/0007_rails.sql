@@ -19,11 +19,8 @@ CREATE TABLE rail_contracts (
 CREATE UNIQUE INDEX rail_contract_connected_unique ON rail_contracts (organisation_id, environment)
   WHERE disconnected_at IS NULL;
 CREATE INDEX rail_contracts_connected ON rail_contracts (id) WHERE disconnected_at IS NULL;
-COMMENT ON COLUMN rail_contracts.rail IS 'The provider: the name of its rails.';
-COMMENT ON COLUMN rail_contracts.version IS 'Of the credentials: raised when they are rotated.';
 COMMENT ON COLUMN rail_contracts.sealed IS
   'Key id and AES-256-GCM ciphertext of the credentials, bound to the id of the contract; NULL once disconnected.';
-COMMENT ON COLUMN rail_contracts.capabilities IS 'What the adapter declared when it was connected or rotated.';
 COMMENT ON COLUMN rail_contracts.closing_at IS
   'Since when nothing new is accepted; it is disconnected once nothing is on its way.';
 
@@ -79,7 +76,6 @@ CREATE TABLE provider_messages (
   PRIMARY KEY (organisation_id, flow_id)
 );
 COMMENT ON TABLE provider_messages IS 'The last message of a provider about a transfer without a status, or a rejected payment, for operators.';
-COMMENT ON COLUMN provider_messages.flow_id IS 'The public id of the transfer or payment, under which its flow runs.';
 COMMENT ON COLUMN provider_messages.message IS 'Without credentials, account numbers and identity numbers.';
 
 CREATE TABLE transfer_sends (

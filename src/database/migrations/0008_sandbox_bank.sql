@@ -32,7 +32,6 @@ CREATE TABLE sandbox_bank.credits (
 );
 COMMENT ON TABLE sandbox_bank.credits IS
   'Money received for a customer. The session id is the interbank identifier of the transfer.';
-COMMENT ON COLUMN sandbox_bank.credits.recalled_at IS 'When the sending bank took it back; NULL: it did not.';
 
 CREATE TABLE sandbox_bank.destinations (
   organisation_id uuid NOT NULL,
@@ -46,8 +45,6 @@ COMMENT ON TABLE sandbox_bank.destinations IS
   'Outcomes of transfers to an account, where a customer overrides the presets in src/rail/sandbox/destinations.ts.';
 COMMENT ON COLUMN sandbox_bank.destinations.bank_code IS
   'The bank that the override applies to; * for the account number at every bank.';
-COMMENT ON COLUMN sandbox_bank.destinations.name IS
-  'The result of a name enquiry; NULL: a name derived from the account number.';
 
 CREATE TABLE sandbox_bank.requests (
   organisation_id uuid NOT NULL,
