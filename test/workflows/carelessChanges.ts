@@ -65,7 +65,8 @@ export const CARELESS_CHANGES: CarelessChange[] = [
     name: 'a reference that the rail has known is sent again when it is unknown',
     file: 'bankTransfer/decide.ts',
     find: 'if (knowsReference) return',
-    edited: (isMade) => `if (knowsReference && !${isMade}) return`,
+    edited: (isMade) =>
+      `if (knowsReference && ${isMade} && rail === 'unknown') return 'send'; if (knowsReference) return`,
     rejectedBy: ['withdrawal-referenceForgotten'],
   },
   {
