@@ -33,6 +33,21 @@ export const { find: findTransfer, list: listTransfers } = bookTable<Transfer, T
     id, source_wallet_id, destination_wallet_id, amount, fee, status, description, reference, metadata, created_at`,
 );
 
+/**
+ * How far the time of a transfer, that of its request, may be from the time at which it was posted, which orders the
+ * entries of a wallet: no request takes longer, and no clock of a process is further from that of the database.
+ */
+const POSTED_WITHIN_MS = 60_000;
+
+/** The period in which the transfers of a period were posted. */
+function postedWithin({ createdAtFrom, createdAtTo }: ListFilters): ListFilters {
+  const moved = (at: Date | undefined, ms: number) => at && new Date(at.getTime() + ms);
+  return {
+    createdAtFrom: moved(createdAtFrom, -POSTED_WITHIN_MS),
+    createdAtTo: moved(createdAtTo, POSTED_WITHIN_MS),
+  };
+}
+
 /** A transfer with the number of its entry in the wallet's account, which orders the transfers of a wallet. */
 export interface WalletTransfer extends Transfer {
   entry: number;
@@ -49,7 +64,8 @@ export async function listWalletTransfers(
   filters: TransferFilters,
   page: PageRequest,
 ): Promise<WalletTransfer[]> {
-  const { before, last } = await entriesOf(sql, book, wallet, filters);
+  const { createdAtFrom, createdAtTo } = filters;
+  const { before, last } = await entriesOf(sql, book, wallet, postedWithin(filters));
   const account = sql(`p.${side}_account_id`);
   return await sql<WalletTransfer[]>`
     SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.amount, t.fee, t.status, t.description, t.reference,
@@ -61,6 +77,8 @@ export async function listWalletTransfers(
       AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
       ${page.after ? sql`AND p.number < ${Number(page.after.id)}` : sql``}
       ${before === null ? sql`` : sql`AND p.number > ${before}`} ${last === null ? sql`` : sql`AND p.number <= ${last}`}
+      ${createdAtFrom ? sql`AND t.created_at >= ${createdAtFrom}` : sql``}
+      ${createdAtTo ? sql`AND t.created_at <= ${createdAtTo}` : sql``}
       ${filters.sourceWalletId ? sql`AND t.source_wallet_id = ${filters.sourceWalletId}` : sql``}
       ${filters.destinationWalletId ? sql`AND t.destination_wallet_id = ${filters.destinationWalletId}` : sql``}
       ${filters.reference ? sql`AND t.reference = ${filters.reference}` : sql``}

@@ -1,0 +1,103 @@
+// One time in each list: with any bound, the rows are exactly those that are shown with a `createdAt` within it, on
+// pages and in exports, also of rows that were made at once; and `balance?at=` is that of the statement.
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type Resource, startTestApi } from '../support/api.ts';
+
+const api = await startTestApi();
+
+afterAll(() => api.close());
+
+const COUNT = 200;
+const AT_ONCE = Array.from({ length: COUNT }, (_, index) => index);
+
+const organisation = await api.createOrganisation();
+const client = organisation.test;
+const source = await api.createWallet(client, { balance: 10_000_000 });
+const destination = await api.createWallet(client);
+const accepted = await Promise.all(
+  AT_ONCE.flatMap((index) => [
+    client.money(`/wallets/${source}/transfer`, { destinationWalletId: destination, amount: index + 1 }),
+    client.money('/payments', { method: 'virtual_wallet', baseAmount: index + 1, targetWalletId: destination }),
+    client.money(`/wallets/${source}/withdraw`, { amount: 100, accountNumber: '0123456789', bankCode: '058' }),
+    client.money('/payouts', {
+      sourceWalletId: source,
+      items: [{ amount: 100, bankAccount: { accountNumber: '0123456789', bankCode: '058' } }],
+    }),
+    client.post('/wallets', { email: `customer${index}@test.example` }),
+  ]),
+);
+
+/** All rows of a list, over its pages. */
+async function rowsOf(path: string): Promise<Resource[]> {
+  const rows: Resource[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { items, pagination }: Awaited<ReturnType<typeof client.get>> = await client.get(
+      `${path}${path.includes('?') ? '&' : '?'}limit=100${cursor && `&cursor=${cursor}`}`,
+    );
+    rows.push(...items);
+    cursor = pagination.nextCursor;
+  }
+  return rows;
+}
+
+const LISTS = [
+  '/transfers',
+  `/transfers?sourceWalletId=${source}`,
+  `/transfers?destinationWalletId=${destination}`,
+  `/transfers?sourceWalletId=${source}&destinationWalletId=${destination}`,
+  `/wallets/${source}/transactions`,
+  `/wallets/${destination}/transactions`,
+  '/payments',
+  `/payments?targetWalletId=${destination}`,
+  '/withdrawals',
+  `/withdrawals?sourceWalletId=${source}`,
+  '/payouts',
+  '/wallets',
+  '/events',
+  '/events?type=transfer.completed',
+];
+
+const withBounds = (path: string, bounds: string): string => `${path}${path.includes('?') ? '&' : '?'}${bounds}`;
+
+test('everything was accepted', () => {
+  expect(accepted.filter(({ status }) => status >= 300).map(({ text }) => text)).toEqual([]);
+});
+
+describe.each(LISTS)('GET %s', (path) => {
+  test('the rows within a bound are those that are shown with a time within it', async () => {
+    const all = await rowsOf(path);
+    expect(all.length).toBeGreaterThanOrEqual(COUNT);
+    const times = [...new Set(all.map(({ createdAt }) => String(createdAt)))].toSorted();
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+      const at = times[Math.floor(share * (times.length - 1))] ?? '';
+      const ids = (rows: readonly Resource[]) => rows.map(({ id }) => id).toSorted();
+      const shown = (isWithin: (time: string) => boolean) => ids(all.filter((row) => isWithin(String(row.createdAt))));
+      expect(ids(await rowsOf(withBounds(path, `createdAtTo=${at}`)))).toEqual(shown((time) => time <= at));
+      expect(ids(await rowsOf(withBounds(path, `createdAtFrom=${at}`)))).toEqual(shown((time) => time >= at));
+    }
+  });
+});
+
+test.each(LISTS.filter((path) => !/^\/(wallets|events)(\?|$)/.test(path)))(
+  'the export of %s has the same rows',
+  async (path) => {
+    const all = await rowsOf(path);
+    const at = String(all[Math.floor(all.length / 2)]?.createdAt);
+    const { rows } = await client.file(withBounds(path, `createdAtTo=${at}`));
+    expect(rows.map(({ id }) => id).toSorted()).toEqual(
+      all
+        .filter((row) => String(row.createdAt) <= at)
+        .map(({ id }) => id)
+        .toSorted(),
+    );
+  },
+);
+
+test('the balance at the time of a line is the balance after the last line of that time', async () => {
+  const lines = await rowsOf(`/wallets/${destination}/transactions`);
+  for (const { createdAt } of lines.filter((_, index) => index % 20 === 0)) {
+    const last = lines.find((line) => line.createdAt === createdAt);
+    const { data } = await client.get(`/wallets/${destination}/balance?at=${String(createdAt)}`);
+    expect(data.balance).toBe(last?.balanceAfter);
+  }
+});
