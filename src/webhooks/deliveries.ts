@@ -208,7 +208,7 @@ export async function recordAttempt(
       VALUES (${book.organisationId}, ${book.environment}, ${eventId}, ${endpointId}, ${result.attemptedAt},
               ${result.durationMs}, ${result.responseStatus}, ${result.responseBody}, ${result.error})
     )${delivered === delivery.endpointIsFailing ? changeHealth(sql, book, endpointId, delivered) : sql``}
-    ${delivered && delivery.endpointIsFailing ? resumeWaiting(sql, eventId) : sql``}
+    ${delivered && delivery.endpointIsFailing ? resumeWaiting(sql, book, eventId) : sql``}
     UPDATE webhook_deliveries
     SET status = ${status}, attempts = attempts + 1,
         failure_reason = ${status === 'failed' ? outcome.reason : null}, next_attempt_at = ${nextAt},
@@ -223,7 +223,7 @@ const changeHealth = (sql: Sql, book: Book, endpointId: Uuid, delivered: boolean
       UPDATE webhook_endpoints SET failing_since = ${delivered ? null : sql`now()`}
       WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${endpointId}
         AND failing_since ${delivered ? sql`IS NOT NULL` : sql`IS NULL`}
-      RETURNING organisation_id, environment, id
+      RETURNING id
     )`;
 
 /** The pause between two deliveries that waited for an endpoint that has recovered. */
@@ -233,15 +233,15 @@ const RESUME_GAP_MS = 5;
  * SQL: once an endpoint has recovered, its deliveries that wait for a later attempt are due at once, the oldest first;
  * each with a message to the relay, so that new events go between them.
  */
-const resumeWaiting = (sql: Sql, eventId: Uuid) => sql`, waiting AS (
+const resumeWaiting = (sql: Sql, book: Book, eventId: Uuid) => sql`, waiting AS (
       SELECT d.organisation_id, d.environment, d.event_id, d.endpoint_id,
              now() + (row_number() OVER (ORDER BY d.created_at, d.event_id) - 1) * ${RESUME_GAP_MS}::int * interval '1 ms' AS due
-      FROM webhook_deliveries d JOIN health h ON d.organisation_id = h.organisation_id AND d.endpoint_id = h.id
-      WHERE d.status = 'pending' AND d.next_attempt_at > now() AND d.event_id <> ${eventId}
+      FROM webhook_deliveries d JOIN health h ON d.endpoint_id = h.id
+      WHERE d.organisation_id = ${book.organisationId} AND d.status = 'pending' AND d.next_attempt_at > now() AND d.event_id <> ${eventId}
     ), resumed AS (
       UPDATE webhook_deliveries d SET next_attempt_at = w.due
       FROM waiting w
-      WHERE d.organisation_id = w.organisation_id AND d.event_id = w.event_id AND d.endpoint_id = w.endpoint_id
+      WHERE d.organisation_id = ${book.organisationId} AND d.event_id = w.event_id AND d.endpoint_id = w.endpoint_id
     ), queued AS (
       INSERT INTO outbox (organisation_id, environment, topic, message, available_at)
       SELECT organisation_id, environment, 'event',

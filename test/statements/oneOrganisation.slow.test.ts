@@ -13,8 +13,8 @@ import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, SIDE_SCENARIOS } from '../su
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { goodRequests } from './requests.ts';
 
-/** The slowest scenario waits for three lost sends. */
-const LIMIT_MS = 300_000;
+/** The slowest scenario waits for three lost sends, and a busy machine runs all of them five times as long. */
+const LIMIT_MS = 600_000;
 /** Concurrent scenarios: their statements, each with a plan, all pass through this process. */
 const AT_ONCE = 12;
 
@@ -154,7 +154,8 @@ test('every statement names one organisation and accesses every table by it', ()
 });
 
 test.each(EXCEPTIONS)('the exception is still needed: $statement', ({ statement }) => {
-  const excepted = plans.filter(({ text }) => statement.test(text));
+  // Without those whose condition is false for the parameters: their plan reads no table.
+  const excepted = plans.filter((run) => statement.test(run.text) && tablesOf(run).size > 0);
   expect(excepted.length).toBeGreaterThan(0);
   expect(excepted.map(problemOf)).not.toContain(null);
 });
