@@ -17,7 +17,7 @@ export const dayOf = (time: Date): Day => new Date(time.getTime() + LAGOS_OFFSET
 
 export const dayAfter = (day: Day): Day => dayOf(new Date(dayStart(day).getTime() + DAY_MS));
 
-export const isMonth = (text: string): text is Month => /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
+export const isMonth = (text: string): boolean => /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
 
 /** The month in Nigeria of a time. */
 export const monthOf = (time: Date): Month => dayOf(time).slice(0, 'YYYY-MM'.length);

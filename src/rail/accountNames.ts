@@ -9,16 +9,18 @@ const TITLES = words(
 );
 
 /** Short forms in the names of businesses. */
-const LONG_FORMS: Record<string, string> = {
-  ltd: 'limited',
-  nig: 'nigeria',
-  co: 'company',
-  coy: 'company',
-  ent: 'enterprises',
-  entr: 'enterprises',
-  intl: 'international',
-  '&': 'and',
-};
+const LONG_FORMS = new Map(
+  Object.entries({
+    ltd: 'limited',
+    nig: 'nigeria',
+    co: 'company',
+    coy: 'company',
+    ent: 'enterprises',
+    entr: 'enterprises',
+    intl: 'international',
+    '&': 'and',
+  }),
+);
 
 /** Letters of Hausa and others that are no letter with an accent for Unicode. */
 const PLAIN_LETTERS: Record<string, string> = {
@@ -56,7 +58,7 @@ function sortedWords(text: string): string {
   const named = all.filter((word) => !TITLES.has(word));
   // A name may consist of what are titles elsewhere.
   return (named.length === 0 ? all : named)
-    .map((word) => (Object.hasOwn(LONG_FORMS, word) ? LONG_FORMS[word] : word))
+    .map((word) => LONG_FORMS.get(word) ?? word)
     .toSorted()
     .join(' ');
 }

@@ -40,10 +40,24 @@ export function safeMessage(text: string | null): string | null {
 
 /** What providers say of what has succeeded, or is on its way; and what they call that. */
 const NO_REASONS = new Set([
-  ...['success', 'successful', 'successfully', 'ok', '00', 'null', 'none'],
-  ...['approved', 'approved successfully', 'approved or completed successfully'],
-  ...['completed', 'completed successfully', 'processed', 'processed successfully'],
-  ...['processing', 'processing in progress', 'in progress', 'pending'],
+  'success',
+  'successful',
+  'successfully',
+  'ok',
+  '00',
+  'null',
+  'none',
+  'approved',
+  'approved successfully',
+  'approved or completed successfully',
+  'completed',
+  'completed successfully',
+  'processed',
+  'processed successfully',
+  'processing',
+  'processing in progress',
+  'in progress',
+  'pending',
 ]);
 const SUBJECT = /^(?:transaction|transfer|request|payment)s? (?:is |was |has been )?/;
 

@@ -84,10 +84,10 @@ test.each(LISTS.filter((path) => !/^\/(wallets|events)(\?|$)/.test(path)))(
     const all = await rowsOf(path);
     const at = String(all[Math.floor(all.length / 2)]?.createdAt);
     const { rows } = await client.file(withBounds(path, `createdAtTo=${at}`));
-    expect(rows.map(({ id }) => id).toSorted()).toEqual(
+    expect(rows.map(({ id }) => String(id)).toSorted()).toEqual(
       all
         .filter((row) => String(row.createdAt) <= at)
-        .map(({ id }) => id)
+        .map(({ id }) => String(id))
         .toSorted(),
     );
   },

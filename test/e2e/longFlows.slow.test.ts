@@ -219,8 +219,15 @@ test(
             transferId,
             amount: 1,
             continued: {
-              ...{ step: 'check', sends: 1, sentAt: now, checks: 1, openSince: now, unreachableSince: null },
-              ...{ pausedChecks: 0, knowsReference: true, hasNews: false },
+              step: 'check',
+              sends: 1,
+              sentAt: now,
+              checks: 1,
+              openSince: now,
+              unreachableSince: null,
+              pausedChecks: 0,
+              knowsReference: true,
+              hasNews: false,
               attention: {
                 cause: 'rail_contradiction',
                 since: new Date(now).toISOString(),

@@ -230,7 +230,10 @@ describe('audit entries are sealed with the books', () => {
   const audit = (
     hoursAgo: number,
     subject: string,
-    { organisationId = books.book.organisationId, environment = 'test' as string | null } = {},
+    {
+      organisationId = books.book.organisationId,
+      environment = 'test',
+    }: { organisationId?: string; environment?: string | null } = {},
   ) =>
     books.asSuperuser(
       (sql) => sql`

@@ -30,7 +30,7 @@ const day = fc
   .integer({ min: 0, max: 400 })
   .map((days) => dayOf(new Date(dayStart('2026-01-01').getTime() + days * 86_400_000)));
 const letters = (length: number, of: string) =>
-  fc.array(fc.constantFrom(...of), { minLength: length, maxLength: length }).map((all) => all.join(''));
+  fc.array(fc.constantFrom(...of.split('')), { minLength: length, maxLength: length }).map((all) => all.join(''));
 const line: fc.Arbitrary<Line> = fc
   .tuple(
     fc.constantFrom(...KINDS),
