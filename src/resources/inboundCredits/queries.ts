@@ -157,7 +157,7 @@ export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: num
       AND owner_id = ${paymentId} AND owner_kind = 'payment' AND recall IS DISTINCT FROM 'posted' AND (
         status = 'posted' OR EXISTS (
           SELECT FROM review_cases r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = ${paymentId}
-          WHERE r.organisation_id = c.organisation_id AND r.inbound_credit_id = c.id AND r.status = 'credited'
+          WHERE r.organisation_id = ${book.organisationId} AND r.inbound_credit_id = c.id AND r.status = 'credited'
             AND r.wallet_id = p.target_wallet_id
         ))
     GROUP BY sender_account_number, sender_bank_code
