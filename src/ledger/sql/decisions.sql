@@ -204,6 +204,7 @@ BEGIN
     ORDER BY x.proof -- the same order in all batches
   LOOP
     d := item.decision;
+    IF item.is_change THEN covered := covered || item.number; END IF; -- what is not as decided raises an error below
     IF item.is_stale THEN
       rejections := coalesce(
         ledger.find_repeats(organisation, environment, accounts, transactions, postings, outcomes, rejections), rejections);
@@ -221,7 +222,6 @@ BEGIN
       RAISE EXCEPTION 'the movement is not what was decided about % ("decision_needed")', coalesce(item.subject, d.subject)
         USING ERRCODE = 'check_violation', CONSTRAINT = 'decision_needed';
     END IF;
-    IF item.is_change THEN covered := covered || item.number; END IF;
     CONTINUE WHEN d.movement IS NULL;
     entry := ledger.identify(organisation, environment, d);
     IF entry.operator_id = item.requested_by THEN entry.refusal := coalesce(entry.refusal, 'same_person'); END IF;
