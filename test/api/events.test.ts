@@ -137,6 +137,7 @@ describe('200 responses', () => {
     const { items } = await client.get(`/events?resourceId=${id}`);
     expect(items.map(({ type, data }) => [type, (data as Resource).reference])).toEqual([
       ['review_case.opened', reference],
+      ['payment.in_review', reference],
       ['payment.expired', reference],
     ]);
     const { items: cases } = await client.get(`/review-cases?paymentId=${id}`);
