@@ -43,8 +43,8 @@ beforeAll(async () => {
     SELECT ${organisationId}, 'test', gen_random_uuid(), 'sandbox', now() - interval '1 day', now(), 0, 7, '[]'
     FROM generate_series(1, ${REPORTS})`;
   await sql`
-    INSERT INTO api_keys (organisation_id, environment, id, hash, hint, scopes)
-    SELECT ${organisationId}, 'test', gen_random_uuid(), sha256(n::text::bytea), 'abcd', '{wallet}'
+    INSERT INTO api_keys (organisation_id, environment, id, hash, hint, scopes, budgets)
+    SELECT ${organisationId}, 'test', gen_random_uuid(), sha256(n::text::bytea), 'abcd', '{wallet}', ARRAY[gen_random_uuid()]
     FROM generate_series(1, ${KEYS}) n`;
 });
 

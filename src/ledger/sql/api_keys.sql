@@ -40,7 +40,7 @@ $$;
 -- Ends a key with what it made, and what that made: at `expiry`, or, if that is NULL, revoked now. Returns how many end; 0:
 -- it is revoked already, or does not exist. The rows are locked level by level, so that none makes another meanwhile.
 CREATE OR REPLACE FUNCTION ledger.end_api_key(
-  proof text, organisation uuid, key_id uuid, action text, why text, expiry timestamptz, successor uuid
+  organisation uuid, proof text, key_id uuid, action text, why text, expiry timestamptz, successor uuid
 ) RETURNS integer LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -79,7 +79,7 @@ BEGIN
   IF NOT FOUND THEN RETURN false; END IF;
   PERFORM ledger.create_api_key(proof, successor, 'replaces ' || old_id, old);
   PERFORM ledger.end_api_key(
-    proof, old.organisation_id, old_id, 'api_key.rotate', 'replaced by ' || successor.id, old_expires_at, successor.id);
+    old.organisation_id, proof, old_id, 'api_key.rotate', 'replaced by ' || successor.id, old_expires_at, successor.id);
   RETURN true;
 END
 $$;
@@ -87,7 +87,7 @@ $$;
 -- Revokes a key. Returns how many end with it, itself included.
 CREATE OR REPLACE FUNCTION ledger.revoke_api_key(organisation uuid, proof text, key_id uuid, why text) RETURNS integer
 LANGUAGE sql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
-  SELECT ledger.end_api_key(proof, organisation, key_id, 'api_key.revoke', why, NULL, NULL)
+  SELECT ledger.end_api_key(organisation, proof, key_id, 'api_key.revoke', why, NULL, NULL)
 $$;
 
 -- Pauses or resumes the rail of an environment, for all organisations. False: it was so already.
