@@ -327,7 +327,9 @@ async function causeEveryEvent(
     }),
   );
   for (const type of [TEST_EVENT_TYPE, ...(types.get(undefined) ?? [])]) {
-    examples.events[type] = await newestEvent(flows.test, type);
+    const event = await newestEvent(flows.test, type);
+    examples.events[type] = event;
+    if (!moments.has(type)) moments.set(type, await momentOf(flows.test, event));
   }
   examples.events = Object.fromEntries(Object.entries(examples.events).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
