@@ -136,12 +136,12 @@ describe('200 responses', () => {
     await client.post(`/simulations/payments/${id}/expire`);
     const { items } = await client.get(`/events?resourceId=${id}`);
     expect(items.map(({ type, data }) => [type, (data as Resource).reference])).toEqual([
-      ['review_case.opened', reference],
       ['payment.in_review', reference],
+      ['review_case.opened', reference],
       ['payment.expired', reference],
     ]);
     const { items: cases } = await client.get(`/review-cases?paymentId=${id}`);
-    expect(cases).toMatchObject([{ id: items[0]?.resourceId, reference }]);
+    expect(cases).toMatchObject([{ id: items[1]?.resourceId, reference }]);
   });
 
   describe('GET /events?order=asc', () => {

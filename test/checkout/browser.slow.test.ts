@@ -1,6 +1,7 @@
 // The payment page in Chromium, on the screen of a phone, while the sandbox bank pays: in parts, not in time, without
 // JavaScript, without a connection for events. Every state and notice is checked by axe-core against WCAG 2.2 AA, in
 // light and dark, and those that differ without JavaScript also without it.
+import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -138,7 +139,8 @@ describe('on a phone', () => {
     const visit = (await shop.untilReceived(1)).find(({ path }) => path.includes('/thanks'));
     const query = Object.fromEntries(new URL(visit?.path ?? '', shop.url).searchParams);
     expect(query.order).toBe('7');
-    expect(new Webhook(String(endpoint.data.secret)).verify(query.result ?? '', query)).toEqual({
+    const secret = createHmac('sha256', String(endpoint.data.secret)).update('return-link').digest('base64');
+    expect(new Webhook(secret).verify(query.result ?? '', query)).toEqual({
       paymentId: payment.id,
       status: 'settled',
       reference: 'order-7',
@@ -171,8 +173,9 @@ describe('on a phone', () => {
     await page.goto(payment.checkoutUrl);
     await headline(page, '₦1,000.00 received, ₦1,020.00 to go');
     await flows.test.post(`/simulations/payments/${payment.id}/expire`);
-    await headline(page, 'This payment has expired');
-    await explains(page, 'Your ₦1,000.00 is not lost. Contact Test Ltd about it.');
+    await headline(page, '₦1,000.00 received, being checked');
+    await explains(page, 'It was not in time, or not all of ₦2,020.00.');
+    expect(await page.getByText(payment.virtualAccount.accountNumber).count()).toBe(0);
     expect(await findingsOf(page)).toEqual([]);
   });
 

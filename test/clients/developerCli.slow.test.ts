@@ -288,7 +288,10 @@ describe('listen', () => {
       // The earlier event may still be on its way to endpoints.
       await organisation.test.post('/webhook-endpoints', { url: endpoint.url, eventTypes: ['payment.settled'] });
 
-      const listening = start(['listen', '--forward-to', `127.0.0.1:${own.port}/hooks`, '--json'], { key });
+      const listening = start(
+        ['listen', '--forward-to', `127.0.0.1:${own.port}/hooks`, '--events', 'payment.settled', '--json'],
+        { key },
+      );
       await untilSaid(listening, 'whsec_');
       const [secret = ''] = /whsec_\S+/.exec(listening.stderr()) ?? [];
       const payment = await paymentOf(organisation.test, walletId);

@@ -183,8 +183,8 @@ describe.each(NAMES)('over %s', (name) => {
       await untilIs(bank, `/payments/${payment.id}`, 'settled');
       expect(await api.balanceOf(walletId)).toBe(100_000);
       expect(await creditsPosted(bank)).toBe(1);
-      const events = await owner`SELECT 1 FROM events WHERE resource = ${payment.id}`;
-      expect(events).toHaveLength(1);
+      const events = await owner`SELECT type FROM events WHERE resource = ${payment.id} ORDER BY sequence`;
+      expect(events.map(({ type }) => type)).toEqual(['payment.settled', 'payment.completed']);
       await untilIs(bank, `/withdrawals/${withdrawal.id}`, 'completed');
       expect(await bank.timesOf(withdrawal.id)).toEqual({ sent: 1, paid: 1 });
       expect(await api.balanceOf(payerId)).toBe(0);

@@ -38,7 +38,7 @@ describe('one payment and its callback', () => {
     flows = await startTestFlows({ worker: false });
     const worker: RunningWorker = await startWorker(flows.dependencies);
 
-    await flows.test.post('/webhook-endpoints', { url: receiver.url });
+    await flows.test.post('/webhook-endpoints', { url: receiver.url, eventTypes: ['payment.settled'] });
     const wallet = await flows.createWallet();
     const body = { method: 'bank_transfer', baseAmount: 200_000, targetWalletId: wallet };
     const headers = { traceparent: FOREIGN_TRACEPARENT };

@@ -117,7 +117,7 @@ export function creditMovement(
       },
       events: creditedEvents(next, credit),
     },
-    surplusCase.map(() => paymentEvent('payment.in_review', next, credit)),
+    () => surplusCase.map(() => paymentEvent('payment.in_review', next, credit)),
   );
 }
 
@@ -148,7 +148,7 @@ export function expiryMovement(book: Book, next: PaymentWithAccount, toSuspense:
       },
       events: [paymentEvent('payment.expired', next)],
     },
-    toSuspense > 0 ? [paymentEvent('payment.in_review', next)] : [],
+    () => (toSuspense > 0 ? [paymentEvent('payment.in_review', next)] : []),
   );
 }
 

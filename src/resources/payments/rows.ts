@@ -38,15 +38,18 @@ export const creditedEvents = (payment: PaymentWithAccount, credit?: InboundCred
   ...(payment.status === 'settled' ? [paymentEvent('payment.completed', payment, credit)] : []),
 ];
 
-/** What a movement commits of a payment, beside the money. */
-type PaymentPart = Required<Pick<Movement, 'rows' | 'events'>>;
+/** What a movement commits of a payment, beside the money. Its events are made after those that come before them. */
+interface PaymentPart {
+  rows: NonNullable<Movement['rows']>;
+  events: () => EventRow[];
+}
 
 /** Money of a payment, with its credit, goes to review (positive) or has been decided (negative). */
 export function reviewChange(payment: PaymentWithAccount | null, change: Kobo, credit?: InboundCredit): PaymentPart {
-  if (payment === null || change === 0) return { rows: {}, events: [] };
+  if (payment === null || change === 0) return { rows: {}, events: () => [] };
   const next = nextVersion(payment, { amountInReview: payment.amountInReview + change });
   return {
     rows: { payments: [paymentRow(next)] },
-    events: [paymentEvent(change > 0 ? 'payment.in_review' : 'payment.reviewed', next, credit)],
+    events: () => [paymentEvent(change > 0 ? 'payment.in_review' : 'payment.reviewed', next, credit)],
   };
 }

@@ -67,7 +67,7 @@ export const closedWalletCase = (amount: Kobo, walletId: Uuid, paymentId: Uuid |
  * Adds the flow starts of all cases that a movement opens, and `review_case.opened` of those that the caller sees; to a
  * case of a payment that the movement changes, its reference. `more`: events of what the cases are about, after theirs.
  */
-export function withCaseFlows(movement: Movement, more: readonly EventRow[] = []): Movement {
+export function withCaseFlows(movement: Movement, more: () => readonly EventRow[] = () => []): Movement {
   const opened = (movement.rows?.review_cases ?? []) as readonly ReviewCase[];
   if (opened.length === 0) return movement;
   const payments = (movement.rows?.payments ?? []) as readonly Payment[];
@@ -84,7 +84,7 @@ export function withCaseFlows(movement: Movement, more: readonly EventRow[] = []
     events: [
       ...(movement.events ?? []),
       ...visible.map((row) => caseEvent('review_case.opened', row, creditOf(row))),
-      ...more,
+      ...more(),
     ],
     outbox: [...(movement.outbox ?? []), ...cases.map((row) => startReviewCase(movement.book, row))],
   };
@@ -168,7 +168,7 @@ function decided(
     book,
     transaction,
     rows: { ...change.rows, review_cases: [next] },
-    events: [...(next.status === 'returning' ? [] : [caseEvent(type, next)]), ...change.events],
+    events: [...(next.status === 'returning' ? [] : [caseEvent(type, next)]), ...change.events()],
   };
 }
 
