@@ -56,6 +56,7 @@ async function list(...words: string[]): Promise<{ id: string; attention: string
       DATABASE_URL: flows.databaseUrl,
       MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
       TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
+      TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
     },
   });
   const rows = JSON.parse(stdout) as { id: string; attention: string; error: string }[];
