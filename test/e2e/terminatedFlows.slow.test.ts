@@ -2,6 +2,7 @@
 // the effect of every step, before its result is recorded; the sweeper restarts it, and the outcome is the same as
 // without, to the kobo, event and bank transfer. Every step of every flow is ended in both ways.
 import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { activityInfo } from '@temporalio/activity';
 import { publicId, requireUuid, type Uuid } from '../../src/ids.ts';
@@ -112,13 +113,12 @@ async function runScenario(scenario: Scenario, context: ScenarioContext): Promis
   const { path } = await scenario.run(context);
   if (path !== null) await context.untilStatus(path, scenario.outcome.status);
   const { status: _status, ...expected } = outcomeOf(scenario);
-  const text = JSON.stringify(expected);
   let traces = await context.traces();
   await waitFor(
     `${scenario.flow} ${scenario.ending} to have the expected outcome`,
     async () => {
       traces = await context.traces();
-      return JSON.stringify(traces) === text;
+      return isDeepStrictEqual(traces, expected);
     },
     SCENARIO_LIMIT_MS,
     LOOK_PAUSE_MIN_MS,
