@@ -38,7 +38,10 @@ export const violatedCheck = (error: unknown): string | null => violated(error, 
 /** The name of the violated unique constraint; null for any other error. */
 export const violatedUnique = (error: unknown): string | null => violated(error, '23505');
 
-function violated(error: unknown, violation: '23505' | '23514'): string | null {
+/** True when the database did not accept the proof of who decides: the key was revoked or lost its scope meanwhile. */
+export const isNotProven = (error: unknown): boolean => violated(error, '42501') === 'decision_not_proven';
+
+function violated(error: unknown, violation: '23505' | '23514' | '42501'): string | null {
   const { code, constraint } = plainError(error);
   return code === violation ? constraint : null;
 }

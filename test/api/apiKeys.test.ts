@@ -106,6 +106,14 @@ describe('keys that manage keys', () => {
     });
   });
 
+  test('a key that was revoked a moment ago, which the process still has in its cache, decides nothing', async () => {
+    const made = await make(api.test, { scopes: ['keys', 'wallet'] });
+    const client = api.client(made.key);
+    expect((await client.get('/api-keys')).status).toBe(200);
+    await client.call('DELETE', `/api-keys/${made.id}`);
+    expectError(await client.post('/api-keys', { scopes: ['wallet'] }), 401, 'API_KEY_INVALID', {});
+  });
+
   test('a successor has the same rights; the old key ends with the overlap', async () => {
     const made = await make(api.test, { scopes: ['transfer'], rateLimit: 20, name: 'till' });
     const { status, data } = await api.test.post(`/api-keys/${made.id}/rotate`, { overlapHours: 0 });

@@ -30,17 +30,18 @@ async function writeSettings({ test, createWallet }: TestFlows, folder: string):
     test.money(`/wallets/${walletId}/transfer`, { amount: 1, destinationWalletId: await createWallet(test) }),
   ]);
   const event = (await test.get('/events')).items[0];
+  // Not the key of the run, which a response names as the maker of another.
+  const key = (await test.post('/api-keys', { scopes: ['wallet:read'] })).data.id;
   const ids = {
     wallets: walletId,
     payments: payment.data.id,
     'webhook-endpoints': endpoint.data.id,
     events: event?.id,
   };
-  const sections = Object.entries(ids).map(([segment, id]) =>
-    ['[[operations]]', `include-path-regex = '^/${segment}/\\{id\\}/'`, `parameters = { "path.id" = "${id}" }`].join(
-      '\n',
-    ),
-  );
+  const section = (path: string, id: unknown): string =>
+    ['[[operations]]', `include-path-regex = '^/${path}'`, `parameters = { "path.id" = "${String(id)}" }`].join('\n');
+  const sections = Object.entries(ids).map(([segment, id]) => section(`${segment}/\\{id\\}/`, id));
+  sections.push(section('api-keys/\\{id\\}', key));
   const file = path.join(folder, 'schemathesis.toml');
   writeFileSync(file, `${sections.join('\n\n')}\n`);
   return file;

@@ -5,7 +5,7 @@ import type { Context, Next } from 'koa';
 import { withinAttempt } from '../../concurrency/attempt.ts';
 import { REQUEST_MAX_MS, REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { withTimeout } from '../../concurrency/withTimeout.ts';
-import { isBadValue, isContention, isOutage } from '../../database/errors.ts';
+import { isBadValue, isContention, isNotProven, isOutage } from '../../database/errors.ts';
 import { isPublicId, publicId } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
 import { type PendingCalls, trackPendingCalls } from '../../rail/pendingCalls.ts';
@@ -125,6 +125,7 @@ function timeoutError({ complete }: IncomingMessage, { railCalls }: PendingCalls
 function asApiError(fault: unknown): ApiError {
   if (fault instanceof ApiError) return fault;
   if (isBadValue(fault)) return new ApiError('VALIDATION_FAILED', {}, { cause: fault });
+  if (isNotProven(fault)) return new ApiError('API_KEY_INVALID');
   if (isOutage(fault) || isContention(fault)) {
     return new ApiError('SERVICE_UNAVAILABLE', { service: 'database' }, { cause: fault });
   }

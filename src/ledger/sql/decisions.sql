@@ -284,7 +284,8 @@ DECLARE
   entry CONSTANT ledger.audit_entry := ledger.identify(organisation, environment, ROW(1, proof, subject, action, NULL, NULL, reason));
 BEGIN
   IF entry.refusal IS NOT NULL OR (ledger.decision_rule(action)).people = 2 THEN
-    RAISE EXCEPTION '% is not proven: %', action, entry.refusal USING ERRCODE = 'insufficient_privilege';
+    RAISE EXCEPTION '% is not proven: %', action, entry.refusal
+      USING ERRCODE = 'insufficient_privilege', CONSTRAINT = 'decision_not_proven';
   END IF;
   PERFORM ledger.audit_decisions(organisation, environment, '{}', ARRAY[entry], NULL);
   RETURN entry;
