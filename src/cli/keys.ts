@@ -14,6 +14,7 @@ import {
   revokeApiKey,
 } from '../resources/apiKeys.ts';
 import { KEY_SCOPES, type KeyScope, makeApiKey } from '../resources/keys.ts';
+import { DAY_MS } from '../times.ts';
 import { type BookOptions, inOrganisation, type OrganisationOptions, ofOrganisation } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
@@ -22,7 +23,6 @@ import { printResult, printRows, timeText } from './print.ts';
 import { reEncryptAll } from './reEncrypt.ts';
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const DAYS = wholeNumber(36_500, ' of days');
 /** Time to deploy the new key to every machine. */
 const OVERLAP_HOURS_DEFAULT = 24;

@@ -8,6 +8,7 @@ import type { Journal } from '../ledger/journal.ts';
 import type { Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
+import { DAY_MS } from '../times.ts';
 import { compareBalance, compareClosing, type ReportedAccount } from './balance.ts';
 import { findPostings, findResourceStates, listClearingLines } from './clearing.ts';
 import { compareBreaks } from './compare.ts';
@@ -75,10 +76,6 @@ export interface ReconcileDependencies {
 
 const HOUR_MS = 3_600_000;
 /**
- * A longer period is compared in parts of a day, each with a report, so that an outage of a week needs no more memory.
- */
-const DAY_MS = 24 * HOUR_MS;
-/**
  * A bank may list a line this long after the ledger posted it: younger postings are compared by the next run. Periods
  * overlap by as much.
  */
@@ -112,6 +109,8 @@ export async function reconcileToDate(
   let inFlight = 0;
   let returning: BankLine[] = [];
   for (let from = progress.readFrom; from < until; ) {
+    // A longer period is compared in parts of a day, each with a report, so that an outage of a week needs no more
+    // memory.
     const to = new Date(Math.min(from.getTime() + DAY_MS, until.getTime()));
     const part = await compare(dependencies, bank, { from, to }, until);
     total.lines += part.lines;

@@ -41,7 +41,7 @@ export async function recordRefusal(sql: Sql, { organisationId }: Book, referenc
     WHERE organisation_id = ${organisationId} AND reference = ${reference}`;
 }
 
-/** Called after its money went back: it may be sent anew under the same reference, if the rail never received it. */
+/** Called after its money went back: it may be sent again under the same reference, if the rail never received it. */
 export async function restartSends(sql: Sql, { organisationId }: Book, reference: string): Promise<void> {
   await sql`
     UPDATE transfer_sends SET sends = 0, refusal = NULL

@@ -1,6 +1,6 @@
 // Checks that each change that only operators decide, or a caller with a key, has its audit entries, of as many people
-// as it needs, and each entry the code that proved it. Only functions of the database write them, so a missing one says
-// that somebody wrote past these functions.
+// as it needs, and each entry the code that proved it. Only functions of the database write them, so a missing one
+// means that a row was written without these functions.
 import type { Snapshot } from '../database/snapshot.ts';
 import { ALL_ORGANISATIONS as INSTALLATION, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';

@@ -226,7 +226,7 @@ describe('a payment tells the truth', () => {
       ['payment.settled', 'settled', 0],
       ['payment.completed', 'settled', 0],
     ]);
-    // Its flow hears of it, closes the account number and ends.
+    // Its flow gets a signal, closes the account number and ends.
     expect(await flows.flow(made.payment.id).result()).toEqual({ status: 'settled' });
     const credits = (await flows.test.get(`${made.path}/credits`)).items;
     expect(credits).toMatchObject([{ amount: PAYABLE, status: 'credited' }]);

@@ -1,5 +1,5 @@
-// The sequence of events: it rises by one with every event of a resource, in the order of its changes, whoever writes
-// them at the same time. A receiver that applies only higher sequences ends in the true state.
+// The sequence of events: it rises by one with every event of a resource, in the order of its changes, also
+// with concurrent writers. A receiver that applies only higher sequences ends in the true state.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';

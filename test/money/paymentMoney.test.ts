@@ -325,7 +325,7 @@ describe('each defence against refunds of money that is gone', () => {
     return dependencies.journal.post(holdRefund(story.book, payment, refund));
   };
 
-  test('the posting statement refuses it, whoever asks', async () => {
+  test('the posting statement refuses it, for every caller', async () => {
     const story = await recalledStory();
     await expect(refundAnyway(story)).rejects.toMatchObject({ constraint_name: 'refunds_within_what_stayed' });
     expect(await story.left()).toBe(0);

@@ -199,7 +199,7 @@ describe('a decision by two', () => {
     await owner`UPDATE operators SET revoked_at = NULL WHERE id = ${OPERATORS.ada.id}`;
   });
 
-  test('is not made by a code that was used, whoever sends it again', async () => {
+  test('is not made by a code that was used, also when another client sends it', async () => {
     const subject = newSubject();
     const [first, second] = [await codeOf(sql, 'ada', subject, 'fail'), await codeOf(sql, 'ngozi', subject, 'fail')];
     await decide({ code: first, subject });

@@ -1,4 +1,4 @@
-// Whoever has access to Temporal writes the input of any activity. So each activity is in this list, with what it takes
+// A client of Temporal can write the input of any activity. So each activity is in this list, with what it takes
 // from its input. That those of money take no more than ids is tested with every scenario: their worker cuts the rest
 // off (test/support/activities.ts).
 import { afterAll, expect, test } from '@jest/globals';

@@ -1,6 +1,6 @@
 // An attacker with access to Temporal and nothing else: starts workflows of its own and of the service's types with
-// forged input, schedules activities, answers them in place of the worker, signals, resets, terminates and starts anew.
-// It may read every history, and so every code that was used. No money moves by that, and nobody is named.
+// forged input, schedules activities, answers them in place of the worker, signals, resets, terminates and starts
+// again. It may read every history, and so every code that was used. No money moves by that, and no operator is named.
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -171,7 +171,7 @@ test('activities with forged decisions, and none, move nothing', async () => {
   expect(await state()).toEqual(before);
 });
 
-test('a withdrawal that is started anew at its last step, or with the proposal of another, returns nothing', async () => {
+test('a withdrawal that is started again at its last step, or with the proposal of another, returns nothing', async () => {
   const { id, input } = await parkedWithdrawal('3000000002');
   const before = await state();
   const now = Date.now();
@@ -209,7 +209,7 @@ test('one operator alone does not credit a large amount, whatever her copy of th
     expect(answer.outcome).toBe('proposed');
   }
   expect(await state()).toEqual(before);
-  // Whoever reads her code in the history can neither send it again nor use it elsewhere.
+  // A reader of the history can neither send her code again nor use it elsewhere.
   const [used] = await flows.sql<
     { code: string }[]
   >`SELECT subject AS code FROM operator_codes WHERE first_used_at IS NOT NULL LIMIT 1`;

@@ -64,7 +64,7 @@ const deliveryDependenciesOf = ({ sql, log, config }: ApiDependencies) => ({
   keyring: config.keyring,
 });
 
-/** The rest of an input is what a history shows: whoever has access to Temporal can write it. */
+/** The rest of an input is what a history shows: a client of Temporal can write it. */
 function idsOf({ organisationId, environment, ...input }: FlowScope & { walletId?: string }): FlowScope {
   const ids = Object.entries(input).filter(([name]) => name.endsWith('Id') && name !== 'walletId');
   return { organisationId, environment, ...Object.fromEntries(ids) };

@@ -50,8 +50,8 @@ export class Places {
   }
 
   /**
-   * Waits for a place. Null: the queue is full, the wait was too long, or `signal` has ended it because nobody waits
-   * for the response any more.
+   * Waits for a place. Null: the queue is full, the wait was too long, or `signal` has ended it because the
+   * connection was closed.
    */
   wait(organisationId: string, signal: AbortSignal): Promise<Leave | null> {
     const own = this.#waiting.get(organisationId) ?? [];

@@ -174,7 +174,7 @@ COMMENT ON COLUMN audit_log.operator_id IS
 COMMENT ON COLUMN audit_log.code IS 'The hash of the code that proved it (operator_codes); NULL: a key proved it.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
--- Whoever has the login of the service cannot say who decided: operators, codes, proposals, the audit log and the scopes
+-- The login of the service cannot state who decided: operators, codes, proposals, the audit log and the scopes
 -- of keys are written by functions that check a secret (src/ledger/sql/decisions.sql), and by the owner.
 GRANT SELECT, UPDATE (last_used_at) ON api_keys TO manilla_app;
 GRANT SELECT, INSERT, DELETE ON idempotency_keys TO manilla_app;

@@ -94,13 +94,13 @@ $$;
 CREATE OR REPLACE FUNCTION ledger.pause_rail(proof text, env text, pauses boolean, why text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
-  everyone CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
+  all_organisations CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
   entry    ledger.audit_entry;
 BEGIN
-  IF pauses = EXISTS (SELECT FROM rail_pauses p WHERE p.organisation_id = everyone AND p.environment = env) THEN RETURN false; END IF;
-  entry := ledger.audit(everyone, env, proof, CASE WHEN pauses THEN 'rail.pause' ELSE 'rail.resume' END, 'rail:' || env, why);
-  DELETE FROM rail_pauses p WHERE p.organisation_id = everyone AND p.environment = env;
-  INSERT INTO rail_pauses (organisation_id, environment, operator, reason) SELECT everyone, env, entry.operator, why WHERE pauses;
+  IF pauses = EXISTS (SELECT FROM rail_pauses p WHERE p.organisation_id = all_organisations AND p.environment = env) THEN RETURN false; END IF;
+  entry := ledger.audit(all_organisations, env, proof, CASE WHEN pauses THEN 'rail.pause' ELSE 'rail.resume' END, 'rail:' || env, why);
+  DELETE FROM rail_pauses p WHERE p.organisation_id = all_organisations AND p.environment = env;
+  INSERT INTO rail_pauses (organisation_id, environment, operator, reason) SELECT all_organisations, env, entry.operator, why WHERE pauses;
   RETURN true;
 END
 $$;

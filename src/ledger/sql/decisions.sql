@@ -31,7 +31,7 @@ CREATE OR REPLACE FUNCTION ledger.identify(organisation uuid, environment text, 
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  nobody  CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
+  all_organisations CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
   digest  CONSTANT bytea := sha256(decode(substring(d.proof FROM ':([0-9a-f]{64})$'), 'hex'));
   about   CONSTANT text := coalesce(d.about, '');
   rule    record;
@@ -51,12 +51,12 @@ BEGIN
       AND (k.expires_at IS NULL OR k.expires_at > now()) AND rule.key_scope = ANY (k.scopes);
   ELSE
     SELECT c.* INTO code FROM public.operator_codes c
-    WHERE c.organisation_id = nobody AND starts_with(d.proof, 'code:') AND c.hash = digest
+    WHERE c.organisation_id = all_organisations AND starts_with(d.proof, 'code:') AND c.hash = digest
       AND (c.subject = d.subject OR (d.action = 'resolve:retry' AND starts_with(about, 'batch:') AND c.subject = about))
       AND CASE WHEN c.first_used_at IS NULL THEN c.expires_at > now() ELSE c.first_used_at > now() - interval '1 day' END
     FOR UPDATE;
     SELECT o.id, o.name, o.scopes INTO entry.operator_id, entry.operator, entry.scopes FROM public.operators o
-    WHERE o.organisation_id = nobody AND o.revoked_at IS NULL
+    WHERE o.organisation_id = all_organisations AND o.revoked_at IS NULL
       AND (o.id = code.operator_id AND coalesce(code.first_used_at >= o.key_since, true)
            OR starts_with(d.proof, 'key:') AND o.key_hash = digest);
     entry.code := code.hash;
@@ -70,7 +70,7 @@ BEGIN
   IF entry.operator IS NULL THEN entry.refusal := 'unknown'; END IF;
   IF entry.refusal IS NULL AND entry.is_first_use AND entry.code IS NOT NULL THEN
     UPDATE public.operator_codes c SET first_used_at = clock_timestamp(), used_about = about
-    WHERE c.organisation_id = nobody AND c.hash = entry.code;
+    WHERE c.organisation_id = all_organisations AND c.hash = entry.code;
   END IF;
   RETURN entry;
 END
@@ -298,14 +298,14 @@ CREATE OR REPLACE FUNCTION ledger.create_operator_codes(proof text, action text,
 RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
-  nobody  CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
-  entry   CONSTANT ledger.audit_entry := ledger.identify(nobody, NULL, ROW(1, proof, '', 'operator.sign_in', NULL, NULL, NULL));
+  all_organisations CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
+  entry   CONSTANT ledger.audit_entry := ledger.identify(all_organisations, NULL, ROW(1, proof, '', 'operator.sign_in', NULL, NULL, NULL));
   expires CONSTANT timestamptz := now() + least(valid_for, interval '1 hour');
 BEGIN
   IF entry.refusal IS NOT NULL OR entry.operator_id IS NULL THEN
     RAISE EXCEPTION 'this is not the key of an operator' USING ERRCODE = 'insufficient_privilege';
   END IF;
-  DELETE FROM operator_codes c WHERE c.organisation_id = nobody AND c.expires_at < now() AND c.first_used_at IS NULL;
+  DELETE FROM operator_codes c WHERE c.organisation_id = all_organisations AND c.expires_at < now() AND c.first_used_at IS NULL;
   INSERT INTO operator_codes (hash, operator_id, subject, action, expires_at)
   SELECT decode(c.hash, 'hex'), entry.operator_id, c.subject, action, expires FROM unnest(subjects, hashes) AS c (subject, hash);
   RETURN expires;
