@@ -1,7 +1,7 @@
 // An attacker with the service's DATABASE_URL and nothing else: it can read every table, call every function that the
 // service calls, and post as the service does. It cannot say who decided. So nothing that only an operator may decide
-// happens, no operator is named in the audit log, and no wallet or key has more rights than before. What it can do, post
-// as a customer's request does, is in SECURITY.md.
+// happens, no operator is named in the audit log, and no wallet or key has more rights than before. What it can do,
+// post as a customer's request does, is in SECURITY.md.
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type Sql } from '../../src/database/pool.ts';
