@@ -221,16 +221,13 @@ describe('rules for tables and functions', () => {
    * All tables except the migration records, which are global, and those of the sandbox bank, which is an external
    * system.
    */
-  const tables = () => owner<
-    { name: string; scoped: boolean; unscopedIndexes: string[] | null; comment: string | null }[]
-  >`
+  const tables = () => owner<{ name: string; scoped: boolean; unscopedIndexes: string[] | null }[]>`
     SELECT c.oid::regclass::text AS name,
            EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'organisation_id' AND a.attnotnull) AS scoped,
            (SELECT array_agg(i.indexrelid::regclass::text) FROM pg_index i
             WHERE i.indrelid = c.oid AND i.indisunique AND NOT EXISTS (
               SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'organisation_id'
-                AND a.attnum = ANY (i.indkey::smallint[]))) AS unscoped_indexes,
-           obj_description(c.oid) AS comment
+                AND a.attnum = ANY (i.indkey::smallint[]))) AS unscoped_indexes
     FROM pg_class c
     WHERE c.relkind IN ('r', 'p') AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$|^sandbox_bank$'
       AND c.oid NOT IN ('migrations'::regclass, 'functions'::regclass)

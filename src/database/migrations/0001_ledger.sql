@@ -12,8 +12,7 @@ BEGIN
 EXCEPTION
   -- Roles are shared by the whole cluster: another database created it.
   WHEN duplicate_object OR unique_violation THEN NULL;
-END
-$$;
+END $$;
 DO $$
 BEGIN
   EXECUTE format('GRANT manilla_app TO %I', current_user);
@@ -21,8 +20,7 @@ EXCEPTION
   WHEN OTHERS THEN
     -- Ignored if the role is granted: by a concurrent migration of another database, or by an administrator.
     IF NOT pg_has_role(current_user, 'manilla_app', 'MEMBER') THEN RAISE; END IF;
-END
-$$;
+END $$;
 GRANT USAGE ON SCHEMA ledger TO manilla_app;
 
 -- The public form of an id, as publicId in src/ids.ts makes it: 26 digits of five bits, after two zero bits. It is part
@@ -36,7 +34,6 @@ CREATE FUNCTION ledger.public_id(id uuid, suffix text) RETURNS text LANGUAGE sql
 $$;
 GRANT EXECUTE ON FUNCTION ledger.public_id TO manilla_app;
 
--- The id of a posting that is posted at this time.
 CREATE FUNCTION ledger.posting_id(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (extract(epoch FROM at) * 1000000)::bigint;
 
@@ -45,16 +42,14 @@ RETURN (extract(epoch FROM at) * 1000000)::bigint;
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only: post a reversing transaction instead', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
-END
-$$;
+END $$;
 
 CREATE TABLE organisations (
   organisation_id uuid PRIMARY KEY,
   name            text NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE organisations IS
-  'Owners of wallets, keys and webhook endpoints. organisation_id is the distribution column of every table.';
+COMMENT ON TABLE organisations IS 'Owners of wallets, keys and endpoints. Their ids distribute every table.';
 
 -- A domain checks the format of a code when an account is opened. A CHECK of the table would also be evaluated at every
 -- change of a balance.
@@ -65,18 +60,19 @@ CREATE TABLE ledger.accounts (
   environment     text NOT NULL,
   id              bigint GENERATED ALWAYS AS IDENTITY,
   code            ledger.account_code NOT NULL,
-  balance         bigint,
-  last_number     bigint NOT NULL DEFAULT 0,
+  balance         bigint, -- kobo, credits less debits; NULL: the sum of its postings, and the row is never locked
+  last_number     bigint NOT NULL DEFAULT 0, -- of its newest entry; no meaning with a derived balance
+  -- frozen: exempt credits only, such as refunds; closed: no postings ever again
   status          text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'frozen', 'closed')),
+  -- KYC details were submitted; until then it accepts exempt credits only
   verified        boolean NOT NULL DEFAULT true,
   balance_max     bigint CHECK (balance_max > 0),
   posting_max     bigint CHECK (posting_max > 0),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT account_code_unique UNIQUE (code, organisation_id, environment),
-  -- One CHECK for both bounds: every statement that changes a balance evaluates each CHECK. A balance above 2^53 - 1 is
-  -- not exact in JSON: it could be posted but no longer read. ledger.post refuses such a credit before this CHECK
-  -- fails.
+  -- One CHECK for both bounds, because every change of a balance evaluates each CHECK. A balance above 2^53 - 1 is not
+  -- exact in JSON. ledger.post refuses such a credit before this CHECK fails.
   CONSTRAINT balance_in_range CHECK (balance BETWEEN 0 AND 9007199254740991),
   CONSTRAINT closed_is_empty CHECK (status <> 'closed' OR balance = 0)
 ) WITH (fillfactor = 70); -- space on each page for HOT updates of balances, which touch no index
@@ -84,29 +80,19 @@ CREATE TABLE ledger.accounts (
 -- would be searched from its root. Its collation differs from that of the unique key, so that it is the only index that
 -- the query in ledger.post can use: this fixes the order in which accounts are locked.
 CREATE INDEX accounts_by_code ON ledger.accounts USING hash (code COLLATE "C");
-COMMENT ON TABLE ledger.accounts IS
-  'Ledger accounts. A code has segments: wallet:<id>, clearing:<rail>, suspense:payment:<id>, income:fees ...';
-COMMENT ON COLUMN ledger.accounts.balance IS
-  'Kobo, credits less debits, at most 2^53 - 1. NULL: a platform account with a derived balance, the sum of its '
-  'postings; its row is never locked.';
-COMMENT ON COLUMN ledger.accounts.last_number IS
-  'The number of the newest entry. Without meaning for an account with a derived balance.';
-COMMENT ON COLUMN ledger.accounts.status IS
-  'active; frozen (no postings except exempt credits, such as refunds); closed (no postings ever again).';
-COMMENT ON COLUMN ledger.accounts.verified IS
-  'False until KYC details of the wallet were submitted. Like a frozen account, an unverified one accepts exempt '
-  'credits only.';
+COMMENT ON TABLE ledger.accounts IS 'Codes: wallet:<id>, clearing:<rail>, suspense:payment:<id>, income:fees …';
 
 CREATE TABLE ledger.transactions (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL,
   id              uuid NOT NULL,
-  key             text NOT NULL,
+  key             text NOT NULL, -- the business key: a repeated posting with it changes nothing
   kind            text NOT NULL,
   resource        text NOT NULL,
+  -- the hold that it completes; a failure reverses the hold, and a late return reverses the completion
   resolves        uuid,
-  reverses        uuid,
-  effective_at    timestamptz(3) NOT NULL,
+  reverses        uuid, -- its postings mirror those of this transaction
+  effective_at    timestamptz(3) NOT NULL, -- when it happened; created_at is when it was written
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT transaction_key_unique UNIQUE (key, organisation_id, environment)
@@ -115,27 +101,23 @@ CREATE TABLE ledger.transactions (
 CREATE UNIQUE INDEX resolved_or_reversed_once
   ON ledger.transactions (organisation_id, coalesce(resolves, reverses)) WHERE coalesce(resolves, reverses) IS NOT NULL;
 COMMENT ON TABLE ledger.transactions IS 'One business event, immutable. Its postings are the amounts that it moved.';
-COMMENT ON COLUMN ledger.transactions.key IS
-  'The business key, unique in a book: a repeated posting with the same key changes nothing.';
-COMMENT ON COLUMN ledger.transactions.resolves IS
-  'The hold that it completes. A failure reverses the hold, and a late return reverses the completion.';
-COMMENT ON COLUMN ledger.transactions.reverses IS 'The transaction that it reverses: its postings mirror those.';
-COMMENT ON COLUMN ledger.transactions.effective_at IS
-  'When the business event happened; created_at is when the row was written.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.transactions FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE ledger.postings (
   organisation_id      uuid NOT NULL,
   environment          text NOT NULL,
+  -- orders the postings of a transaction: the microsecond since 1970, counted on within a statement; not unique
   id                   bigint NOT NULL,
   transaction_id       uuid NOT NULL,
   debit_account_id     bigint NOT NULL,
   credit_account_id    bigint NOT NULL,
   amount               bigint NOT NULL CHECK (amount > 0),
+  -- of the entry in the account, 1, 2, 3 … under its lock; NULL: a derived balance, ordered by id
   debit_number         bigint,
   credit_number        bigint,
   debit_balance_after  bigint CHECK (debit_balance_after >= 0),
   credit_balance_after bigint CHECK (credit_balance_after >= 0),
+  -- read while its accounts were locked: the same order as by number, where the balance is stored
   created_at           timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, transaction_id, id),
   CONSTRAINT two_accounts CHECK (debit_account_id <> credit_account_id)
@@ -148,18 +130,7 @@ CREATE INDEX postings_by_time
 -- account belongs to one organisation, so these need no organisation_id.
 CREATE INDEX entries_by_debit ON ledger.postings (debit_account_id, coalesce(debit_number, id));
 CREATE INDEX entries_by_credit ON ledger.postings (credit_account_id, coalesce(credit_number, id));
-COMMENT ON TABLE ledger.postings IS
-  'One amount from a debited to a credited account: balanced by construction, append-only.';
-COMMENT ON COLUMN ledger.postings.id IS
-  'Orders the postings of a transaction: the microsecond since 1970 at which it was posted, counted on within a '
-  'statement. Not unique.';
-COMMENT ON COLUMN ledger.postings.debit_number IS
-  'The number of the entry in the debited account: 1, 2, 3 … under its lock. NULL for an account with a derived '
-  'balance, whose entries the id orders.';
-COMMENT ON COLUMN ledger.postings.credit_number IS 'The number of the entry in the credited account, likewise.';
-COMMENT ON COLUMN ledger.postings.created_at IS
-  'When it was posted, read while its accounts were locked. So the entries of an account with a stored balance have the '
-  'same order by time as by number.';
+COMMENT ON TABLE ledger.postings IS 'One amount from a debited to a credited account, append-only.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.postings FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE FUNCTION ledger.refuse_seal_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -168,12 +139,11 @@ BEGIN
     RETURN NEW;
   END IF;
   RAISE EXCEPTION 'seals are append-only' USING ERRCODE = 'insufficient_privilege';
-END
-$$;
+END $$;
 
--- Seals: every few minutes, a digest over the new postings of each book, chained to the digest before it. History that
--- is rewritten no longer has the digests of its seals, and the seals are also written outside of the database, where
--- an intruder in the database cannot reach.
+-- Seals: every few minutes, a digest over the new postings of each book, chained to the one before it. Rewritten
+-- history no longer has the digests of its seals, which are also written outside of the database, out of an intruder's
+-- reach.
 CREATE TABLE ledger.seals (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
@@ -182,6 +152,7 @@ CREATE TABLE ledger.seals (
   posting_count   bigint NOT NULL,
   amount          numeric NOT NULL,
   audit_count     bigint NOT NULL CHECK (posting_count + audit_count > 0),
+  -- SHA-256 over the digest of the seal before it (nothing for the first) and the sorted digests of what it covers
   digest          bytea NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   published_at    timestamptz(3),
@@ -189,81 +160,69 @@ CREATE TABLE ledger.seals (
 );
 CREATE INDEX seals_latest ON ledger.seals (sealed_until);
 CREATE INDEX seals_unpublished ON ledger.seals (organisation_id, environment, number) WHERE published_at IS NULL;
-COMMENT ON TABLE ledger.seals IS
-  'A seal covers the postings and audit entries of a book that are dated after the seal before it and up to sealed_until.';
-COMMENT ON COLUMN ledger.seals.digest IS
-  'SHA-256 over the digest of the seal before it (nothing for the first) and the digests of what it covers, sorted.';
+COMMENT ON TABLE ledger.seals IS 'Each covers what a book has that is dated after its last seal, up to sealed_until.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger.seals FOR EACH ROW EXECUTE FUNCTION ledger.refuse_seal_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 GRANT SELECT ON organisations, ledger.accounts, ledger.transactions, ledger.postings, ledger.seals TO manilla_app;
 GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;
 
--- What ledger.post takes, and what its parts pass to each other (src/ledger/sql/post.sql). An attribute is never added
--- to a batch_… type: a process of the release before sends none. It becomes an argument of ledger.post of its own, with
--- a default.
+-- What ledger.post takes: rows to write, and what its parts pass to each other (src/ledger/sql/post.sql). An attribute
+-- is never added to a batch_… type, because a process of the release before sends none: it becomes an argument of
+-- ledger.post, with a default.
 
+-- An account of the platform, created by its first posting: with a stored balance (row locked), or a derived one.
 CREATE TYPE ledger.batch_account AS (code text, stores_balance boolean);
-COMMENT ON TYPE ledger.batch_account IS
-  'An account of the platform, which its first posting creates: with a stored balance, whose row is locked, or a derived one.';
 
+-- With the rules under which it is posted.
 CREATE TYPE ledger.batch_transaction AS (id uuid, key text, kind text, resource text, effective_at timestamptz, rules text);
-COMMENT ON TYPE ledger.batch_transaction IS 'A row to write in ledger.transactions, and the rules under which it is posted.';
 
+-- The business key of the hold that the transaction of a movement resolves, or of the transaction that it reverses.
 CREATE TYPE ledger.batch_link AS (movement integer, resolves text, reverses text);
-COMMENT ON TYPE ledger.batch_link IS
-  'The business key of the hold that the transaction of a movement resolves, or of the transaction that it reverses.';
 
+-- An amount, with its movement and accounts by their positions in the batch.
 CREATE TYPE ledger.batch_posting AS (movement integer, debit integer, credit integer, amount bigint);
-COMMENT ON TYPE ledger.batch_posting IS 'An amount, with its movement and accounts by their positions in the batch.';
 
+-- A table of resource rows to write. A document is known by its position in the batch.
 CREATE TYPE ledger.batch_table AS (name text, document integer);
-COMMENT ON TYPE ledger.batch_table IS 'A table of resource rows to write. A document is known by its position in the batch.';
 
 CREATE TYPE ledger.batch_event AS (movement integer, id uuid, type text, resource text, created_at timestamptz, document integer);
-COMMENT ON TYPE ledger.batch_event IS 'A row to write in events.';
 
 CREATE TYPE ledger.batch_message AS (movement integer, topic text, available_at timestamptz, document integer);
-COMMENT ON TYPE ledger.batch_message IS 'A row to write in outbox.';
 
+-- For idempotency_keys; the fingerprint is in base64.
 CREATE TYPE ledger.batch_outcome AS (
   movement integer, key text, attempt uuid, fingerprint text, status_code integer, document integer
 );
-COMMENT ON TYPE ledger.batch_outcome IS 'A row to write in idempotency_keys; the fingerprint is in base64.';
 
+-- Who decided a movement: a secret that the database checks, and what was decided (src/ledger/sql/decisions.sql).
 CREATE TYPE ledger.batch_decision AS (
   movement integer, proof text, subject text, action text, wallet text, about text, reason text
 );
-COMMENT ON TYPE ledger.batch_decision IS
-  'Who decided a movement: a secret that the database checks, and what was decided (src/ledger/sql/decisions.sql).';
 
+-- scopes and is_first_use: of the secret that proves it; refusal: why that proves nothing.
 CREATE TYPE ledger.audit_entry AS (
   movement integer, operator_id uuid, operator text, action text, subject text, reason text, code bytea, scopes text[],
   is_first_use boolean, refusal text
 );
-COMMENT ON TYPE ledger.audit_entry IS
-  'A row to write in audit_log. scopes and is_first_use: of the secret that proves it; refusal: why that proves nothing.';
 
+-- Why a movement is not posted. A repeat exists already; any other rejection is decided again in each pass.
 CREATE TYPE ledger.rejection AS (outcome text, code text, account_code text, detail jsonb, is_repeat boolean);
-COMMENT ON TYPE ledger.rejection IS
-  'Why a movement is not posted. A repeat exists already; any other rejection is decided again in each pass.';
 
+-- Ids of the transactions that those of a batch resolve and reverse, by movement.
 CREATE TYPE ledger.linked AS (resolves uuid[], reverses uuid[]);
-COMMENT ON TYPE ledger.linked IS 'Ids of the transactions that those of a batch resolve and reverse, by movement.';
 
+-- What the postings of a batch change in all, by account: its balance, and the number of its entries.
 CREATE TYPE ledger.net_changes AS (amounts bigint[], entries integer[]);
-COMMENT ON TYPE ledger.net_changes IS 'What the postings of a batch change in all, by account: its balance, and the number of its entries.';
 
+-- Accounts of a batch before its postings: an array a column. NULL: a derived balance, which passes every check.
 CREATE TYPE ledger.account_states AS (
   positions integer[], ids bigint[], balances bigint[], last_numbers bigint[], balance_maxes bigint[], posting_maxes bigint[],
   are_locked boolean
 );
-COMMENT ON TYPE ledger.account_states IS
-  'Accounts of a batch before its postings: an array a column. NULL: a derived balance, which passes every check.';
 
+-- Balances and numbers of entries after each posting, by posting, and why movements are not posted, by movement.
 CREATE TYPE ledger.decision AS (
   debit_balances bigint[], credit_balances bigint[], debit_numbers bigint[], credit_numbers bigint[],
   rejections ledger.rejection[], is_as_written boolean
 );
-COMMENT ON TYPE ledger.decision IS
-  'Balances and numbers of entries after each posting, by posting, and why movements are not posted, by movement.';

@@ -7,16 +7,11 @@ CREATE TABLE ledger.closed_days (
   environment        text NOT NULL,
   day                date NOT NULL,
   ends_at            timestamptz(3) NOT NULL,
-  settled_posting_id bigint,
-  completed_at       timestamptz(3),
+  settled_posting_id bigint, -- every posting up to this id was committed or rolled back; NULL: not settled yet
+  completed_at       timestamptz(3), -- NULL: its closing balances are being filled
   PRIMARY KEY (organisation_id, environment, day)
 );
-COMMENT ON TABLE ledger.closed_days IS
-  'Accounting days of a book that are over: ledger.post dates no posting before the end of the last one.';
-COMMENT ON COLUMN ledger.closed_days.settled_posting_id IS
-  'Every posting with an id up to this one had been committed or rolled back when the day was settled; NULL: not yet.';
-COMMENT ON COLUMN ledger.closed_days.completed_at IS
-  'When its closing balances were complete. NULL: they are being filled.';
+COMMENT ON TABLE ledger.closed_days IS 'Days of a book that are over: ledger.post dates no posting into them.';
 
 CREATE TABLE ledger.closing_balances (
   organisation_id uuid NOT NULL,
@@ -24,16 +19,12 @@ CREATE TABLE ledger.closing_balances (
   account_id      bigint NOT NULL,
   day             date NOT NULL,
   balance         bigint NOT NULL,
-  last_number     bigint NOT NULL,
+  last_number     bigint NOT NULL, -- every entry that is dated after the day has a greater number
+  -- of the last entry that was read; none that is dated up to the end of the day has a greater one
   read_number     bigint NOT NULL,
   PRIMARY KEY (organisation_id, account_id, day)
 );
-COMMENT ON TABLE ledger.closing_balances IS
-  'The balance of an account at the end of a day, for the days on which it changed.';
-COMMENT ON COLUMN ledger.closing_balances.last_number IS
-  'Every entry of the account that is dated after the day has a greater number.';
-COMMENT ON COLUMN ledger.closing_balances.read_number IS
-  'The number of the last entry that was read: no entry that is dated up to the end of the day has a greater one.';
+COMMENT ON TABLE ledger.closing_balances IS 'The balance of an account at the end of each day on which it changed.';
 
 CREATE TABLE ledger.closed_periods (
   organisation_id uuid NOT NULL,
@@ -42,15 +33,14 @@ CREATE TABLE ledger.closed_periods (
   closed_at       timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, environment, period)
 );
-COMMENT ON TABLE ledger.closed_periods IS
-  'Months that an operator closed; the first day of each. Its reports never change.';
+COMMENT ON TABLE ledger.closed_periods IS 'Months that an operator closed, by first day: their reports never change.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.closed_periods FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE fee_sweeps (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   id              uuid NOT NULL,
-  key             text NOT NULL,
+  key             text NOT NULL, -- names the sweep: a repeated command with it sweeps nothing
   wallet_id       uuid NOT NULL,
   amount          bigint NOT NULL CHECK (amount > 0),
   created_at      timestamptz(3) NOT NULL,
@@ -58,19 +48,18 @@ CREATE TABLE fee_sweeps (
   CONSTRAINT fee_sweep_key_unique UNIQUE (key, organisation_id, environment)
 );
 COMMENT ON TABLE fee_sweeps IS 'Fee income that an operator moved to the settlement wallet.';
-COMMENT ON COLUMN fee_sweeps.key IS 'Names the sweep: a repeated command with the same key sweeps nothing.';
 
--- Adjustments: corrections of the books that one operator requests and another approves.
 CREATE TABLE adjustments (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   id              uuid NOT NULL,
   version         integer NOT NULL,
   status          text NOT NULL CHECK (status IN ('requested', 'posted', 'rejected')),
+  -- posted on approval: [{debit, credit, amount}]; never changes
   postings        jsonb NOT NULL CHECK (jsonb_array_length(postings) > 0),
   reason          text NOT NULL CHECK (reason <> ''),
   evidence        text NOT NULL CHECK (evidence <> ''),
-  reverses        uuid,
+  reverses        uuid, -- the adjustment that this one undoes; the transaction of an adjustment has its id
   requested_by    uuid NOT NULL,
   decided_by      uuid,
   created_at      timestamptz(3) NOT NULL,
@@ -80,19 +69,11 @@ CREATE TABLE adjustments (
   CONSTRAINT adjustment_needs_two_operators CHECK (status <> 'posted' OR decided_by <> requested_by)
 );
 CREATE INDEX adjustments_newest ON adjustments (organisation_id, environment, created_at, id);
--- For the sweep.
 CREATE INDEX adjustments_open ON adjustments (organisation_id, id) WHERE status = 'requested';
 -- A second reversal cannot even be requested, unless the first one was rejected. The ledger refuses it too.
 CREATE UNIQUE INDEX one_reversal_per_adjustment ON adjustments (organisation_id, reverses)
   WHERE reverses IS NOT NULL AND status <> 'rejected';
-COMMENT ON TABLE adjustments IS
-  'Corrections: postings between accounts of one book that one operator requests and another approves.';
-COMMENT ON COLUMN adjustments.postings IS
-  'What is posted on approval, [{debit, credit, amount}]; never changes, so that what was requested is what is approved.';
-COMMENT ON COLUMN adjustments.reverses IS
-  'The adjustment that this one undoes. The transaction of an adjustment has its id.';
-COMMENT ON COLUMN adjustments.decided_by IS
-  'Who approved or rejected it. The operator who requested it can reject it, never approve it.';
+COMMENT ON TABLE adjustments IS 'Corrections of a book: postings that one operator requests and another approves.';
 
 -- Only the functions of the ledger write them.
 GRANT SELECT ON ledger.closed_days, ledger.closing_balances, ledger.closed_periods, fee_sweeps, adjustments TO manilla_app;
@@ -107,6 +88,5 @@ BEGIN
 EXCEPTION
   -- Roles are shared by the whole cluster: another database created it.
   WHEN duplicate_object OR unique_violation THEN NULL;
-END
-$$;
+END $$;
 GRANT USAGE ON SCHEMA accounting TO manilla_accountant;

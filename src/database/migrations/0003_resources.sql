@@ -5,6 +5,7 @@ CREATE TABLE wallets (
   organisation_id    uuid NOT NULL,
   environment        text NOT NULL CHECK (environment IN ('test', 'live')),
   id                 uuid NOT NULL,
+  -- Has its balance, status and limits, under one row lock. Generated: it cannot name the account of another wallet.
   account_code       text NOT NULL GENERATED ALWAYS AS ('wallet:' || ledger.public_id(id, 'wlt')) STORED,
   kind               text NOT NULL CHECK (kind IN ('settlement', 'end_user')),
   email              text NOT NULL,
@@ -19,20 +20,15 @@ CREATE TABLE wallets (
 CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environment) WHERE kind = 'settlement';
 CREATE INDEX wallets_newest ON wallets (organisation_id, environment, created_at, id);
 CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, email, created_at, id);
-COMMENT ON COLUMN wallets.account_code IS
-  'Its ledger account, which has the balance, status and limits, so that one row lock covers all of them. Derived from '
-  'the id, so that a wallet cannot name the account of another one.';
 
 CREATE TABLE wallet_kyc (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   wallet_id       uuid NOT NULL,
-  sealed          text NOT NULL,
+  sealed          text NOT NULL, -- key id and AES-256-GCM ciphertext, bound to the id of the wallet
   submitted_at    timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, wallet_id)
 );
-COMMENT ON COLUMN wallet_kyc.sealed IS
-  'Key id and AES-256-GCM ciphertext of the KYC details, bound to the id of the wallet.';
 
 CREATE TABLE virtual_accounts (
   organisation_id uuid NOT NULL,
@@ -40,6 +36,7 @@ CREATE TABLE virtual_accounts (
   rail            text NOT NULL,
   account_number  text NOT NULL,
   bank_code       text,
+  -- exact: only the amount that the account was opened for
   accepts_amount  text NOT NULL DEFAULT 'any' CHECK (accepts_amount IN ('exact', 'any')),
   owner_kind      text NOT NULL CHECK (owner_kind IN ('payment', 'wallet')),
   owner_id        uuid NOT NULL,
@@ -51,33 +48,35 @@ CREATE TABLE virtual_accounts (
 );
 CREATE INDEX virtual_accounts_by_number
   ON virtual_accounts (organisation_id, environment, rail, account_number, created_at);
-COMMENT ON TABLE virtual_accounts IS
-  'Account numbers issued by a rail: one per bank-transfer payment, and a permanent one per wallet.';
-COMMENT ON COLUMN virtual_accounts.accepts_amount IS
-  'exact: the rail accepts only the amount that the account was opened for.';
+COMMENT ON TABLE virtual_accounts IS 'Issued by a rail: one per bank-transfer payment, a permanent one per wallet.';
 
 CREATE TABLE payments (
   organisation_id  uuid NOT NULL,
   environment      text NOT NULL CHECK (environment IN ('test', 'live')),
   id               uuid NOT NULL,
-  version          integer NOT NULL,
+  version          integer NOT NULL, -- rises with every change; a write with a stale version changes nothing
   method           text NOT NULL CHECK (method IN ('bank_transfer', 'virtual_wallet')),
   status           text NOT NULL CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded')),
   base_amount      bigint NOT NULL CHECK (base_amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
   amount_received  bigint NOT NULL CHECK (amount_received >= 0),
-  amount_credited  bigint NOT NULL CHECK (amount_credited >= 0),
+  amount_credited  bigint NOT NULL CHECK (amount_credited >= 0), -- to the target wallet: base amount plus surplus
   amount_refunding bigint NOT NULL CHECK (amount_refunding >= 0),
   amount_refunded  bigint NOT NULL CHECK (amount_refunded >= 0),
+  -- in review cases that wait for a decision or for the return to the sender
   amount_in_review bigint NOT NULL DEFAULT 0 CHECK (amount_in_review >= 0),
+  -- taken back by the bank of what reached the target wallet; not refundable
   amount_recalled  bigint NOT NULL DEFAULT 0 CHECK (amount_recalled >= 0),
+  -- all of the fee at the settlement; a share of it for money that a review case credits later
   fee_charged      bigint NOT NULL DEFAULT 0 CHECK (fee_charged BETWEEN 0 AND fee),
   target_wallet_id uuid NOT NULL,
   payer_wallet_id  uuid,
   description      text,
-  reference        text,
+  reference        text, -- the caller's own
+  -- failed at its creation, or expired without money: another payment may have its reference, also if money comes late
   reference_is_free boolean NOT NULL DEFAULT false,
   metadata         jsonb,
+  -- hold: opens a review case; refund: returned to the sender without a decision
   on_mismatch      text NOT NULL DEFAULT 'hold' CHECK (on_mismatch IN ('hold', 'refund')),
   return_url       text,
   expires_at       timestamptz(3) NOT NULL,
@@ -89,29 +88,12 @@ CREATE TABLE payments (
 );
 CREATE INDEX payments_newest ON payments (organisation_id, environment, created_at, id);
 CREATE INDEX payments_by_target ON payments (organisation_id, environment, target_wallet_id, created_at, id);
--- The sweep pages over resources that have not ended. These are a small part of all rows, so each partial index is
--- small.
+-- The sweep pages over resources that have not ended: a small part of all rows, so each partial index is small.
 CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('pending', 'partial');
 -- The last column makes payments that ended unpaid distinct, so that one index serves the filter too.
 CREATE UNIQUE INDEX payment_reference_unique
   ON payments (organisation_id, environment, reference, (CASE WHEN reference_is_free THEN id END)) NULLS NOT DISTINCT
   WHERE reference IS NOT NULL;
-COMMENT ON COLUMN payments.version IS
-  'Incremented by every change. A writer passes the version that it read; a stale version changes nothing.';
-COMMENT ON COLUMN payments.amount_credited IS
-  'Amount credited to the target wallet: base amount plus surplus. Refunds never exceed it.';
-COMMENT ON COLUMN payments.amount_in_review IS
-  'Total of its review cases that hold money and wait for a decision or for the return to its sender.';
-COMMENT ON COLUMN payments.amount_recalled IS
-  'What the bank has taken back of the credits that reached the target wallet. It is not refundable.';
-COMMENT ON COLUMN payments.fee_charged IS
-  'What was charged of the fee: all of it at the settlement, a share of it for money that a review case credits later.';
-COMMENT ON COLUMN payments.reference IS 'The caller''s own reference; unique among payments whose reference is not free.';
-COMMENT ON COLUMN payments.reference_is_free IS
-  'It failed at its creation, or expired without money: another payment may have its reference. True for good, also when '
-  'money comes late.';
-COMMENT ON COLUMN payments.on_mismatch IS
-  'Money that it does not take: hold opens a review case; refund returns it to its sender without a decision.';
 
 CREATE TABLE transfers (
   organisation_id       uuid NOT NULL,
@@ -129,10 +111,8 @@ CREATE TABLE transfers (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX transfers_newest ON transfers (organisation_id, environment, created_at, id);
--- The caller's references are unique, and a filter of the lists. Partial: rows without a reference cost nothing.
 CREATE UNIQUE INDEX transfer_reference_unique
   ON transfers (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-COMMENT ON COLUMN transfers.reference IS 'The caller''s own reference, unique among transfers; the same for the other resources.';
 
 CREATE TABLE withdrawals (
   organisation_id  uuid NOT NULL,
@@ -150,10 +130,11 @@ CREATE TABLE withdrawals (
   narration        text,
   reference        text,
   metadata         jsonb,
-  failure_code     text,
+  failure_code     text, -- for programs (src/resources/failureCodes.ts); failure_reason is for people
   failure_reason   text,
   rail             text NOT NULL,
   session_id       text,
+  -- from the wallet, once the bank had paid it after reporting it as failed
   clawed_back      bigint CHECK (clawed_back >= 0),
   created_at       timestamptz(3) NOT NULL,
   completed_at     timestamptz(3),
@@ -164,13 +145,7 @@ CREATE INDEX withdrawals_by_source ON withdrawals (organisation_id, environment,
 CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX withdrawal_reference_unique
   ON withdrawals (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-COMMENT ON TABLE withdrawals IS
-  'Money from a wallet to a bank account. Its public id is the reference at the rail, the same on every attempt.';
-COMMENT ON COLUMN withdrawals.failure_code IS
-  'Why it failed or was returned, for programs (src/resources/failureCodes.ts); failure_reason is the text for people.';
-COMMENT ON COLUMN withdrawals.clawed_back IS
-  'What was taken back from the wallet, once the bank had paid the withdrawal after reporting it as failed; NULL for '
-  'any other.';
+COMMENT ON TABLE withdrawals IS 'To a bank account. The public id is the reference at the rail on every attempt.';
 
 CREATE TABLE refunds (
   organisation_id uuid NOT NULL,
@@ -194,6 +169,7 @@ CREATE TABLE refunds (
   clawed_back     bigint CHECK (clawed_back >= 0),
   created_at      timestamptz(3) NOT NULL,
   completed_at    timestamptz(3),
+  -- NULL: not by the bank. A late report of payment is obsolete after a return, a contradiction after a refusal.
   returned_at     timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
   PRIMARY KEY (organisation_id, id)
 );
@@ -201,11 +177,7 @@ CREATE INDEX refunds_by_payment ON refunds (organisation_id, environment, paymen
 CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX refund_reference_unique
   ON refunds (organisation_id, environment, reference) WHERE reference IS NOT NULL;
--- The list of all refunds, newest first.
 CREATE INDEX refunds_newest ON refunds (organisation_id, environment, created_at, id);
-COMMENT ON COLUMN refunds.returned_at IS
-  'When the bank returned it, NULL if it did not. The status is `failed` after a return as well as after a refusal, '
-  'but a late report of its payment is obsolete after a return and a contradiction after a refusal.';
 
 CREATE TABLE payouts (
   organisation_id  uuid NOT NULL,
@@ -217,6 +189,7 @@ CREATE TABLE payouts (
   total_fee        bigint NOT NULL CHECK (total_fee >= 0),
   item_count       integer NOT NULL CHECK (item_count > 0),
   status           text NOT NULL CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
+  -- failed items in the last event; one returned later causes another event
   failures_reported integer NOT NULL CHECK (failures_reported >= 0),
   reference        text,
   metadata         jsonb,
@@ -228,12 +201,7 @@ CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_
 CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX payout_reference_unique
   ON payouts (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-COMMENT ON TABLE payouts IS
-  'Many disbursements in one request. Completed and failed items are counted in payout_items, so that items that end '
-  'at the same time do not contend for this row.';
-COMMENT ON COLUMN payouts.failures_reported IS
-  'Number of failed items in the last event. A bank may return an item after the payout has ended, which causes '
-  'another event.';
+COMMENT ON TABLE payouts IS 'Ended items are counted in payout_items, so that they do not contend for this row.';
 
 CREATE TABLE payout_items (
   organisation_id       uuid NOT NULL,
@@ -249,7 +217,7 @@ CREATE TABLE payout_items (
   account_number        text NOT NULL,
   account_name          text,
   bank_code             text NOT NULL,
-  reference             text,
+  reference             text, -- the caller's own; the reference at the rail is the public id
   failure_code          text,
   failure_reason        text,
   rail                  text NOT NULL,
@@ -265,12 +233,10 @@ CREATE TABLE payout_items (
 CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) WHERE returned_at IS NOT NULL;
 -- For the sweep: a payout whose event does not count such an item as completed yet.
 CREATE INDEX payout_items_clawed_back ON payout_items (organisation_id, payout_id) WHERE clawed_back IS NOT NULL;
-COMMENT ON COLUMN payout_items.reference IS
-  'The caller''s own reference. The reference at the rail is the public id of the item.';
 
--- A wallet and its account numbers belong to the same customer for ever: the application may write them once, wallets by
--- functions, and change only the contact and, by a function, what KYC changes. Otherwise it could give the money of a
--- wallet to the customer of another one, which no check of the ledger finds.
+-- A wallet and its account numbers belong to the same customer for ever. The application may change the contact only;
+-- functions write the rest. Otherwise it could give the money of a wallet to the customer of another one, which no
+-- check of the ledger finds.
 GRANT SELECT ON wallets, wallet_kyc TO manilla_app;
 GRANT UPDATE (sealed) ON wallet_kyc TO manilla_app;
 GRANT SELECT, INSERT ON virtual_accounts TO manilla_app;

@@ -6,12 +6,14 @@ CREATE TABLE api_keys (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   id              uuid NOT NULL,
   name            text,
+  -- SHA-256 of the SHA-256 of the key (256 random bits); the inner digest proves to the database who calls
   hash            bytea NOT NULL,
   hint            text NOT NULL,
   scopes          text[] NOT NULL,
   allowed_ips     text[] CHECK (cardinality(allowed_ips) > 0),
   rate_limit      integer CHECK (rate_limit > 0),
-  created_by      uuid,
+  created_by      uuid, -- the key that made it, with which it ends; NULL: an operator
+  -- keys whose rate limits its requests count against: its own only where lower than that of its maker
   budgets         uuid[] NOT NULL CHECK (cardinality(budgets) > 0),
   expires_at      timestamptz(3),
   revoked_at      timestamptz(3),
@@ -21,13 +23,6 @@ CREATE TABLE api_keys (
   CONSTRAINT api_key_hash_unique UNIQUE (hash, organisation_id),
   CONSTRAINT api_key_budgets_max CHECK (cardinality(budgets) <= 8)
 );
-COMMENT ON COLUMN api_keys.hash IS
-  'SHA-256 of the SHA-256 of the key. The key has 256 random bits, so a slow hash would not add security. The inner '
-  'digest proves to the database who calls, and cannot be made from what is stored.';
-COMMENT ON COLUMN api_keys.created_by IS 'The key that made it, with which it ends; NULL: an operator made it.';
-COMMENT ON COLUMN api_keys.budgets IS
-  'The keys against whose rate limits its requests count, the first of them first: its own only where that is lower than '
-  'that of the key that made it.';
 
 CREATE UNLOGGED TABLE rate_counters (
   organisation_id uuid NOT NULL,
@@ -36,15 +31,14 @@ CREATE UNLOGGED TABLE rate_counters (
   hits            integer NOT NULL,
   PRIMARY KEY (organisation_id, api_key_id)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE rate_counters IS
-  'Requests in the current minute that count against the limit of a key, of it and of the keys that it made, across '
-  'processes. A crash loses them and so resets the minute.';
+COMMENT ON TABLE rate_counters IS 'Requests of the minute that count against the limit of a key. Lost in a crash.';
 
 CREATE TABLE idempotency_keys (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   key             text NOT NULL,
-  fingerprint     bytea NOT NULL,
+  fingerprint     bytea NOT NULL, -- SHA-256 of method, path and body: another request may not use the key
+  -- the one that committed: a statement that is sent again after a lost reply finds its own
   attempt         uuid NOT NULL,
   status_code     integer NOT NULL,
   response        text NOT NULL,
@@ -53,25 +47,19 @@ CREATE TABLE idempotency_keys (
   PRIMARY KEY (key, organisation_id, environment)
 );
 CREATE INDEX idempotency_keys_oldest ON idempotency_keys (created_at);
-COMMENT ON TABLE idempotency_keys IS
-  'The stored response of each Idempotency-Key, written with what the request changed. One attempt writes it.';
-COMMENT ON COLUMN idempotency_keys.fingerprint IS 'SHA-256 of method, path and body: another request may not use the key.';
-COMMENT ON COLUMN idempotency_keys.attempt IS
-  'Id of the attempt that committed: a statement that is sent again after a lost reply finds its own.';
+COMMENT ON TABLE idempotency_keys IS 'The response to a key, written by one attempt with what the request changed.';
 
 -- A repetition of a younger one would move money again: not even the service's own login may delete it.
 CREATE TRIGGER kept_seven_days BEFORE DELETE ON idempotency_keys FOR EACH ROW
   WHEN (OLD.created_at > now() - interval '7 days') EXECUTE FUNCTION ledger.refuse_change();
 
--- What the API answered to authenticated requests: for support and for the caller, by request id. Written in batches,
--- off the request path; no bodies but the error.
 CREATE TABLE request_logs (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  request_id      bytea NOT NULL,
+  request_id      bytea NOT NULL, -- without its prefix; begins with the time
   key_id          uuid NOT NULL,
   method          text NOT NULL,
-  route           text NOT NULL,
+  route           text NOT NULL, -- the pattern: a path may hold names and account numbers
   resource        text,
   status          smallint NOT NULL,
   error_code      text,
@@ -82,18 +70,17 @@ CREATE TABLE request_logs (
   PRIMARY KEY (organisation_id, environment, request_id)
 );
 CREATE INDEX request_logs_failed ON request_logs (organisation_id, environment, request_id) WHERE status >= 400;
-COMMENT ON TABLE request_logs IS 'Authenticated requests of the last days and how they were answered.';
-COMMENT ON COLUMN request_logs.request_id IS 'Without its prefix; it begins with the time, so the key sorts by time.';
-COMMENT ON COLUMN request_logs.route IS 'The pattern of the path: a path may hold names and account numbers.';
+COMMENT ON TABLE request_logs IS 'Authenticated requests of the last days, without bodies but the error.';
 
 CREATE TABLE operators (
   organisation_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
                   CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
   id              uuid NOT NULL,
+  -- never given again, so that two operators are two names for a reader
   name            text NOT NULL CHECK (name ~ '^[a-z0-9][a-z0-9._@-]{0,99}$'),
   scopes          text[] NOT NULL CHECK (scopes <@ ARRAY['view', 'support', 'finance', 'admin']),
   key_hash        bytea NOT NULL,
-  key_since       timestamptz(3) NOT NULL DEFAULT now(),
+  key_since       timestamptz(3) NOT NULL DEFAULT now(), -- what an earlier key began ended with it
   hint            text NOT NULL,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   revoked_at      timestamptz(3),
@@ -103,44 +90,35 @@ CREATE TABLE operators (
   CONSTRAINT operator_key_unique UNIQUE (organisation_id, key_hash)
 );
 COMMENT ON TABLE operators IS 'Operators, each with one key.';
-COMMENT ON COLUMN operators.name IS 'Lower case and never given again, so that two operators are two names for a reader.';
-COMMENT ON COLUMN operators.key_since IS 'Since when it is this key: what an earlier one began ended with it.';
 
 CREATE TABLE operator_codes (
   organisation_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
                   CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
   hash            bytea NOT NULL,
   operator_id     uuid NOT NULL,
-  subject         text NOT NULL,
-  action          text NOT NULL,
+  subject         text NOT NULL, -- the workflow, or batch:<id> for the flows of a batch operation
+  action          text NOT NULL, -- what it decides and nothing else: `fail`, `credit svc_…_wlt`
   expires_at      timestamptz(3) NOT NULL,
   first_used_at   timestamptz(3),
-  used_about      text,
+  used_about      text, -- the version of the row, or why and since when the flow is parked
   PRIMARY KEY (organisation_id, hash),
   CONSTRAINT operator_code_used CHECK ((first_used_at IS NULL) = (used_about IS NULL))
 );
-COMMENT ON TABLE operator_codes IS
-  'Short-lived codes with which an operator makes one decision in a workflow. A history shows a code when it is used.';
-COMMENT ON COLUMN operator_codes.subject IS 'The workflow, or batch:<id> for the flows of a batch operation.';
-COMMENT ON COLUMN operator_codes.action IS 'What it decides, such as `fail`, or `credit svc_…_wlt`, and nothing else.';
-COMMENT ON COLUMN operator_codes.used_about IS 'The version of the row, or why and since when the flow is parked.';
+COMMENT ON TABLE operator_codes IS 'Each for one decision of an operator in a workflow: a history shows a used code.';
 
 CREATE TABLE operator_proposals (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   subject         text NOT NULL,
-  decision        text NOT NULL,
+  decision        text NOT NULL, -- what the second must send too: action, wallet, and what it is about
   operator_id     uuid NOT NULL,
   reason          text,
   code            bytea,
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  posted          text,
+  posted          text, -- the business key of the transaction that it took effect with; NULL: not yet
   PRIMARY KEY (organisation_id, subject)
 );
-COMMENT ON TABLE operator_proposals IS
-  'The first of two operators: the newest proposal about each subject. It takes effect when another sends the same within a day.';
-COMMENT ON COLUMN operator_proposals.decision IS 'What must be the same: the action, a wallet that it names, and what it is about.';
-COMMENT ON COLUMN operator_proposals.posted IS 'The business key of the transaction that it took effect with; NULL: not yet.';
+COMMENT ON TABLE operator_proposals IS 'Newest by subject. Takes effect when another operator sends it within a day.';
 
 CREATE TABLE decision_limits (
   organisation_id    uuid PRIMARY KEY DEFAULT '00000000-0000-0000-0000-000000000000'
@@ -148,30 +126,25 @@ CREATE TABLE decision_limits (
   credit_by_two_from bigint NOT NULL CHECK (credit_by_two_from > 0),
   since              timestamptz(3) NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE decision_limits IS
-  'From which amount, in kobo, two operators must credit a review case. `migrate` writes it, as the owner.';
+COMMENT ON TABLE decision_limits IS 'The kobo from which two operators must credit a review case. `migrate` writes it.';
 INSERT INTO decision_limits (credit_by_two_from) VALUES (10000000);
 
 CREATE TABLE audit_log (
   organisation_id uuid NOT NULL,
   environment     text CHECK (environment IN ('test', 'live')),
   id              bigint GENERATED ALWAYS AS IDENTITY,
-  operator_id     uuid,
+  operator_id     uuid, -- NULL: an API key, or the database owner
   operator        text NOT NULL,
   action          text NOT NULL,
   subject         text NOT NULL,
   reason          text,
-  code            bytea,
+  code            bytea, -- the hash of the code that proved it (operator_codes); NULL: a key proved it
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX audit_log_by_time ON audit_log (created_at);
 CREATE INDEX audit_log_by_subject ON audit_log (organisation_id, subject);
-COMMENT ON TABLE audit_log IS
-  'Actions of operators, and of callers who decide: each was proven by a secret when it was written.';
-COMMENT ON COLUMN audit_log.operator_id IS
-  'The operator whose name `operator` is; NULL: an API key, or the database owner.';
-COMMENT ON COLUMN audit_log.code IS 'The hash of the code that proved it (operator_codes); NULL: a key proved it.';
+COMMENT ON TABLE audit_log IS 'Actions of operators, and of callers who decide, each proven by a secret.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 -- The login of the service cannot state who decided: operators, codes, proposals, the audit log and the scopes

@@ -1,5 +1,4 @@
--- Messages that follow a commit: the outbox, events and their deliveries to webhook endpoints; and the flows that do not
--- get on.
+-- Messages that follow a commit: the outbox, events and their deliveries; and the flows whose tasks fail.
 
 CREATE TABLE outbox (
   organisation_id uuid NOT NULL,
@@ -7,6 +6,7 @@ CREATE TABLE outbox (
   id              bigint GENERATED ALWAYS AS IDENTITY,
   topic           text NOT NULL,
   message         jsonb NOT NULL,
+  -- 1: a caller waits for its effect
   priority        smallint NOT NULL GENERATED ALWAYS AS (CASE WHEN message ? 'urgent' THEN 1 ELSE 2 END) STORED,
   available_at    timestamptz(3) NOT NULL DEFAULT now(),
   attempts        integer NOT NULL DEFAULT 0,
@@ -18,11 +18,7 @@ CREATE INDEX outbox_turns ON outbox (topic, priority, environment, organisation_
 -- Finds the update of a transfer that waits in the outbox: a further callback then adds none.
 CREATE INDEX outbox_transfer_updates
   ON outbox (organisation_id, (message ->> 'id')) WHERE message -> 'signal' ->> 'name' = 'transferUpdated';
-COMMENT ON TABLE outbox IS
-  'Messages to process after a commit: flows to start or signal, events to deliver. The relay leases rows by '
-  'advancing available_at.';
-COMMENT ON COLUMN outbox.priority IS
-  '1: the message has `urgent`, because a caller waits for its effect; 2: any other.';
+COMMENT ON TABLE outbox IS 'Flows to start or signal, events to deliver. Leased by advancing available_at.';
 
 CREATE TABLE events (
   organisation_id uuid NOT NULL,
@@ -30,19 +26,16 @@ CREATE TABLE events (
   id              uuid NOT NULL,
   type            text NOT NULL,
   resource        text NOT NULL,
+  -- 1, 2, 3 … in the order of changes of the resource (insert_events.sql)
   sequence        integer NOT NULL CHECK (sequence > 0),
-  data            json NOT NULL,
+  data            json NOT NULL, -- not jsonb: its text never changes, so a signature stays valid
   created_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX events_newest ON events (organisation_id, environment, created_at, id);
--- The events of a resource. Without those of transfers, the most frequent: a transfer has one, which is found by its time.
+-- Without the events of transfers, the most frequent: a transfer has one, which is found by its time.
 CREATE UNIQUE INDEX event_sequence_unique
   ON events (organisation_id, environment, resource, sequence) WHERE type <> 'transfer.completed';
-COMMENT ON COLUMN events.sequence IS
-  'Rises by one with every event of the resource: 1, 2, 3 … in the order of its changes (src/ledger/sql/insert_events.sql).';
-COMMENT ON COLUMN events.data IS
-  'The payload at that moment; json, not jsonb, so that its text never changes and a signature stays valid.';
 
 CREATE TABLE webhook_endpoints (
   organisation_id uuid NOT NULL,
@@ -52,7 +45,8 @@ CREATE TABLE webhook_endpoints (
   description     text,
   event_types     text[],
   status          text NOT NULL DEFAULT 'enabled' CHECK (status IN ('enabled', 'disabled')),
-  failing_since   timestamptz(3),
+  failing_since   timestamptz(3), -- the first failed attempt since the last that succeeded; NULL: not failing
+  -- of the last event webhook_endpoint.failing; before failing_since: none since it fails
   failing_event_at timestamptz(3),
   sealed_secret   text NOT NULL,
   sealed_previous_secret text,
@@ -62,10 +56,6 @@ CREATE TABLE webhook_endpoints (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX webhook_endpoints_newest ON webhook_endpoints (organisation_id, environment, created_at, id);
-COMMENT ON COLUMN webhook_endpoints.failing_since IS
-  'The first failed attempt since the last one that succeeded; NULL: the last one succeeded, or there was none.';
-COMMENT ON COLUMN webhook_endpoints.failing_event_at IS
-  'When the last event webhook_endpoint.failing about it was written; before failing_since: not since it fails.';
 
 CREATE TABLE webhook_deliveries (
   organisation_id uuid NOT NULL,
@@ -73,30 +63,23 @@ CREATE TABLE webhook_deliveries (
   event_id        uuid NOT NULL,
   endpoint_id     uuid NOT NULL,
   status          text NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
-  attempts        integer NOT NULL DEFAULT 0,
+  attempts        integer NOT NULL DEFAULT 0, -- of the retry schedule so far; redelivering resets it
   next_attempt_at timestamptz(3),
-  delivered_at    timestamptz(3),
+  delivered_at    timestamptz(3), -- of the last success; a later redelivery that fails does not change it
   failure_reason  text CHECK (failure_reason IN ('retries_exhausted', 'endpoint_disabled', 'endpoint_deleted')),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, event_id, endpoint_id),
   CONSTRAINT failed_has_reason CHECK ((status = 'failed') = (failure_reason IS NOT NULL))
 );
--- For the sweep.
 CREATE INDEX webhook_deliveries_open ON webhook_deliveries (organisation_id, event_id, endpoint_id) WHERE status = 'pending';
--- Closing an endpoint ends the delivery flows that are parked because all attempts at it failed.
+-- Parked delivery flows, which end when their endpoint is closed.
 CREATE INDEX webhook_deliveries_spent ON webhook_deliveries (organisation_id, endpoint_id) WHERE failure_reason = 'retries_exhausted';
--- A metric reads the age of the oldest pending delivery every few seconds, also while an endpoint is down and millions
--- are pending.
+-- A metric reads the age of the oldest one every few seconds, also while millions are pending.
 CREATE INDEX webhook_deliveries_oldest
   ON webhook_deliveries (environment, (attempts = 0 AND next_attempt_at IS NULL), created_at) WHERE status = 'pending';
--- The failed deliveries of an endpoint.
 CREATE INDEX webhook_deliveries_failed
   ON webhook_deliveries (organisation_id, endpoint_id, created_at, event_id) WHERE status = 'failed';
 COMMENT ON TABLE webhook_deliveries IS 'The delivery of one event to one endpoint.';
-COMMENT ON COLUMN webhook_deliveries.attempts IS
-  'Attempts of the retry schedule so far; redelivering a finished delivery resets it to 0.';
-COMMENT ON COLUMN webhook_deliveries.delivered_at IS
-  'Time of the last successful attempt; unchanged when a later redelivery fails.';
 
 CREATE TABLE webhook_attempts (
   organisation_id uuid NOT NULL,
@@ -112,11 +95,9 @@ CREATE TABLE webhook_attempts (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX webhook_attempts_by_event ON webhook_attempts (organisation_id, event_id, id);
--- For the deletion of old rows.
 CREATE INDEX webhook_attempts_oldest ON webhook_attempts (attempted_at);
-COMMENT ON TABLE webhook_attempts IS 'The attempts of a delivery: the response, or why there was none.';
+COMMENT ON TABLE webhook_attempts IS 'Attempts of a delivery: the response, or why there was none.';
 
--- Flows with a task that fails again and again, as the last scan of the open flows found them.
 CREATE TABLE failing_flows (
   organisation_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
                   CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
@@ -131,8 +112,7 @@ CREATE TABLE failing_flows (
   seen_at         timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, workflow_id)
 );
-COMMENT ON TABLE failing_flows IS
-  'A copy of what Temporal knows, for a list and a gauge: each scan replaces it. Of the installation, not of one book.';
+COMMENT ON TABLE failing_flows IS 'Flows with a task that fails again and again, replaced by each scan.';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows TO manilla_app;
 GRANT SELECT, INSERT ON events, webhook_attempts TO manilla_app;

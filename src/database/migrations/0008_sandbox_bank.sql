@@ -15,8 +15,7 @@ CREATE TABLE sandbox_bank.accounts (
   PRIMARY KEY (organisation_id, account_number),
   CONSTRAINT account_reference_unique UNIQUE (organisation_id, reference)
 );
-COMMENT ON TABLE sandbox_bank.accounts IS
-  'Account numbers issued to a customer of the bank, one per reference of the customer.';
+COMMENT ON TABLE sandbox_bank.accounts IS 'Account numbers issued to a customer, one per reference of the customer.';
 
 CREATE TABLE sandbox_bank.credits (
   organisation_id       uuid NOT NULL,
@@ -30,21 +29,17 @@ CREATE TABLE sandbox_bank.credits (
   recalled_at           timestamptz(3),
   PRIMARY KEY (organisation_id, session_id)
 );
-COMMENT ON TABLE sandbox_bank.credits IS
-  'Money received for a customer. The session id is the interbank identifier of the transfer.';
+COMMENT ON TABLE sandbox_bank.credits IS 'Money received for a customer. The session id is the interbank identifier.';
 
 CREATE TABLE sandbox_bank.destinations (
   organisation_id uuid NOT NULL,
   account_number  text NOT NULL,
-  bank_code       text NOT NULL,
+  bank_code       text NOT NULL, -- *: at every bank
   name            text,
   behaviour       text NOT NULL CHECK (behaviour IN ('complete', 'reject', 'return', 'hold', 'timeout_delivered', 'timeout_lost', 'unavailable', 'underfunded')),
   PRIMARY KEY (organisation_id, account_number, bank_code)
 );
-COMMENT ON TABLE sandbox_bank.destinations IS
-  'Outcomes of transfers to an account, where a customer overrides the presets in src/rail/sandbox/destinations.ts.';
-COMMENT ON COLUMN sandbox_bank.destinations.bank_code IS
-  'The bank that the override applies to; * for the account number at every bank.';
+COMMENT ON TABLE sandbox_bank.destinations IS 'Outcomes that override the presets in src/rail/sandbox/destinations.ts.';
 
 CREATE TABLE sandbox_bank.requests (
   organisation_id uuid NOT NULL,
@@ -54,9 +49,7 @@ CREATE TABLE sandbox_bank.requests (
   times           integer NOT NULL DEFAULT 1,
   PRIMARY KEY (organisation_id, reference)
 );
-COMMENT ON TABLE sandbox_bank.requests IS
-  'Each reference that a customer sent, and how often, whether or not the request reached the bank. Only transfers in '
-  'the table transfers were accepted.';
+COMMENT ON TABLE sandbox_bank.requests IS 'How often each reference was sent, also if it did not reach the bank.';
 
 CREATE TABLE sandbox_bank.transfers (
   organisation_id uuid NOT NULL,
@@ -69,6 +62,7 @@ CREATE TABLE sandbox_bank.transfers (
   session_id      text NOT NULL,
   status          text NOT NULL CHECK (status IN ('processing', 'completed', 'failed', 'returned')),
   reason          text,
+  -- once due; NULL while processing: held until one is set for its destination
   outcome         text CHECK (outcome IN ('complete', 'reject', 'return')),
   due_at          timestamptz(3),
   accepted_at     timestamptz(3) NOT NULL DEFAULT now(),
@@ -79,8 +73,6 @@ CREATE TABLE sandbox_bank.transfers (
 CREATE INDEX transfers_due ON sandbox_bank.transfers (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX transfers_held ON sandbox_bank.transfers (organisation_id, account_number) WHERE status = 'processing' AND due_at IS NULL;
 COMMENT ON TABLE sandbox_bank.transfers IS 'Transfers accepted from a customer, one per reference of the customer.';
-COMMENT ON COLUMN sandbox_bank.transfers.outcome IS
-  'The outcome when it is due. NULL while processing: held until an outcome is set for its destination.';
 
 CREATE TABLE sandbox_bank.statement_lines (
   organisation_id uuid NOT NULL,
@@ -92,9 +84,7 @@ CREATE TABLE sandbox_bank.statement_lines (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organisation_id, reference);
-COMMENT ON TABLE sandbox_bank.statement_lines IS
-  'Money that was sent for a transfer, money that came back, and what the bank itself charged, settled or paid. There is '
-  'deliberately no unique key on the reference: a double payment would show here as two lines.';
+COMMENT ON TABLE sandbox_bank.statement_lines IS 'No unique reference: a double payment would show as two lines.';
 
 CREATE TABLE sandbox_bank.callbacks (
   organisation_id uuid NOT NULL,

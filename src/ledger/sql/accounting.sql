@@ -14,8 +14,7 @@ CREATE OR REPLACE FUNCTION ledger.first_day(organisation uuid, env text) RETURNS
 SET search_path = ledger, pg_temp AS $$
 BEGIN
   RETURN (SELECT ledger.accounting_day(min(created_at)) FROM ledger.accounts WHERE organisation_id = organisation AND environment = env);
-END
-$$;
+END $$;
 
 -- Begins to close the next day of a book and returns it; NULL when none is over. Once this is committed, ledger.post
 -- dates no posting into the day.
@@ -30,8 +29,7 @@ BEGIN
   INSERT INTO ledger.closed_days (organisation_id, environment, day, ends_at)
   VALUES (organisation, env, next_day, ledger.day_end(next_day)) ON CONFLICT DO NOTHING;
   RETURN next_day;
-END
-$$;
+END $$;
 
 -- Waits for the statements that may have dated a posting into the day before it was closed. ledger.post dates postings
 -- while it has a lock on ledger.transactions, so those are the statements that have it now. False: one of them has not
@@ -45,8 +43,7 @@ BEGIN
   UPDATE ledger.closed_days SET settled_posting_id = next_id - 1
   WHERE organisation_id = organisation AND environment = env AND day = closing AND settled_posting_id IS NULL;
   RETURN true;
-END
-$$;
+END $$;
 
 -- Adds the postings of the day to the balances of the next accounts of a book, by id: at most about `postings_max`
 -- entries of each, in the order of their numbers. Returns the account after which to continue; NULL when the day is
@@ -122,8 +119,7 @@ BEGIN
   UPDATE ledger.closed_days SET completed_at = now_at
   WHERE organisation_id = organisation AND environment = env AND day = closing;
   RETURN NULL;
-END
-$$;
+END $$;
 
 -- The balances of a book before a time: the last closing balance plus the postings since then. One account, or all.
 CREATE OR REPLACE FUNCTION ledger.balances_before(organisation uuid, env text, moment timestamptz, only_account text DEFAULT NULL)
@@ -170,8 +166,7 @@ BEGIN
   ) e ON closed.ends_at < moment
   WHERE a.organisation_id = organisation AND a.environment = env AND (only_account IS NULL OR a.code = only_account)
   ORDER BY a.code;
-END
-$$;
+END $$;
 
 -- A limit for the numbers of an account's entries that are dated before a time, so that an old date does not read what
 -- came after it: what was read to close the day of that time, or the next one on which the balance changed.
@@ -185,8 +180,7 @@ BEGIN
       AND c.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
     ORDER BY c.day LIMIT 1
   ), 9223372036854775807);
-END
-$$;
+END $$;
 
 -- The balance of an account before a period, and the numbers between which the entries of the period are: above `after`
 -- and up to `until`. The caller still compares the times. No row: there is no such account.
@@ -205,8 +199,7 @@ BEGIN
   after := coalesce(after, 0);
   until := ledger.last_number_before(organisation, account_id, ends);
   RETURN NEXT;
-END
-$$;
+END $$;
 
 -- Closes a month of a book, for an operator, with the audit entry. Its days must be closed before, so that no posting
 -- can be dated into it. Outcomes: closed; unchanged (it was closed before); not_over; not_next (`next_period` must be
@@ -254,8 +247,7 @@ BEGIN
     END IF;
   END IF;
   RETURN NEXT;
-END
-$$;
+END $$;
 
 GRANT EXECUTE ON FUNCTION
   ledger.accounting_day, ledger.day_end, ledger.begin_day_close, ledger.settle_day, ledger.fill_closing_balances,

@@ -54,15 +54,10 @@ FROM organisations o JOIN ledger.entries e ON e.organisation_id = o.organisation
 COMMENT ON VIEW accounting.account_entries IS
   'The entries of each account, in kobo. Restrict it to one organisation, environment and account.';
 COMMENT ON COLUMN accounting.account_entries.entry IS
-  'Its number in the account: 1, 2, 3 …. In an account of the platform, whose balance is the sum of its entries, a larger '
-  'number that follows the time, and entries of different transactions may share one.';
-COMMENT ON COLUMN accounting.account_entries.day IS 'The accounting day, a day in Nigeria, of booked_at.';
-COMMENT ON COLUMN accounting.account_entries.contra_account IS 'The account on the other side.';
+  '1, 2, 3 …; in an account without balance_after a number that follows the time and may occur twice.';
 COMMENT ON COLUMN accounting.account_entries.balance_after IS
-  'Credits less debits after the entry. NULL: an account of the platform, whose balance is the sum of its entries.';
-COMMENT ON COLUMN accounting.account_entries.effective_at IS 'When it happened; booked_at is when it was booked.';
-COMMENT ON COLUMN accounting.account_entries.belongs_to IS
-  'The month in which it happened, when it was booked in a later one, for example as a correction of a closed period.';
+  'Credits less debits. NULL: an account of the platform, whose balance is the sum of its entries.';
+COMMENT ON COLUMN accounting.account_entries.belongs_to IS 'The month in which it happened, if that is an earlier one.';
 
 -- The open items of each organisation, also read by src/verification/openItems.ts.
 CREATE OR REPLACE VIEW ledger.open_items AS
@@ -106,8 +101,6 @@ SELECT o.organisation, i.environment, i.account, i.resource, i.amount, i.since
 FROM organisations o JOIN ledger.open_items i ON i.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.open_items IS
   'What is in transit, in reserve and in suspense now, in kobo: the sum by account is its balance.';
-COMMENT ON COLUMN accounting.open_items.resource IS 'The withdrawal, refund, payout item, payment or review case.';
-COMMENT ON COLUMN accounting.open_items.since IS 'When the money went there, or its review case was opened.';
 
 GRANT SELECT ON accounting.trial_balance, accounting.account_entries, accounting.open_items TO manilla_accountant;
 -- Functions in a view are called with the rights of its reader; these two read nothing.

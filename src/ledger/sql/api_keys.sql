@@ -3,8 +3,8 @@
 -- audit entry (decisions.sql) before the change, because a caller may replace or revoke its own key.
 
 -- Stores a key. A caller's key gives no scope that it has not; a scope includes its reads. `replaced`: the key whose
--- successor it is, with the same place: an operator's successor of a key is made by what made that key. Its requests count
--- against the limits that those of the maker count against, so keys that make keys get no higher rate by it.
+-- successor it is, with the same place: an operator's successor of a key is made by what made that key. Its requests
+-- count against the limits that those of the maker count against, so keys that make keys get no higher rate by it.
 CREATE OR REPLACE FUNCTION ledger.create_api_key(proof text, created api_keys, why text, replaced api_keys) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
@@ -34,11 +34,10 @@ BEGIN
                         expires_at, created_at)
   VALUES (created.organisation_id, created.environment, created.id, created.name, created.hash, created.hint, created.scopes,
           created.allowed_ips, created.rate_limit, created.created_by, created.budgets, created.expires_at, created.created_at);
-END
-$$;
+END $$;
 
--- Ends a key with what it made, and what that made: at `expiry`, or, if that is NULL, revoked now. Returns how many end; 0:
--- it is revoked already, or does not exist. The rows are locked level by level, so that none makes another meanwhile.
+-- Ends a key with what it made, and what that made: at `expiry`, or revoked now if that is NULL. Returns how many end;
+-- 0: it is revoked, or does not exist. The rows are locked level by level, so that none makes another meanwhile.
 CREATE OR REPLACE FUNCTION ledger.end_api_key(
   organisation uuid, proof text, key_id uuid, action text, why text, expiry timestamptz, successor uuid
 ) RETURNS integer LANGUAGE plpgsql AS $$
@@ -63,8 +62,7 @@ BEGIN
   SET revoked_at = CASE WHEN expiry IS NULL THEN now() END, expires_at = coalesce(expiry, k.expires_at)
   WHERE k.organisation_id = organisation AND k.id = ANY (ended);
   RETURN cardinality(ended);
-END
-$$;
+END $$;
 
 -- Stores the successor of a key, which ends then. False, without a change: it was revoked, or has another expiry.
 CREATE OR REPLACE FUNCTION ledger.replace_api_key(
@@ -81,8 +79,7 @@ BEGIN
   PERFORM ledger.end_api_key(
     old.organisation_id, proof, old_id, 'api_key.rotate', 'replaced by ' || successor.id, old_expires_at, successor.id);
   RETURN true;
-END
-$$;
+END $$;
 
 -- Revokes a key. Returns how many end with it, itself included.
 CREATE OR REPLACE FUNCTION ledger.revoke_api_key(organisation uuid, proof text, key_id uuid, why text) RETURNS integer
@@ -102,7 +99,6 @@ BEGIN
   DELETE FROM rail_pauses p WHERE p.organisation_id = all_organisations AND p.environment = env;
   INSERT INTO rail_pauses (organisation_id, environment, operator, reason) SELECT all_organisations, env, entry.operator, why WHERE pauses;
   RETURN true;
-END
-$$;
+END $$;
 
 GRANT EXECUTE ON FUNCTION ledger.create_api_key, ledger.replace_api_key, ledger.revoke_api_key, ledger.pause_rail TO manilla_app;

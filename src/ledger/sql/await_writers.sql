@@ -1,10 +1,7 @@
 -- version 1
--- Waits for the statements that are writing to a table now: those that hold its lock when the function is called, not
--- those that come after. False: one of them has not ended within `longest`. A caller that needs the last id that they
--- may have taken reads it before the call.
---
--- Locks are polled, not waited for: a request for a conflicting lock on the table would make all later writers queue
--- behind it.
+-- Waits for the statements that hold the lock of writers on a table when the function is called. False: one of them has
+-- not ended within `longest`. A caller that needs the last id that they may have taken reads it before the call. The
+-- locks are polled: a request for a conflicting one would make all later writers queue behind it.
 CREATE OR REPLACE FUNCTION ledger.await_writers(relation regclass, longest interval) RETURNS boolean
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 DECLARE
@@ -22,8 +19,5 @@ BEGIN
     IF clock_timestamp() > started + longest THEN RETURN false; END IF;
     PERFORM pg_sleep(0.001);
   END LOOP;
-END
-$$;
-COMMENT ON FUNCTION ledger.await_writers IS
-  'Waits until the statements that are writing to a table have ended; false when one has not within the given time.';
+END $$;
 -- No grant to manilla_app: its callers run with the rights of the owner.

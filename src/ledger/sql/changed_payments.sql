@@ -1,11 +1,9 @@
 -- version 1
--- The current versions of those of these payments that are newer than seen: arrays of equal length. One call for any
--- number, of any organisations, and inside of it one statement for each book. Each payment is one look-up in the
--- primary key (LATERAL with OFFSET 0 is not flattened into a join).
+-- The current versions of those of these payments that are newer than seen, in one call for any number of any
+-- organisations. Each payment is one look-up in the primary key: LATERAL with OFFSET 0 is not flattened into a join.
 CREATE OR REPLACE FUNCTION ledger.changed_payments(
   organisation_ids uuid[], environments text[], payment_ids uuid[], seen_versions integer[]
-)
-RETURNS TABLE (payment_id uuid, version integer) LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
+) RETURNS TABLE (payment_id uuid, version integer) LANGUAGE plpgsql STABLE SET search_path = public, pg_temp AS $$
 DECLARE
   owner   uuid;
   book    text;
@@ -25,5 +23,4 @@ BEGIN
       ) changed;
   END LOOP;
 END $$;
-COMMENT ON FUNCTION ledger.changed_payments IS 'Those of many payments whose versions are newer than seen.';
 GRANT EXECUTE ON FUNCTION ledger.changed_payments TO manilla_app;

@@ -1,15 +1,12 @@
 -- version 1
 -- Leases due messages of the outbox for a relay: live ones, and sandbox ones in the room that those leave. In each
--- environment the organisations take turns: those with due messages share the room equally, from the one behind `after`
--- on, so that a burst of one does not stand in front of a message of another. The messages are returned in the order of
--- the turns: organisation and environment of the last one are `after` and `after_environment` of the next call, and
--- NULL begins with the first organisation.
+-- environment the organisations with due messages take turns and share the room equally, from the one behind `after`
+-- on, so that a burst of one does not delay a message of another. Messages come in the order of the turns: organisation
+-- and environment of the last one are `after` and `after_environment` of the next call; NULL begins with the first.
 --
--- Rows are locked and changed by organisation, an organisation a statement. Only the search for the next organisation
--- reads all of them.
---
--- Every look-up is in the order of the index outbox_turns. A plan that was made while the table was almost empty, and
--- stays cached, could otherwise use the primary key and read all messages of an organisation.
+-- Rows are locked and changed by organisation, an organisation a statement. Every look-up is in the order of the index
+-- outbox_turns: a plan that was cached while the table was almost empty could otherwise use the primary key and read
+-- all messages of an organisation.
 CREATE OR REPLACE FUNCTION ledger.claim_messages(
   claimed_topic text, claimed_priority smallint, after uuid, after_environment text, room integer, lease_seconds integer
 )
@@ -83,8 +80,5 @@ BEGIN
       room := room - claimed;
     END LOOP;
   END LOOP;
-END
-$$;
-COMMENT ON FUNCTION ledger.claim_messages IS
-  'Leases due messages of the outbox for a relay: live ones first, with an equal share for each organisation.';
+END $$;
 GRANT EXECUTE ON FUNCTION ledger.claim_messages TO manilla_app;

@@ -77,8 +77,7 @@ BEGIN
     SELECT FROM generate_series(1, cardinality(transactions)) AS m WHERE (rejections[m] IS NULL) <> (written[m] IS NULL)
   );
   RETURN ROW(debit_balances, credit_balances, debit_numbers, credit_numbers, rejections, is_as_written);
-END
-$$;
+END $$;
 
 -- Why a posting is refused, in the order of precedence of the codes; NULL if the rules of its transaction allow it.
 -- Under `credit_exempt` the credited account may be frozen, unverified or over a limit, and under `exempt` the debited
@@ -111,8 +110,7 @@ BEGIN
       ledger.over_limit('balance', payee_code, states.balance_maxes[credit], credit_balance + amount)
     WHEN debit_balance < amount THEN ledger.refused('WALLET_INSUFFICIENT_FUNDS', payer_code, jsonb_build_object('attemptedAmount', amount))
   END;
-END
-$$;
+END $$;
 
 CREATE OR REPLACE FUNCTION ledger.refused(code text, account_code text, detail jsonb DEFAULT NULL) RETURNS ledger.rejection
 LANGUAGE sql IMMUTABLE AS $$ SELECT ROW('refused', code, account_code, detail, false)::ledger.rejection $$;

@@ -1,9 +1,9 @@
 -- version 1
 -- Decisions of operators, and of callers who decide: who may decide what, and the proof of who did.
 --
--- A proof is the SHA-256 of a secret, in hex, after the kind of the secret: `key:…` or `code:…` of an operator, `api:…` of
--- a caller; `owner` is accepted from the owner of the database, `worker` for a pause of a rail. The tables have the
--- SHA-256 of that digest, so what is read from them proves nothing. Only these functions write the audit log.
+-- A proof is the SHA-256 of a secret, in hex, after its kind: `key:…` or `code:…` of an operator, `api:…` of a caller;
+-- `owner` is accepted from the owner of the database, `worker` for a pause of a rail. The tables have the SHA-256 of
+-- that digest, so what is read from them proves nothing. Only these functions write the audit log.
 
 -- The rule of a decision, by its name in the audit log: the scope that an operator needs, how many must send the same,
 -- and the scope with which an API key may decide it; NULL: none may. An adjustment is approved by another operator than
@@ -25,8 +25,8 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- The audit entry of a decision; `refusal`: why it is not proven. A code is valid for its subject and its action, and
--- for a day for what it was first used about, because a statement may be repeated, but not longer than the key that made
--- it. That use is recorded here.
+-- for a day for what it was first used about, because a statement may be repeated, but not longer than the key that
+-- made it. That use is recorded here.
 CREATE OR REPLACE FUNCTION ledger.identify(organisation uuid, environment text, d ledger.batch_decision) RETURNS ledger.audit_entry
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -73,8 +73,7 @@ BEGIN
     WHERE c.organisation_id = all_organisations AND c.hash = entry.code;
   END IF;
   RETURN entry;
-END
-$$;
+END $$;
 
 -- Why a decision does not take effect, or its audit entries. One by two confirms the newest proposal about its subject,
 -- or is a proposal itself. `posts`: the key of the transaction that it takes effect with; NULL: it is only asked.
@@ -113,8 +112,7 @@ BEGIN
       END IF;
     END IF;
   END IF;
-END
-$$;
+END $$;
 
 -- The changes of rows that need a decision. `actions`: any of these decides it; NULL: none is needed. `postings`: what
 -- its movement posts, neither more nor less. `own_wallet` is the wallet that is credited when the decision names none.
@@ -236,8 +234,7 @@ BEGIN
       FROM jsonb_array_elements(documents[item.document]::jsonb) AS r
       LEFT JOIN unnest(entries) AS e ON e.movement = (r ->> 'movement')::integer);
   END LOOP;
-END
-$$;
+END $$;
 
 -- Writes the audit entries of the decisions that take effect, each once for a code, whatever is repeated; and that a
 -- proposal took effect, so that no other movement can cite it.
@@ -256,8 +253,7 @@ BEGIN
   UPDATE public.operator_proposals p SET posted = coalesce(transactions[e.movement].key, '')
   FROM unnest(entries) AS e
   WHERE p.organisation_id = organisation AND p.subject = e.subject AND e.action LIKE '%:proposed' AND rejections[e.movement] IS NULL;
-END
-$$;
+END $$;
 
 -- A decision beside a movement: writes its audit entry. One that needs two operators is only asked whether it takes
 -- effect, because the movement that carries it out writes the entries. Returns why it does not; NULL: it does.
@@ -273,8 +269,7 @@ BEGIN
     PERFORM ledger.audit_decisions(organisation, environment, '{}', answer.entries, NULL);
   END IF;
   RETURN answer.rejection;
-END
-$$;
+END $$;
 
 -- The same for a decision of one person that must take effect: raises an error if it is not proven.
 CREATE OR REPLACE FUNCTION ledger.audit(organisation uuid, environment text, proof text, action text, subject text, reason text)
@@ -289,8 +284,7 @@ BEGIN
   END IF;
   PERFORM ledger.audit_decisions(organisation, environment, '{}', ARRAY[entry], NULL);
   RETURN entry;
-END
-$$;
+END $$;
 
 -- Stores codes of the operator whose key it is, by their hashes, each for one decision about one subject. Removes those
 -- that expired without use.
@@ -309,7 +303,6 @@ BEGIN
   INSERT INTO operator_codes (hash, operator_id, subject, action, expires_at)
   SELECT decode(c.hash, 'hex'), entry.operator_id, c.subject, action, expires FROM unnest(subjects, hashes) AS c (subject, hash);
   RETURN expires;
-END
-$$;
+END $$;
 
 GRANT EXECUTE ON FUNCTION ledger.record_decision, ledger.audit, ledger.create_operator_codes TO manilla_app;

@@ -1,7 +1,6 @@
 -- version 1
--- Deletes webhook attempts made before a time, at most rows_max per call, and returns the number of deleted rows. The
--- application role may not delete from this log itself; this function never deletes attempts of the last 30 days.
--- The oldest are found in all organisations, and deleted by organisation.
+-- Deletes webhook attempts made before a time, at most rows_max per call, never those of the last 30 days. Returns the
+-- number of deleted rows. They are found in all organisations, and deleted by organisation.
 CREATE OR REPLACE FUNCTION ledger.delete_webhook_attempts(made_before timestamptz, rows_max integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -24,6 +23,4 @@ BEGIN
   END LOOP;
   RETURN total;
 END $$;
-COMMENT ON FUNCTION ledger.delete_webhook_attempts(timestamptz, integer) IS
-  'Deletes old webhook attempts in small batches.';
-GRANT EXECUTE ON FUNCTION ledger.delete_webhook_attempts(timestamptz, integer) TO manilla_app;
+GRANT EXECUTE ON FUNCTION ledger.delete_webhook_attempts TO manilla_app;

@@ -16,6 +16,5 @@ BEGIN
     credit_next := ledger.first_entry_since(organisation, account_id, 'credit', ends);
     RETURN NEXT;
   END LOOP;
-END
-$$;
+END $$;
 GRANT EXECUTE ON FUNCTION ledger.entries_between TO manilla_app;

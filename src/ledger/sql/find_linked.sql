@@ -1,15 +1,14 @@
 -- version 1
 -- Part of ledger.post: what a transaction resolves or reverses, and whose money it may take.
 --
--- A hold is resolved once, and a transaction is reversed once (unique index resolved_or_reversed_once), by debiting
--- what the other one credited, account by account. A reversal credits what was debited: the accounts that the other
--- transaction debited, or those of the hold that it resolves. Money of a reserve returns to the account that funded the
--- reserve, and money whose account was closed goes to suspense. What leaves transit must name its hold: otherwise a
--- hold could be returned after a completion that does not name it. A wallet gets money of the platform, or money whose
--- owner is not known, by a decision or by a reversal only. `covered`: the movements that a decision covers.
+-- A hold is resolved once, and a transaction is reversed once (resolved_or_reversed_once), by debiting what the other
+-- one credited, account by account. A reversal credits the accounts that the other transaction, or the hold that this
+-- one resolves, debited. Money of a reserve returns to the account that funded it, and money whose account was closed
+-- goes to suspense. What leaves transit must name its hold: otherwise a hold could be returned after a completion that
+-- does not name it. A wallet gets money of the platform, or money whose owner is not known, by a decision (`covered`)
+-- or a reversal only.
 --
--- Returns the ids of the earlier transactions by movement; raises an error for a link that does not keep these rules.
--- The message ends with the name of the rule.
+-- Returns the ids of the earlier transactions by movement; raises an error that ends with the name of the broken rule.
 CREATE OR REPLACE FUNCTION ledger.find_linked(
   organisation uuid, environment text, accounts text[], links ledger.batch_link[], postings ledger.batch_posting[], covered integer[]
 ) RETURNS ledger.linked LANGUAGE plpgsql AS $$
@@ -54,8 +53,7 @@ BEGIN
     END IF;
   END LOOP;
   RETURN linked;
-END
-$$;
+END $$;
 
 -- Whether a movement debits each account by what an earlier transaction credited to it.
 CREATE OR REPLACE FUNCTION ledger.debits_what_was_credited(
@@ -74,8 +72,7 @@ BEGIN
       WHERE p.organisation_id = organisation AND p.transaction_id = earlier_id GROUP BY 1
     ) a
   );
-END
-$$;
+END $$;
 
 -- Whether a movement credits only accounts that an earlier transaction debited, those that funded a reserve that it
 -- debited, and suspense.
@@ -101,5 +98,4 @@ BEGIN
       WHERE o.organisation_id = organisation AND o.transaction_id = origin_id
     )
   );
-END
-$$;
+END $$;

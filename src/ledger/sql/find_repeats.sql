@@ -45,8 +45,7 @@ BEGIN
   END LOOP;
   IF is_found THEN RETURN rejections; END IF;
   RETURN NULL;
-END
-$$;
+END $$;
 
 -- Whether a movement has the postings of the transaction that has its business key, in any order.
 CREATE OR REPLACE FUNCTION ledger.has_same_postings(
@@ -67,5 +66,4 @@ BEGIN
       SELECT concat_ws(' ', accounts[q.debit], accounts[q.credit], q.amount) AS text FROM unnest(postings) AS q WHERE q.movement = movement
     ) p
   );
-END
-$$;
+END $$;

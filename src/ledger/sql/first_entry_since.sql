@@ -3,14 +3,13 @@
 -- caller may know that the entries before `low` are before the time, and that those from `high` on are not.
 --
 -- Found by interpolation over the numbers, because entries come at a similar rate for long times: some five look-ups in
--- the index by account in ten thousand entries as in millions, and without an index by time. A look-up aims beyond what
--- it looks for, so that the next one, which aims before it, leaves a few entries, which are read. Where the rate varies
--- so much that a look-up does not halve what is left, the next one does: at most twice as many as bisection needs.
--- Entries without a number have their id in its place.
+-- the index by account, in ten thousand entries as in millions. A look-up aims beyond what it looks for, so that the
+-- next one, which aims before it, leaves a few entries, which are read. Where a look-up does not halve what is left,
+-- the next one does: at most twice as many as bisection needs. Entries without a number have their id in its place.
 --
--- It is exact when the entries have the same order by number as by time, which the lock of the account gives those of a
--- stored balance. No lock orders those of a derived balance: their ids follow the times but for the seconds that a
--- statement takes, so the caller asks for a time that much earlier and still compares the times.
+-- It is exact for a stored balance: the lock of the account gives its entries the same order by number as by time.
+-- Those of a derived balance are out of order by the seconds that a statement takes, so the caller asks for a time that
+-- much earlier and still compares the times.
 CREATE OR REPLACE FUNCTION ledger.first_entry_since(
   organisation uuid, account bigint, side text, since timestamptz, low bigint DEFAULT 0, high bigint DEFAULT 9223372036854775807
 )

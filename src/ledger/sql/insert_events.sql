@@ -1,7 +1,7 @@
 -- version 1
--- Events. Each has a sequence, which rises by one with every event of its resource, so that a receiver can tell an older
--- state from a newer one. It follows the newest of the resource, which is read under a lock that the caller holds: of
--- the row that it has changed, or of the account of the wallet. A writer without a lock violates event_sequence_unique.
+-- Events. Each has a sequence, which rises by one with every event of its resource, so that a receiver can tell an
+-- older state from a newer one. It follows the newest of the resource, which is read under a lock of the caller: of the
+-- row that it has changed, or of the account of the wallet. A writer without one violates event_sequence_unique.
 
 -- Part of ledger.post. A transfer has one event.
 CREATE OR REPLACE FUNCTION ledger.insert_events(
@@ -25,8 +25,7 @@ BEGIN
     ORDER BY x.sequence DESC LIMIT 1
   ) newest ON true
   WHERE rejections[e.movement] IS NULL AND e.type <> 'transfer.completed';
-END
-$$;
+END $$;
 
 -- Part of ledger.post, after it has locked the accounts: the events of wallets, each with the status of its wallet. So
 -- the newest event has the newest status, whatever it is about.
@@ -44,8 +43,7 @@ BEGIN
     documents[event.document] := left(documents[event.document], -1) || ',"status":"' || status || '"}';
   END LOOP;
   PERFORM ledger.insert_events(organisation, environment, events, documents, rejections);
-END
-$$;
+END $$;
 
 -- Writes an event that belongs to no movement, and the message that has it delivered: to all endpoints, or to one.
 -- Returns its sequence. The caller has locked the resource.
@@ -62,6 +60,5 @@ BEGIN
   INSERT INTO outbox (organisation_id, environment, topic, message)
   VALUES (organisation, env, 'event', jsonb_strip_nulls(jsonb_build_object('eventId', event, 'endpointId', endpoint)));
   RETURN written;
-END
-$$;
+END $$;
 GRANT EXECUTE ON FUNCTION ledger.insert_event TO manilla_app;

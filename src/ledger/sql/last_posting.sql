@@ -1,10 +1,8 @@
 -- version 1
--- The last entry of an account with a stored balance up to a time: its number, and the balance after it.
+-- The last entry of an account with a stored balance up to a time: its number and the balance after it, or zeros.
 --
--- The entries of such an account have the same order by number as by time, because ledger.post reads the clock while it
--- holds the lock of the account. So on each side it is the entry before the first one after the time, which
--- ledger.first_entry_since finds, and of these two the later one. Both sides have one sequence of numbers, so the credits
--- are looked for between the debits before and after the time.
+-- On each side it is the entry before the first one after the time (ledger.first_entry_since), and of these two the
+-- later one. Both sides have one sequence of numbers: the credits are looked for between two debits.
 --
 -- A posting that is dated up to the time may be uncommitted while the time is recent. For a time within the last minute
 -- the function therefore waits for the lock of the account: what is posted later is dated later. A time less than a
@@ -44,8 +42,5 @@ BEGIN
   END IF;
   number := coalesce(number, 0);
   balance := coalesce(balance, 0);
-END
-$$;
-COMMENT ON FUNCTION ledger.last_posting IS
-  'The last entry of an account with a stored balance up to a time, and the balance after it; zeros if it has none.';
+END $$;
 GRANT EXECUTE ON FUNCTION ledger.last_posting TO manilla_app;

@@ -2,8 +2,7 @@
 -- Parts of ledger.post: creates, locks and finds the accounts of a batch.
 
 -- Accounts of the platform are created by their first posting. Those with a stored balance are often new, as a payout's
--- reserve, so they are looked for in each batch. Those with a derived balance nearly always exist: they are created in
--- another pass, when ledger.find_others misses one.
+-- reserve. Those with a derived balance nearly always exist: they are created when ledger.find_others misses one.
 CREATE OR REPLACE FUNCTION ledger.create_accounts(
   organisation uuid, environment text, platform_accounts ledger.batch_account[], creates_all boolean
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -19,8 +18,7 @@ BEGIN
   WHERE (a.stores_balance OR creates_all) AND existing.id IS NULL
   ORDER BY a.code
   ON CONFLICT DO NOTHING;
-END
-$$;
+END $$;
 
 -- The highest balance of an account: its own limit, or that of the CHECK balance_in_range.
 CREATE OR REPLACE FUNCTION ledger.balance_max(own_max bigint DEFAULT NULL) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
@@ -52,18 +50,16 @@ BEGIN
     entries[credit] := entries[credit] + 1;
   END LOOP;
   RETURN ROW(amounts, entries);
-END
-$$;
+END $$;
 
 -- Updates each account with a stored balance by its net change, in the order of the list, which finds, locks and writes
 -- it at once; returns what the accounts were before. An account that cannot take its net change is left out: then
 -- ledger.decide finds the posting that causes it.
 --
 -- Statements that lock the same accounts in different orders deadlock, so the order must not depend on the plan. This
--- form and the settings of ledger.post allow one: for each code of the list in turn, a look-up in the hash index of
--- codes. Organisation and environment are columns of the list and compared with IS TRUE, which no index supports: as
--- constants they would allow a plan that starts from ledger.accounts. The codes are compared under the collation of the
--- hash index: the unique index has another one, and could otherwise be scanned from end to end.
+-- form and the settings of ledger.post allow one: for each code of the list in turn, a look-up in the hash index. As
+-- constants, organisation and environment would allow a plan that starts from ledger.accounts: so they are columns of
+-- the list, compared with IS TRUE, which no index supports. The codes have the collation of the hash index only.
 CREATE OR REPLACE FUNCTION ledger.lock_accounts(organisation uuid, environment text, accounts text[], changes ledger.net_changes)
 RETURNS ledger.account_states LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -85,8 +81,7 @@ BEGIN
          array_agg(a.posting_max), true
   INTO states FROM (SELECT * FROM changed c ORDER BY c.position) a;
   RETURN states;
-END
-$$;
+END $$;
 
 -- Adds the accounts that were not updated, by position: those with a derived balance, which are never locked; a wallet
 -- that does not exist, which has no id; and those that cannot take their net change.
@@ -121,5 +116,4 @@ BEGIN
     RAISE EXCEPTION 'an account of the platform does not exist yet' USING ERRCODE = 'ML005';
   END IF;
   RETURN states;
-END
-$$;
+END $$;

@@ -1,11 +1,8 @@
 -- version 1
 -- Seals. The digest of a posting covers its columns and those of its transaction, that of an audit entry its columns.
 
--- A seal has the digests of its postings sorted: it needs no other order, and the numbers say which entry came first.
---
 -- SHA-256 over the columns, one a line, with NULL as an empty line and times in milliseconds since 1970: the same in
--- every session. No column of a posting that the service wrote contains a line break, so no other columns have the same
--- text.
+-- every session. No column that the service wrote contains a line break, so no other columns have the same text.
 CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.transactions) RETURNS bytea LANGUAGE sql STABLE AS $$
   SELECT sha256(convert_to(concat_ws(E'\n',
     p.organisation_id, p.environment, p.id, p.transaction_id, p.debit_account_id, p.credit_account_id, p.amount,
@@ -17,8 +14,8 @@ CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.tra
   ), 'UTF8'))
 $$;
 
--- An audit entry of no environment is sealed with those of live. As JSON, which separates the operators' texts, and like
--- a posting the same in every session.
+-- An audit entry of no environment is sealed with those of live. As JSON, which separates the operators' texts, and
+-- like a posting the same in every session.
 CREATE OR REPLACE FUNCTION ledger.audit_digest(a public.audit_log) RETURNS bytea LANGUAGE sql STABLE SET bytea_output = hex AS $$
   SELECT sha256(convert_to(
     (to_jsonb(a) || jsonb_build_object('created_at', (date_part('epoch', a.created_at) * 1000)::bigint))::text, 'UTF8'))
@@ -26,12 +23,11 @@ $$;
 
 -- Seals the postings and audit entries of all books that are dated before a time, which must be longer ago than a
 -- statement of the service can take: then all of them are committed. Seals at most about `postings_max` at a time, to
--- limit memory, and returns the number of seals, and whether there is more to seal. Runs at once: another call seals
--- nothing and returns false. The postings are found by their time, and the transaction of each by its id (LATERAL with
--- OFFSET 0 allows no other plan): a hash join would read every transaction of the ledger for the few postings of a seal.
--- The memory is for sorting the digests of one seal. The index of times is brought up to date first: the database does
--- so about once a minute, and each seal would read all postings since. If another process holds the lock, such as a
--- vacuum, that is what it does; it does not wait, because a wait of a second would cancel the vacuum.
+-- limit memory, and returns the number of seals, and whether there is more to seal. A concurrent call seals nothing.
+-- The transaction of each posting is found by its id (LATERAL with OFFSET 0 allows no other plan): a hash join would
+-- read every transaction of the ledger. The index of times is brought up to date first: the database does so about once
+-- a minute, and each seal would read all postings since. It does not wait for the lock of a vacuum, because a wait of a
+-- second would cancel the vacuum.
 CREATE OR REPLACE FUNCTION ledger.seal(closed_before timestamptz, postings_max integer, OUT seals integer, OUT is_behind boolean)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
@@ -87,9 +83,7 @@ BEGIN
     WHERE s.organisation_id = b.organisation_id AND s.environment = b.environment ORDER BY s.number DESC LIMIT 1
   ) previous ON true;
   GET DIAGNOSTICS seals = ROW_COUNT;
-END
-$$;
-COMMENT ON FUNCTION ledger.seal IS 'Seals the postings and audit entries of all books before a time. See src/verification/seals.ts.';
+END $$;
 
 -- The seals of an organisation behind the one of this environment and number, each with what it covers now. IS TRUE:
 -- only the index of times, which is small, fits; the others would be read from end to end for each seal.
@@ -132,6 +126,5 @@ BEGIN
       ) r
     ) f
     ORDER BY s.environment, s.number;
-END
-$$;
+END $$;
 GRANT EXECUTE ON FUNCTION ledger.posting_digest, ledger.audit_digest, ledger.seal, ledger.compare_seals TO manilla_app;

@@ -30,8 +30,7 @@ BEGIN
                               jsonb_build_object('account', 'wallet:' || ledger.public_id(wallet, 'wlt')))
     ) counted
   );
-END
-$$;
+END $$;
 
 -- Freezes, unfreezes ('active') or closes a wallet for an operator. It takes the row lock under which money moves, so
 -- the new status applies to every movement after it returns. The audit entry and the event, with the id that the caller
@@ -77,7 +76,6 @@ BEGIN
       json_build_object('walletId', ledger.public_id(wallet, 'wlt'), 'status', wanted), clock_timestamp());
   END IF;
   RETURN NEXT;
-END
-$$;
+END $$;
 
 GRANT EXECUTE ON FUNCTION ledger.wallet_in_flight, ledger.set_wallet_status TO manilla_app;

@@ -1,6 +1,5 @@
 -- version 1
--- Wallets and organisations: what is written of them together with accounts of the ledger. Each is one function of one
--- organisation.
+-- Wallets and organisations: what is written of them together with accounts of the ledger.
 
 -- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is verified from
 -- the beginning. Violates wallet_external_reference_unique when the reference is taken.
@@ -17,7 +16,7 @@ BEGIN
 END $$;
 
 -- Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1, verifies its account and sets the
--- limits of it. NULL: no limit. The account is that of the wallet, whatever the caller has read. `proof`: of the caller.
+-- limits of it. NULL: no limit. `proof`: of the caller.
 CREATE OR REPLACE FUNCTION ledger.record_kyc(
   organisation uuid, env text, proof text, wallet uuid, sealed_details text, new_balance_max bigint, new_posting_max bigint
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$

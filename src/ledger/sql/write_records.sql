@@ -41,5 +41,4 @@ BEGIN
     FROM unnest(outcomes) AS o WHERE rejections[o.movement] IS NULL
     ORDER BY o.key; -- the same order in all batches, so that two with common keys do not deadlock
   END IF;
-END
-$$;
+END $$;

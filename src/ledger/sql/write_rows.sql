@@ -96,8 +96,8 @@ BEGIN
   RETURN written = json_array_length(table_rows);
 END $$;
 
--- A refund that begins is within what the wallet was credited and the bank has not taken back, by the rows of all refunds
--- that did not fail. A recall may make them exceed it later.
+-- A refund that begins is within what the wallet was credited and the bank has not taken back, by the rows of all
+-- refunds that did not fail. A recall may make them exceed it later.
 CREATE OR REPLACE FUNCTION ledger.require_refundable(organisation uuid, env text, table_rows json) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -138,6 +138,4 @@ BEGIN
     WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(organisation, environment, table_rows);
     WHEN 'withdrawals' THEN RETURN ledger.write_withdrawals(organisation, environment, table_rows);
   END CASE; -- any other name fails here
-END
-$$;
-COMMENT ON FUNCTION ledger.write_rows IS 'Writes rows of movements in one table, and returns whether it wrote all of them.';
+END $$;
