@@ -10,9 +10,9 @@ const FILE = new URL('../docs/errors.md', import.meta.url);
 const HTML_FILE = new URL('../generated/errors.html', import.meta.url);
 
 /** The `details` of codes whose type does not define them. A missing code does not compile. */
-const DETAILS_OF: Record<CodeOf<409 | 422>, string> = {
-  IDEMPOTENCY_KEY_REUSED: 'none',
-  IDEMPOTENCY_IN_PROGRESS: 'none',
+const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
+  IDEMPOTENCY_KEY_REUSED: undefined,
+  IDEMPOTENCY_IN_PROGRESS: undefined,
   BANK_TRANSFER_ENDED: '`reference`, `status`, `outcome`',
   EXTERNAL_REFERENCE_TAKEN: '`externalReference`, `walletId`',
   REFERENCE_TAKEN: '`resource` (`payment`, `transfer`, `withdrawal`, `refund`, `payout`), `reference`, `id`',
@@ -86,13 +86,13 @@ export function errorsPage(): string {
     const repeated = status === 404 ? ` ${CHECK_ID}` : '';
     const those = codes.filter((code) => CATALOG[code][0] === status);
     const parts = those.map((code) => {
-      const details = (DETAILS_OF as Partial<Record<ErrorCode, string>>)[code];
+      const details = (DETAILS_OF as Partial<Record<ErrorCode, string | undefined>>)[code];
+      const message = CATALOG[code][1].replace(` ${CHECK_ID}`, '').replaceAll('<', '\\<');
       return [
         `### ${code}`,
-        '',
-        CATALOG[code][1].replace(` ${CHECK_ID}`, '').replaceAll('<', '\\<'),
-        ...(details === undefined ? [] : ['', `\`details\`: ${details}.`]),
-      ].join('\n');
+        ...(/^No such [a-z ]+\.$/.test(message) ? [] : [message]), // the code says it, too
+        ...(details === undefined ? [] : [`\`details\`: ${details}.`]),
+      ].join('\n\n');
     });
     const type = typeOf(those[0] as ErrorCode);
     return [`## ${status} \`${type}\``, '', `${REACTIONS[status]}${repeated}`, '', parts.join('\n\n')].join('\n');

@@ -10,7 +10,7 @@ import { filterClause, type ListFilters, type Order, type PageRequest, pageClaus
 /** About one endpoint, for the others. */
 export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
 
-/** The event types that an endpoint can subscribe to (contract, section 6, and docs/webhooks.md). */
+/** The event types that an endpoint can subscribe to (contract, section 6). */
 export const EVENT_TYPES = [
   'payment.settled',
   'payment.completed',

@@ -1,6 +1,6 @@
-// The guides as readers follow them: all blocks for a shell, in one shell from the quick start on, and the TypeScript
-// of each page as one module; with the API, a worker and the sandbox bank. Before a block with curl is what its
-// response has (`<!-- expect: path=value -->`); beside a `console.log` what it prints.
+// The guides, and the page of the sandbox bank, as readers follow them: all blocks for a shell, in one shell from the
+// quick start on, and the TypeScript of each guide as one module; with the API, a worker and the sandbox bank. Before a
+// block with curl is what its response has (`<!-- expect: path=value -->`); beside a `console.log` what it prints.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,8 @@ import { startTestFlows, type TestFlows } from '../support/flows.ts';
 const run = promisify(execFile);
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 /** In the order in which they are read: the later ones use what the quick start made. */
-const GUIDES = ['quick-start', 'collect', 'pay-out', 'refund', 'reconcile', 'go-live'];
+const GUIDES = ['quick-start', 'collect', 'pay-out', 'refund', 'reconcile', 'go-live'].map((name) => `guides/${name}`);
+const PAGES = [...GUIDES, 'sandbox'];
 /** Far more than they take. */
 const LIMIT_MS = 200_000;
 
@@ -23,13 +24,13 @@ interface Block {
   expectations: string;
 }
 
-const blocksOf = (guide: string): Block[] => {
-  const page = readFileSync(path.join(PROJECT, `docs/guides/${guide}.md`), 'utf8');
+const blocksOf = (name: string): Block[] => {
+  const page = readFileSync(path.join(PROJECT, `docs/${name}.md`), 'utf8');
   const found = page.matchAll(/(?:<!-- expect: (.*) -->\n)?```(\w+)\n([\s\S]*?)```/g);
   return [...found].map(([, expectations = '', language = '', code = '']) => ({ language, code, expectations }));
 };
-const blocks = new Map(GUIDES.map((guide) => [guide, blocksOf(guide)]));
-const shellBlocks = (guide: string): Block[] => (blocks.get(guide) ?? []).filter(({ language }) => language !== 'ts');
+const blocks = new Map(PAGES.map((page) => [page, blocksOf(page)]));
+const shellBlocks = (page: string): Block[] => (blocks.get(page) ?? []).filter(({ language }) => language !== 'ts');
 const moduleOf = (guide: string): string =>
   (blocks.get(guide) ?? [])
     .filter(({ language }) => language === 'ts')
@@ -40,7 +41,7 @@ const moduleOf = (guide: string): string =>
 const END = '@@ ';
 
 let flows: TestFlows;
-/** The output of each block of a guide, and what is expected of it. */
+/** The output of each block of a page, and what is expected of it. */
 const shellOutput = new Map<string, { output: string; expectations: string }[]>();
 const printed = new Map<string, string>();
 let modules: string;
@@ -50,6 +51,7 @@ beforeAll(async () => {
   modules = temporaryFolder();
   writeFileSync(path.join(modules, 'package.json'), '{ "type": "module" }');
   await installClient();
+  mkdirSync(path.join(modules, 'guides'));
   for (const guide of GUIDES) writeFileSync(path.join(modules, `${guide}.ts`), moduleOf(guide));
   await Promise.all([runShell(), runModules()]);
 }, LIMIT_MS);
@@ -68,13 +70,13 @@ async function installClient(): Promise<void> {
   }
 }
 
-/** Runs all guides in one shell. After a block that fails there is no more output. */
+/** Runs all pages in one shell. After a block that fails there is no more output. */
 async function runShell(): Promise<void> {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, '.manilla'));
   const quickstart = { sandboxBaseUrl: flows.urls.test, testApiKey: flows.test.key };
   writeFileSync(path.join(folder, '.manilla/quickstart.json'), JSON.stringify(quickstart));
-  const script = GUIDES.flatMap(shellBlocks).map(
+  const script = PAGES.flatMap(shellBlocks).map(
     ({ code, expectations }) => `${code}\necho\necho "${END}${expectations}"\n`,
   );
   const shell = ['--norc', '-euo', 'pipefail', '-c', script.join('\n')];
@@ -83,13 +85,13 @@ async function runShell(): Promise<void> {
   );
   const ends = stdout.split(/^@@ (.*)$/m);
   let position = 0;
-  for (const guide of GUIDES) {
-    const outputs = shellBlocks(guide).map(() => {
+  for (const page of PAGES) {
+    const outputs = shellBlocks(page).map(() => {
       const [output = '', expectations = `missing: ${stderr}`] = ends.slice(position, position + 2);
       position += 2;
       return { output: output.trim(), expectations };
     });
-    shellOutput.set(guide, outputs);
+    shellOutput.set(page, outputs);
   }
 }
 
@@ -114,17 +116,16 @@ async function runModules(): Promise<void> {
 const valueAt = (answer: unknown, place: string): unknown =>
   place.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], answer);
 
-describe.each(GUIDES)('docs/guides/%s.md', (guide) => {
+describe.each(PAGES)('docs/%s.md', (page) => {
   test('every block is run: with an expected response, or as TypeScript', () => {
-    const kinds = blocks.get(guide)?.map(({ language, expectations }) => `${language} ${expectations !== ''}`);
+    const kinds = blocks.get(page)?.map(({ language, expectations }) => `${language} ${expectations !== ''}`);
     expect(kinds?.filter((kind) => !['sh true', 'bash false', 'ts false'].includes(kind))).toEqual([]);
-    expect(moduleOf(guide)).toMatch(/console\.log/);
   });
 
-  test.each(shellBlocks(guide).map(({ code }, position) => ({ title: code.split('\n')[0], position })))(
+  test.each(shellBlocks(page).map(({ code }, position) => ({ title: code.split('\n')[0], position })))(
     'the block "$title" has the expected response',
     ({ position }) => {
-      const { output = '', expectations = '' } = shellOutput.get(guide)?.[position] ?? {};
+      const { output = '', expectations = '' } = shellOutput.get(page)?.[position] ?? {};
       const answer: unknown = JSON.parse(output.split('\n').findLast((line) => line.startsWith('{')) ?? '{}');
       const pairs = expectations.split(' ').filter((each) => each !== '');
       const found = pairs.map((pair) => {
@@ -135,8 +136,11 @@ describe.each(GUIDES)('docs/guides/%s.md', (guide) => {
       expect({ output, found }).toEqual({ output, found: pairs });
     },
   );
+});
 
+describe.each(GUIDES)('docs/%s.md', (guide) => {
   test('the TypeScript prints what stands beside it', () => {
+    expect(moduleOf(guide)).toMatch(/console\.log/);
     const logs = moduleOf(guide)
       .split('\n')
       .filter((line) => line.includes('console.log('));
@@ -157,7 +161,7 @@ test('the TypeScript has the types of the client', async () => {
   const options = {
     extends: path.join(PROJECT, 'tsconfig.json'),
     compilerOptions: { typeRoots: [path.join(PROJECT, 'node_modules/@types')] },
-    include: ['*.ts'],
+    include: ['guides/*.ts'],
   };
   writeFileSync(path.join(modules, 'tsconfig.json'), JSON.stringify(options));
   const compiler = path.join(PROJECT, 'node_modules/typescript/bin/tsc');

@@ -33,7 +33,7 @@ test('the help link of every code leads to its heading in the served page', () =
 });
 
 test('pages and examples act on payment.completed: only those that explain payments in parts name payment.settled', () => {
-  const explain = ['docs/contract.md', 'docs/webhooks.md', 'docs/guides/collect.md', 'clients/cli/README.md'];
+  const explain = ['docs/contract.md', 'docs/guides/collect.md', 'clients/cli/README.md'];
   const patterns = ['README.md', 'docs/**/*.md', 'clients/*/*.{md,ts,py}', 'dev/demo/*.ts', 'src/api/checkout/**/*.*'];
   const files = globSync(patterns, { cwd: new URL('../..', import.meta.url), exclude: ['docs/decisions'] });
   const naming = (type: string) => files.filter((file) => read(file).includes(type));
@@ -93,8 +93,8 @@ test('docs/operating.md has a row for every alert and a section for every attent
   for (const cause of causes) expect(page).toContain(`### A flow has \`Attention = ${cause}\``);
 });
 
-test.each(['docs/webhooks.md', 'docs/contract.md'])('%s lists every event type once', (page) => {
-  const rows = read(page)
+test('docs/contract.md lists every event type once', () => {
+  const rows = read('docs/contract.md')
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.split('|')[1] ?? '');

@@ -282,10 +282,18 @@ test('the public ports serve no metrics, and the metrics port serves nothing els
   expect([...(await scrape(ports.api)).types.keys()]).toEqual([...scraped.types.keys()].filter(isOurs));
 });
 
-/** `name type labels` of each row of the table. */
+/** `name type labels` of each row of the table; the names of ours tell the type. */
 function documented(): string[] {
-  const rows = read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| (.*) \|$/gm);
-  return [...rows].map(([, name, type, labels]) => `${name} ${type} ${labels?.replaceAll('`', '').trim()}`);
+  const rows = read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (?:(counter|gauge|histogram) \| )?([^|]+) \| (.*) \|$/gm);
+  return [...rows].map(
+    ([, name = '', type = typeOfName(name), labels]) => `${name} ${type} ${labels?.replaceAll('`', '').trim()}`,
+  );
+}
+
+/** As docs/metrics.md states it. */
+function typeOfName(name: string): string {
+  if (name.endsWith('_total')) return 'counter';
+  return /_duration_seconds$|^manilla_journal_batch_movements$/.test(name) ? 'histogram' : 'gauge';
 }
 
 const isOurs = (name: string): boolean => name.startsWith('manilla_');

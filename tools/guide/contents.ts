@@ -33,7 +33,6 @@ export const CONTENTS: readonly Group[] = [
   }),
   group('Reference', {
     'docs/contract.md': 'API contract',
-    'docs/api.md': 'Requests',
     'docs/errors.md': 'Errors',
     'docs/webhooks.md': 'Events and webhooks',
     'docs/checkout.md': 'Payment page',
