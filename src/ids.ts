@@ -110,7 +110,6 @@ export function timeOfId(text: string): Date | undefined {
 /** The nil UUID: stands for all organisations in a row that belongs to none, such as a pause of a rail. */
 export const ALL_ORGANISATIONS: Uuid = '00000000-0000-0000-0000-000000000000';
 
-/** Whether a text is a public id of any kind. */
 export const isPublicId = (text: string): boolean => SUFFIXES.has(PUBLIC_ID.exec(text)?.[2] ?? '');
 
 const SUFFIXES: ReadonlySet<string> = new Set(Object.values(ID_SUFFIXES));

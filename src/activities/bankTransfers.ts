@@ -117,7 +117,6 @@ export async function railOf(rails: ActivityDependencies['rails'], book: Book, n
   return rail;
 }
 
-/** The rail's current status of the transfer with this reference. */
 export async function queryRail(rail: BankRail, { organisationId }: Book, reference: string): Promise<Answer> {
   try {
     const report = await rail.transferStatus({ organisationId, reference, since: timeOfId(reference) });
@@ -183,7 +182,6 @@ export const transferLimits = (
   return { ...attention, notVisibleForMs, unknownIsFinal };
 };
 
-/** The steps of one kind of bank transfer. */
 export function createBankTransferSteps<Row>(
   { sql, rails, journal, log, config }: ActivityDependencies,
   adapter: TransferAdapter<Row>,

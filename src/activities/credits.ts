@@ -14,7 +14,6 @@ import type { IncompleteWork } from '../workflows/railWait/decide.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { requireRow } from './failures.ts';
 
-/** Reads the credit with which a flow was started or signalled. */
 export async function readCredit(
   { sql }: Pick<ActivityDependencies, 'sql'>,
   scope: FlowScope,

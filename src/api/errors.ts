@@ -142,7 +142,6 @@ const MESSAGES = {
 export type CodeOf<Status extends ErrorStatus> = Status extends ErrorStatus ? keyof (typeof MESSAGES)[Status] : never;
 export type ErrorCode = CodeOf<ErrorStatus>;
 
-/** Status and message by code. */
 export const CATALOG = Object.fromEntries(
   Object.entries(MESSAGES).flatMap(([status, messages]) =>
     Object.entries(messages).map(([code, message]) => [code, [Number(status), message]]),

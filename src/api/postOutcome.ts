@@ -43,7 +43,6 @@ function debitOf(account: AccountCode | null, transaction: Transaction | undefin
   return debits.reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** What of a call a posting needs. */
 type PostingCall = Pick<Call, 'sql' | 'book'> & { dependencies: Pick<ApiDependencies, 'journal'> };
 
 /** A new resource, with the caller's own reference of it. */
@@ -62,7 +61,6 @@ export async function throwIfReferenceTaken(
   throw referenceTaken(resource, reference, await findByReference(sql, book, resource, reference));
 }
 
-/** REFERENCE_TAKEN, with the resource that has it. */
 export const referenceTaken = (resource: ReferencedResource, reference: string, id: Uuid | null): ApiError =>
   new ApiError('REFERENCE_TAKEN', { resource, reference, ...(id !== null && { id: publicId(resource, id) }) });
 

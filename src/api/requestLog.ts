@@ -13,7 +13,6 @@ const BATCH_MAX = 1_000;
 /** Rows in memory: about 5 MB. Beyond it, requests are answered and not logged. */
 const PENDING_MAX = 10_000;
 
-/** A request with its key, and the book of the key. */
 export type LogEntry = LoggedRequest & Book & { keyId: Uuid };
 
 export class RequestLog {

@@ -56,7 +56,6 @@ export const webUrl = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(valu
   when: ({ issues }) => issues.length === 0, // report one error per string
 });
 
-/** A reference of the caller's own. */
 export const reference = text(100);
 
 /** What a caller may attach to a new resource that moves money. */
@@ -77,7 +76,6 @@ export const id = text(64);
 /** A wallet id as a list filter. An unknown wallet gives an empty page, as does a wallet of another organisation. */
 export const walletIdFilter = idFilter('wallet');
 
-/** An id of this kind as a list filter. */
 export function idFilter(kind: 'wallet' | 'payment') {
   return z.string().transform((value, context): Uuid => {
     const uuid = parseId(kind, value);
@@ -88,7 +86,6 @@ export function idFilter(kind: 'wallet' | 'payment') {
   });
 }
 
-/** A public id of any kind as a list filter. */
 export const publicIdFilter = z.string().regex(/^svc_[0-7][0-9a-z]{25}_[a-z]{3}$/, 'must be the id of a resource');
 
 export const bankAccountNumber = z.string().regex(/^[0-9]{10}$/, 'must be exactly 10 digits');

@@ -80,7 +80,6 @@ export interface Period {
   to?: Date;
 }
 
-/** Adds --from and --to. */
 export const addPeriod = (command: Command): Command =>
   command
     .option('--from <time>', 'start of a period, ISO 8601 (default: 24 hours before its end)', time)

@@ -45,7 +45,6 @@ export async function withTemporal<Result>(work: (client: Client) => Promise<Res
   }
 }
 
-/** The task queue of the flows, as the service has it. */
 export const flowsQueue = (): string => process.env.TEMPORAL_TASK_QUEUE || 'manilla';
 
 /** Runs a flow of maintenance now, on a worker. */

@@ -40,9 +40,7 @@ interface Partition<Entry, Result> {
   key: string;
   isHeavy: boolean;
   pending: PendingEntry<Entry, Result>[];
-  /** Number of entries in the batches in flight. */
   inFlight: number;
-  /** Number of batches in flight. */
   batches: number;
 }
 

@@ -57,7 +57,6 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   return files.map((file) => ({ ...file, number: Number(file.name.slice(0, 4)) }));
 }
 
-/** The files of functions of this release. */
 export async function readFunctions(): Promise<FunctionFile[]> {
   const files = await readFiles(FUNCTIONS, /\.sql$/);
   return files.map((file) => {

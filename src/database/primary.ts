@@ -9,7 +9,6 @@ export interface Address {
   port: number;
 }
 
-/** The parsed options of a pool. */
 type PoolOptions = postgres.Sql['options'];
 
 /** A server that has not answered by then is passed over. */

@@ -22,7 +22,6 @@ export const POST = `
 export function buildBatch(movements: readonly Movement[]) {
   const { accounts, postings } = accountsAndPostings(movements);
   const documents: string[] = [];
-  /** Adds a JSON document and returns its position. */
   const addDocument = (json: string): number => documents.push(json);
   const eventsWhere = (isWanted: (event: EventRow) => boolean): string =>
     compositeArrayLiteral(

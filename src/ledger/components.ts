@@ -5,7 +5,6 @@ import { type AccountCode, FEE_INCOME } from './chart.ts';
 export const POSTING_COMPONENTS = ['principal', 'fee', 'total'] as const;
 export type PostingComponent = (typeof POSTING_COMPONENTS)[number];
 
-/** A posting within its transaction. */
 export interface PlacedPosting {
   kind: string;
   /** Its place, from 1, and the number of postings of the transaction. */

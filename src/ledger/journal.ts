@@ -38,7 +38,6 @@ const STALE_VERSION = 'ML001';
 
 const partitionOf = ({ book }: Movement): string => `${book.organisationId}/${book.environment}`;
 
-/** Number of postings and rows of a movement. */
 function weightOf({ transaction, rows = {} }: Movement): number {
   let weight = transaction?.postings.length ?? 0;
   for (const table of Object.values(rows)) weight += table.length;

@@ -26,7 +26,6 @@ export async function withinLimit<Result>(
   }
 }
 
-/** A promise that rejects when the signal is aborted. */
 const abortOf = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason));

@@ -128,7 +128,6 @@ export interface TransferReport {
   awaitsApproval?: true;
 }
 
-/** A line of a rail's bank statement. */
 export interface StatementLine {
   /**
    * `credit`: money came in. `recalled`: the bank took it back. `sent`: a transfer left. `returned`: it came back. By
@@ -223,7 +222,6 @@ export type RailCallback =
   | { kind: 'notice'; notice: RailNotice; reference: string | null; providerMessage?: string | null }
   | { kind: 'ignored'; event: string };
 
-/** A request to the callback address of a contract. */
 export interface CallbackRequest {
   /** The organisation of the contract. */
   organisationId: Uuid;

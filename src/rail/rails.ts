@@ -4,7 +4,6 @@ import { parseId, type Uuid } from '../ids.ts';
 import type { Book, Environment } from '../money.ts';
 import type { BankRail } from './port.ts';
 
-/** The rails of the contracts that organisations have connected. */
 export interface ContractDirectory {
   /** The rail of a book's contract; null: none is connected. */
   ofBook: (book: Book) => Promise<BankRail | null>;
@@ -42,7 +41,6 @@ export class Rails {
     return await this.of(book);
   }
 
-  /** The names of all rails of an environment. */
   async names(environment: Environment): Promise<string[]> {
     const shared = this.shared(environment);
     return shared === null ? ((await this.#contracts?.names(environment)) ?? []) : [shared.name];

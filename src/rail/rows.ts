@@ -7,7 +7,6 @@ import type { UnreadRow } from './port.ts';
 /** A row whose time cannot be read is of this time, so that it is the same row in each run. */
 const NO_TIME = new Date(0);
 
-/** A row of a list. */
 export interface ListedRow<Row> extends Pick<UnreadRow, 'reference'> {
   /** What was read of it; null: it cannot be read. */
   row: Row | null;

@@ -93,7 +93,6 @@ export function startInboundCredit(
   });
 }
 
-/** The workflow id of a credit's recall. */
 export const recallFlowId = (creditId: Uuid): string => `${publicId('inboundCredit', creditId)}/recall`;
 
 export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessage {

@@ -29,7 +29,6 @@ export function newApiKey(of: Environment | 'operator'): string {
   return `svc_${of}_${digits}`;
 }
 
-/** What distinguishes a new key. */
 export type KeyAttributes = Pick<
   NewApiKeyRow,
   'environment' | 'scopes' | 'name' | 'expiresAt' | 'allowedIps' | 'rateLimit'

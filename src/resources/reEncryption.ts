@@ -14,7 +14,6 @@ export const SEALED_COLUMNS: readonly { table: string; id: string; column: strin
   { table: 'rail_contracts', id: 'id', column: 'sealed', purpose: 'rail-credentials' },
 ];
 
-/** Rows that a step reads. */
 const STEP_ROWS = 500;
 
 /** Before every id. */

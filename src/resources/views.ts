@@ -27,7 +27,6 @@ export const senderView = (credit: InboundCredit) => ({
   bankCode: credit.senderBankCode,
 });
 
-/** The credit that caused an event. */
 export const creditSummary = viewOf(schemas.creditOfEvent, (credit: InboundCredit) => ({
   ...credit,
   sender: senderView(credit),

@@ -3,7 +3,6 @@
 import { faultOfConnection } from './faults.ts';
 import type { TemporalTarget } from './profile.ts';
 
-/** A class of the SDK that connects. */
 interface ConnectionClass<Options, Connected> {
   connect: (options?: Options) => Promise<Connected>;
 }

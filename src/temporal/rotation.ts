@@ -11,7 +11,6 @@ const READ_EVERY_MS = 10_000;
 
 interface RotationOptions {
   target: TemporalTarget;
-  /** The credentials in use. */
   current: Credentials;
   /** Uses the new credentials from now on. When it throws, the current ones stay, and it is called again later. */
   use: (credentials: Credentials) => Promise<void>;

@@ -12,7 +12,6 @@ import { type CheckContext, pagedCheck } from './verify.ts';
 interface AccountsCursor {
   /** The sum of the balances of each book. */
   sums: Partial<Record<Environment, string>>;
-  /** The last account of the page. */
   lastAccount: string;
   /** The accounts of the page, unless they are all checked. */
   scans: AccountScan[];
@@ -111,7 +110,6 @@ interface EntryLocation {
   postingId: string;
 }
 
-/** Reads the next entries of the accounts, one page in total. */
 async function readEntries(context: CheckContext, { scans }: AccountsCursor): Promise<AccountScan[]> {
   const { sql, organisationId, lastPosting, pageSize, add, count } = context;
   const unread = scans.filter(({ isRead }) => !isRead);

@@ -53,7 +53,6 @@ const effectOf = (...changes: readonly (readonly [AccountCode, Kobo])[]): NetEff
 
 const NOTHING: NetEffect = new Map();
 
-/** The effect of one amount. */
 const moved = (from: AccountCode, to: AccountCode, amount: Kobo): NetEffect => effectOf([from, -amount], [to, amount]);
 
 /**

@@ -23,7 +23,6 @@ import {
 } from './expectations.ts';
 import { type Check, type CheckContext, pagedCheck } from './verify.ts';
 
-/** What is expected of a row. */
 interface ExpectedRow {
   id: Uuid;
   environment: Environment;

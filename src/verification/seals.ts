@@ -94,7 +94,6 @@ interface Sealed extends SealRow {
   isIntact: boolean;
 }
 
-/** The last seal that was compared. */
 type SealCursor = Pick<SealRow, 'environment' | 'number'>;
 
 /** After the last seal of a book. */

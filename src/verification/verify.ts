@@ -146,7 +146,6 @@ export interface Location {
   postingId?: string;
 }
 
-/** A check with a cursor of this type. */
 export const pagedCheck = <Cursor>(
   name: string,
   checkPage: (context: CheckContext, after: Cursor | null) => Promise<Cursor | null>,

@@ -14,7 +14,6 @@ export interface QueueLimits {
 const pollersOf = (slots: number) =>
   ({ type: 'simple-maximum', maximum: Math.min(slots, Math.max(10, Math.ceil(slots / 10))) }) as const;
 
-/** Returns the capacity of one queue from its limits. */
 export const capacityOf = ({ tasksMax, activitiesMax, cachedMax }: QueueLimits) =>
   ({
     maxCachedWorkflows: cachedMax,

@@ -8,11 +8,9 @@ export interface FlowScope {
   organisationId: string;
   environment: Environment;
   walletId?: string;
-  /** The amount of the resource, in kobo. */
   amount?: Kobo;
 }
 
-/** The scope of a flow that belongs to no organisation. */
 export type InstallationScope = Pick<FlowScope, 'environment'> & Partial<Omit<FlowScope, 'environment'>>;
 
 export const bookOf = ({ organisationId, environment }: FlowScope): Book => ({ organisationId, environment });
@@ -62,7 +60,6 @@ export function taskQueueOf(common: string, queue: TaskQueue | undefined): strin
 /** The name of the queue `rail`, for a flow on the queue of this name. */
 export const railQueueOf = (flowQueue: string): string => taskQueueOf(flowQueue.replace(/-payouts$/, ''), 'rail');
 
-/** The names of all task queues. */
 export const taskQueuesOf = (common: string): string[] => [
   common,
   taskQueueOf(common, 'rail'),

@@ -56,7 +56,6 @@ interface Start {
   allowRestart?: true;
 }
 
-/** The priority of a flow that this message starts. */
 export function priorityOf(message: Start, owner = ALL_BOOKS): Priority {
   const { environment, organisationId } = owner;
   const priorityKey = PRIORITY_KEYS[environment][expires(message) ? 'background' : CLASSES[message.workflow]];

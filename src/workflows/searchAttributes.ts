@@ -22,7 +22,6 @@ export const SEARCH_ATTRIBUTES = [
   AMOUNT_KOBO,
 ];
 
-/** The search attributes that a flow starts with. */
 export function flowAttributes({ input, state }: FlowMessage, organisationId: string | null): SearchAttributePair[] {
   return [
     ...(organisationId === null ? [] : [{ key: ORGANISATION_ID, value: organisationId }]),

@@ -11,7 +11,6 @@ interface Waiting {
 }
 
 interface Options {
-  /** How many requests are handled at a time. */
   places: number;
   /**
    * How many requests wait. An organisation may fill what it leaves free, half of it if no other waits: so there is

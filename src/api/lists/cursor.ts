@@ -19,7 +19,6 @@ export interface CursorScope {
 /** The unparsed filters of a query string, by name. */
 export type QueryFilters = Readonly<Record<string, unknown>>;
 
-/** A page request with the filters that its cursor carries. */
 export interface Paging extends PageRequest {
   filters: QueryFilters;
 }

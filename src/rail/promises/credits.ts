@@ -32,7 +32,6 @@ const POLL_EVERY_MS = 5_000;
 /** After the exact amount arrived, the others, which were paid before it, have this long. */
 const OTHERS_DUE_AFTER_MS = 30_000;
 
-/** The credits of a period. */
 export async function listCredits(
   { rail, organisationId, limit }: RailHarness,
   period: Period,
@@ -123,7 +122,6 @@ async function confirm({ rail, organisationId, facts, limit }: RailHarness): Pro
     : pass('amount, reference and payer are reported');
 }
 
-/** What the callbacks so far reported. */
 const reported = ({ rail, organisationId, callbacks }: ControlledHarness): RailCallback[] =>
   (callbacks?.() ?? []).flatMap((sent) => rail.parseCallback({ organisationId, ...sent }));
 
@@ -141,12 +139,10 @@ export function assertOf(credit: CreditHint, { request, account }: Pick<Asked, '
   if (accountNumber !== null) assert.equal(accountNumber, account.accountNumber);
 }
 
-/** A credit that a customer paid, as its callback reported it. */
 export interface PaidIn extends Pick<Asked, 'request' | 'account'> {
   credit: ReportedCredit;
 }
 
-/** Opens an account number, and has a customer pay into it. */
 export async function payIn(harness: ControlledHarness, kind: Kind, amount?: Kobo): Promise<PaidIn> {
   const request = accountRequest(harness, kind, amount);
   const account = await harness.rail.openVirtualAccount(request);

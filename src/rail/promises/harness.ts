@@ -20,7 +20,6 @@ import type { ClosableRail, Credentials, ProviderContract, RailProvider } from '
 /** All transfers that an operator's money pays, together: 200 naira. */
 export const MONEY_MAX: Kobo = 20_000;
 
-/** A callback as the provider sent it. */
 export type SentCallback = Pick<CallbackRequest, 'headers' | 'body'>;
 
 export interface Destination {
@@ -131,7 +130,6 @@ export interface FirstSend {
   balanceBefore: Kobo | null;
   /** The response to the send, or its error. */
   sent: TransferReport | Error;
-  /** The last status that was read. */
   last: TransferReport | null;
   /** How long after the send its status was found; null: it never was. */
   visibleAfterMs: number | null;
@@ -145,7 +143,6 @@ export interface Facts {
   paid: TransferInstruction[];
 }
 
-/** The contract of a rail with a provider. */
 export interface HarnessContract {
   provider: RailProvider;
   credentials: Credentials;

@@ -26,7 +26,6 @@ const ofLists = (
     if (harness.control.lists !== undefined) await run(harness, harness.control.lists);
   });
 
-/** Pays in, and returns the session of the credit. */
 const paid = async (harness: ControlledHarness): Promise<string> =>
   (await payIn(harness, 'permanent')).credit.sessionId;
 

@@ -35,7 +35,6 @@ export interface TransferOptions {
 /** The bank code of an override that applies to an account number at every bank. */
 const EVERY_BANK = '*';
 
-/** The status and the reason that each outcome is reported with. */
 const ENDINGS: Record<Outcome, { status: SandboxTransfer['status']; reason: string | null }> = {
   complete: { status: 'completed', reason: null },
   reject: { status: 'failed', reason: 'The receiving bank rejected the transfer' },

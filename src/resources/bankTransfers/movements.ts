@@ -15,7 +15,6 @@ import { closedWalletCase, openReviewCase, withCaseFlows } from '../reviewCases/
 export const BANK_TRANSFER_STEPS = ['hold', 'completion', 'return', 'clawback', 'clawback_return'] as const;
 export type BankTransferStep = (typeof BANK_TRANSFER_STEPS)[number];
 
-/** The money of a transfer. */
 export interface TransferMoney {
   /** Begins the kinds of its transactions. */
   kind: 'withdrawal' | 'refund' | 'payout_item';

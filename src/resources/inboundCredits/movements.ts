@@ -26,7 +26,6 @@ export const creditKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'ses
 export const recallKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'sessionId'>): string =>
   `recall/${rail}/${sessionId}`;
 
-/** The ledger transaction of a credit. */
 export const creditTransaction = (
   credit: InboundCredit,
   kind: string,

@@ -112,7 +112,6 @@ export interface ItemFailure extends TransferFailure {
   kind: 'payout_item_refusal' | 'payout_item_failure' | 'payout_item_return';
 }
 
-/** Returns amount and fee of an item to the wallet. */
 export function returnItemFunds(
   book: Book,
   sourced: ItemWithWallet,

@@ -48,7 +48,6 @@ export interface PayoutWithItems extends Payout {
   items: PayoutItem[];
 }
 
-/** An item with its source wallet. */
 export interface ItemWithWallet {
   item: PayoutItem;
   sourceWalletId: Uuid;

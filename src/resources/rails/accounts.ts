@@ -13,7 +13,6 @@ export const payoutAccount = (rail: string): AccountCode =>
 /** Every account of the money at a rail. */
 export const railAccounts = (rail: string): AccountCode[] => [...new Set([clearingAccount(rail), payoutAccount(rail)])];
 
-/** The reference of the charge for a line. */
 export const chargeReference = ({ kind, reference }: { kind: string; reference: string }): string =>
   `${kind}:${reference}`;
 

@@ -30,7 +30,6 @@ export interface StoredContract {
   untried: string[] | null;
 }
 
-/** The connected contracts. */
 export async function listContracts(sql: Sql): Promise<StoredContract[]> {
   return await sql<StoredContract[]>`
     SELECT r.organisation_id, r.environment, r.id, r.rail, r.version, r.capabilities, r.connected_at, r.closing_at,

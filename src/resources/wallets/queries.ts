@@ -8,7 +8,6 @@ import type { Proof } from '../proofs.ts';
 
 export interface Wallet {
   id: Uuid;
-  /** The id of its ledger account. */
   accountId: number;
   kind: 'settlement' | 'end_user';
   email: string;

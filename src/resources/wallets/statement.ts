@@ -72,7 +72,6 @@ export async function entriesOf(
   return { before, last };
 }
 
-/** One line of a wallet's statement. */
 export interface StatementLine extends LineFacts {
   /** The number of the entry in the account of the wallet, which orders the statement. */
   number: number;

@@ -73,7 +73,6 @@ export const openedAccount = (
   accountNumber: account.accountNumber,
 });
 
-/** The row of an account number that a rail has opened. */
 export const accountRow = (
   rail: BankRail,
   owner: Pick<VirtualAccountRow, 'ownerKind' | 'ownerId' | 'createdAt'>,

@@ -16,7 +16,6 @@ const WITHOUT_THE_RAIL = {
   fail: "post it as failed and put the money back, without the rail's confirmation; needs two operators",
 };
 
-/** The actions that a parked flow accepts, each with its effect. */
 export type Choices = Partial<Record<ResolveAction, string>>;
 
 /** The choices of each cause. A flow with other choices names them in its view (`ParkedView.choices`). */

@@ -2,7 +2,6 @@
 // changes. Shared by withdrawals, refunds to a bank, payout items and returns to the sender.
 import type { AttentionLimits } from '../attention/decide.ts';
 
-/** The state of a transfer in the database. */
 export type TransferState = 'processing' | 'completed' | 'failed' | 'returned';
 
 /** The status that the rail reports; `unknown`: it does not know the reference. */
@@ -90,14 +89,12 @@ export interface TransferKnowledge {
   /** Whether the rail has ever reported the transfer, or that the reference exists. */
   knowsReference: boolean;
   sends: number;
-  /** Whether the rail refused the last send. */
   isRefused: boolean;
   sinceSendMs: number;
   /** Number of status queries since the last send. */
   checks: number;
   /** Number of steps in a row that found the rail paused. */
   pausedChecks: number;
-  /** How long the outcome has been open. */
   openForMs: number;
   /** How long the rail has been unreachable without interruption. */
   unreachableForMs: number;

@@ -26,7 +26,6 @@ export function decisionForm(send: string, choices: Readonly<Record<string, stri
   ];
 }
 
-/** A decision that waits for a second operator. */
 export function proposalText({ operator, decision, reason }: Proposal): string {
   return `**Proposed by ${operator}: ${decision}** (${reason}). It takes effect when a second operator sends the same.`;
 }

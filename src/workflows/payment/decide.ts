@@ -162,7 +162,6 @@ export interface PaymentFlowState {
   expiresAt: number;
   /** Public ids of the credits that were not processed yet. */
   fresh: readonly string[];
-  /** What waits for the rail. */
   waits: readonly RailWait[];
 }
 

@@ -19,7 +19,6 @@ export interface OpenItem {
   amount: Kobo;
 }
 
-/** The summary of the flow of an item. */
 export const itemSummary = (amount: Kobo, walletId: string): string =>
   `Payout item of ${nairaText(amount)} from ${walletId}`;
 
