@@ -10,9 +10,7 @@ import { DEFAULT_ADDRESS, DEFAULT_NAMESPACE, readProfile } from './temporal/prof
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/**
- * Pauses between webhook attempts in seconds: ten attempts in 75 h 35 m, the schedule that Standard Webhooks suggests.
- */
+/** Pauses between webhook attempts in seconds: the ten attempts in 75 h 35 m of Standard Webhooks. */
 const WEBHOOK_RETRY_GAPS = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR].join(',');
 
 const text = z.string().default('');
@@ -37,10 +35,7 @@ export const databaseTls = oneOf('verified', 'unverified', 'off');
 /** A setting in seconds, as milliseconds. */
 const seconds = (usual: number) => positive.default(usual).transform((value) => value * 1000);
 
-/**
- * What a worker process does: it polls the queues of the flows, of payout items, of maintenance, or
- * runs the relay of the outbox with the loops of the sandbox bank.
- */
+/** Polls the queues of flows, of payout items, of maintenance, or runs the relay and the sandbox bank's loops. */
 export const WORKER_ROLES = ['flows', 'payouts', 'maintenance', 'relay'] as const;
 export type WorkerRole = (typeof WORKER_ROLES)[number];
 

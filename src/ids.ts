@@ -121,9 +121,7 @@ function readDigits(digits: string, from: number, count: number): number {
   return value;
 }
 
-/**
- * Returns the UUID of a public id that this service wrote (a workflow input, an outbox message); throws if it is none.
- */
+/** The UUID of a public id that this service wrote (a workflow input, an outbox message); throws if it is none. */
 export function requireUuid(kind: IdKind, id: string): Uuid {
   const uuid = parseId(kind, id);
   if (uuid === null) throw new Error(`not a ${kind} id: ${id}`);

@@ -25,10 +25,7 @@ const SIGNATURE_BYTES = 32;
 export interface Keyring {
   /** The ids of its keys, the newest first. */
   readonly keyIds: readonly [string, ...string[]];
-  /**
-   * Encrypts with AES-256-GCM. `context` (an id) is authenticated with the text and must be passed again to `open`, so
-   * a ciphertext cannot be moved to another row.
-   */
+  /** AES-256-GCM. `context` (an id) must be the same in `open`: a ciphertext cannot be moved to another row. */
   seal(purpose: KeyPurpose, context: string, plaintext: string): string;
   /** Decrypts the result of `seal`. Throws when it was altered, or when the key that made it is not in the keyring. */
   open(purpose: KeyPurpose, context: string, sealed: string): string;
@@ -38,10 +35,7 @@ export interface Keyring {
   decrypt(purpose: KeyPurpose, context: string, keyId: string, encrypted: Uint8Array): Buffer;
   /** HMAC-SHA256 of the text with the newest key. */
   sign(purpose: KeyPurpose, text: string): Buffer;
-  /**
-   * Whether any key of the keyring made this signature, or, of a signature that was cut, its first `bytes`; compares in
-   * constant time.
-   */
+  /** Whether any key made this signature, or the first `bytes` of it; compares in constant time. */
   verify(purpose: KeyPurpose, text: string, signature: Buffer, bytes?: number): boolean;
 }
 

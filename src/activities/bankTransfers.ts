@@ -146,10 +146,7 @@ export async function keepProviderMessage(sql: Sql, book: Book, transferId: stri
   if (message) await saveProviderMessage(sql, book, transferId, message);
 }
 
-/**
- * Sends it, and records the send before and after. A refusal is not believed yet: the rail may have accepted what it
- * does not show.
- */
+/** Sends it, and records the send before and after. A refusal is not believed yet: the rail may lag. */
 async function sendToRail(sql: Sql, { book, rail, instruction, sends: before }: StepContext): Promise<Answer> {
   const { reference } = instruction;
   requireTimeLeft(rail.capabilities.calls.limitMs);

@@ -39,9 +39,7 @@ export function ledgerIntegrityViolation(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, 'LEDGER_INTEGRITY_VIOLATION');
 }
 
-/**
- * An endpoint has not accepted its event yet. Retried after the delay; benign, because it is not our fault: no alert.
- */
+/** An endpoint has not accepted its event yet. Retried after the delay; benign, so it raises no alert. */
 export function deliveryFailed(message: string, retryAfterMs: number): ApplicationFailure {
   return ApplicationFailure.create({
     message,

@@ -104,10 +104,7 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
     });
   }
 
-  /**
-   * Posts a pending item to a wallet of the same book, or puts its money back if the wallet refuses it. Returns the
-   * item.
-   */
+  /** Posts a pending item to a wallet of the book, or puts its money back if the wallet refuses it. */
   async function settleInside(book: Book, itemId: string): Promise<PayoutItem> {
     await retryOnConflict(journal, async ({ post, postOrPark }) => {
       const sourced = await readItem(book, itemId);

@@ -24,10 +24,7 @@ export interface Poster {
   post: (movement: Movement) => Promise<Posted>;
   /** Posts what the ledger has no reason to refuse. Returns whether this call posted it; false: read again. */
   postOrPark: (movement: Movement) => Promise<boolean>;
-  /**
-   * Posts what takes money from a wallet by the balance that was read. False also if the wallet has less by now: the
-   * next read shows what there is to take.
-   */
+  /** Posts by the balance that was read. False: the wallet has less by now, and is read again. */
   postAsRead: (movement: Movement) => Promise<boolean>;
 }
 

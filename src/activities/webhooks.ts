@@ -15,10 +15,7 @@ import type {
 } from '../workflows/webhookDelivery/messages.ts';
 import { deliveryFailed, invariantViolation } from './failures.ts';
 
-/**
- * A worker runs a hundred activities at a time, payments among them. These limits bound the part of it that slow
- * endpoints can occupy, each and together.
- */
+/** Bounds the part of a worker's hundred activities that slow endpoints can occupy, each and together. */
 const IN_FLIGHT = { perEndpointMin: 8, perEndpointMax: 8, totalMax: 40 };
 
 /** Delay until a call that found no free slot is retried; grows up to the maximum. It does not count as an attempt. */

@@ -74,10 +74,7 @@ const PLACES_PER_CALLBACK = 8;
 
 export type RequestGuards = ReturnType<typeof createRequestGuards>;
 
-/**
- * Shared by all listeners of a process: the API key cache, the rate limiter, the idempotency keys, the request log, the
- * open payment pages.
- */
+/** Shared by all listeners of a process: caches, limits, idempotency keys, request log, open payment pages. */
 export function createRequestGuards(dependencies: ApiDependencies) {
   const waits = { waitingMax: WAITING_MAX, waitMaxMs: WAIT_MAX_MS, overloadedWaitMaxMs: OVERLOADED_WAIT_MAX_MS };
   const { requestsInProgressMax } = dependencies.config;

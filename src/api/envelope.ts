@@ -10,9 +10,7 @@ const TIME_DIGITS = 12;
 
 const timeDigits = (ms: number): string => ms.toString(16).padStart(TIME_DIGITS, '0');
 
-/**
- * `req_` and 24 hexadecimal characters: the time in milliseconds, which sorts the request log, and 48 random bits.
- */
+/** `req_` and 24 hexadecimal characters: the time in milliseconds, which sorts the log, and 48 random bits. */
 export function newRequestId(at = new Date()): string {
   const random = randomUUID().slice(-TIME_DIGITS); // Node caches random data for UUIDs, not for randomBytes
   return `${REQUEST_ID_PREFIX}${timeDigits(at.getTime())}${random}`;

@@ -18,10 +18,7 @@ const TYPE_OF_STATUS = {
 export type ErrorStatus = keyof typeof TYPE_OF_STATUS;
 export type ErrorType = (typeof TYPE_OF_STATUS)[ErrorStatus];
 
-/**
- * The codes of each status. The message says what is wrong and what to do next. Messages may change; the meaning of a
- * code never does.
- */
+/** The codes of each status: what is wrong and what to do next. Messages may change; a code's meaning never. */
 const MESSAGES = {
   400: {
     VALIDATION_FAILED: 'The request is invalid. Correct the fields listed in details.fields and send it again.',
@@ -165,9 +162,7 @@ export interface FieldError {
   column?: string;
 }
 
-/**
- * An error of the catalog, sent as the response. `details` has the shape that contract section 7 defines for its type.
- */
+/** An error of the catalog, sent as the response. `details` has the shape of its type (contract, section 7). */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown>;
@@ -201,9 +196,7 @@ type ResourceOf<Code> = Code extends `${infer Resource}_NOT_FOUND` ? Lowercase<R
 /** What a 404 is about, in the words of its code. */
 export type FoundResource = ResourceOf<CodeOf<404>>;
 
-/**
- * The 404 for a resource that does not exist or belongs to another caller: the same for both, so ids cannot be probed.
- */
+/** The 404 for a resource that does not exist or is another caller's: the same, so ids cannot be probed. */
 export const notFound = (resource: FoundResource, id: string): ApiError =>
   new ApiError(`${resource.toUpperCase()}_NOT_FOUND` as ErrorCode, { resource, id });
 

@@ -10,9 +10,7 @@ export type Grant = Pick<ApiKeyRow, 'scopes' | 'allowedIps' | 'rateLimit' | 'exp
 export const missingScopes = (own: readonly string[], wanted: readonly string[]): string[] =>
   wanted.filter((scope) => !own.includes(scope) && !own.includes(scope.replace(/:read$/, '')));
 
-/**
- * The first limit of its own that a key would pass by giving this; null: none. `rateDefault`: of keys without a limit.
- */
+/** The first limit of its own that a key would pass by giving this; null: none. `rateDefault`: without a limit. */
 export function passedLimit(
   own: Omit<Grant, 'scopes'>,
   wanted: Omit<Grant, 'scopes'>,

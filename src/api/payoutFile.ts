@@ -76,9 +76,7 @@ function checkHeader(names: readonly string[], line: number): void {
   if (!names.includes('amount')) throw fileError(line, expected, 'amount');
 }
 
-/**
- * An item as JSON has it. An empty cell is a field that was not given; what is no number stays a text, and is refused.
- */
+/** An item as JSON has it. An empty cell is a field that was not given; what is no number stays a text. */
 function itemOf(names: readonly string[], { record }: CsvRecord): object {
   const cell = (name: string): string | undefined => record[names.indexOf(name)] || undefined;
   const amount = cell('amount');

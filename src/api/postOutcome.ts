@@ -13,10 +13,7 @@ import { WALLET_REFUSALS } from './walletRefusal.ts';
 /** With which a wallet that pays, or one that receives, refuses a posting. */
 export const POSTING_ERRORS = ['WALLET_INSUFFICIENT_FUNDS', 'WALLET_TIER1_LIMIT_EXCEEDED', ...WALLET_REFUSALS] as const;
 
-/**
- * Throws an ApiError if a ledger rule refused the movement; an Error if its business key was posted with other
- * postings.
- */
+/** Throws an ApiError if the ledger refused the movement; an Error if its key was posted with other postings. */
 export function throwIfRefused({ transaction }: Movement, result: PostResult): void {
   if (result.outcome === 'duplicate_differs')
     throw new Error('the business key was already posted with different postings');

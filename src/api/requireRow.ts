@@ -14,10 +14,7 @@ export function requireId(resource: Resource, id: string): Uuid {
   return orNotFound(resource, id, parseId(kind, id));
 }
 
-/**
- * Returns the row with this public id, by default that of the path, in the caller's book. Throws the 404 of the
- * resource, also for a bad id.
- */
+/** The row with this public id, by default that of the path. Throws the 404 of the resource, also for a bad id. */
 export async function requireRow<Row>(
   { sql, book, params }: Pick<Call, 'sql' | 'book' | 'params'>,
   resource: Resource,

@@ -47,10 +47,7 @@ export interface Call<Body = unknown, Query = unknown> {
   body: Body;
   query: Query;
   requestId: string;
-  /**
-   * The time of the request by the clock of the database: a process whose own clock is wrong dates nothing wrongly, and
-   * expires no payment early or late.
-   */
+  /** By the clock of the database: a process whose own clock is wrong dates and expires nothing wrongly. */
   now: Date;
   outcome: (data: unknown) => IdempotencyOutcome | undefined;
   /** The caller prefers CSV, and the route has it. */
@@ -77,10 +74,7 @@ export interface CsvUpload {
 /** The location of a field in an uploaded file; null: it has none of its own. */
 export type LocationOf = (field: string) => { line: number; column?: string } | null;
 
-/**
- * The success of a route: its status and the schema of `data`. It is documentation and a type; at run time nothing is
- * checked against it.
- */
+/** Its status and the schema of `data`. Documentation and a type: nothing is checked at run time. */
 export interface Success<Data> {
   status: 200 | 201 | 202;
   data: z.ZodType<Data>;

@@ -15,10 +15,7 @@ export const text = (max: number) =>
     .regex(/^[^\0]*$/u, 'must not contain a NUL character')
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
 
-/**
- * An optional field. `null` means the same as leaving it out, because many generated clients send every field of a
- * model.
- */
+/** An optional field. `null` is the same as leaving it out: many generated clients send every field. */
 export const optional = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? undefined);
 
@@ -140,9 +137,7 @@ export function parse<Output>(schema: z.ZodType<Output>, value: unknown): Output
   return parsed.data;
 }
 
-/**
- * Maps zod's issues to the contract's field errors: dotted path, code, message and the constraint that was violated.
- */
+/** Maps zod's issues to the contract's field errors: dotted path, code, message and violated constraint. */
 function fieldErrors(error: z.ZodError): FieldError[] {
   const fields = error.issues.slice(0, FIELD_ERRORS_MAX).flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);

@@ -73,10 +73,7 @@ export function printCsv(heading: readonly string[], rows: readonly (readonly st
   process.stdout.write([heading, ...rows].map((row) => `${row.map(quoted).join()}\r\n`).join(''));
 }
 
-/**
- * Reports that a list is truncated, and how to see the rest. On standard error, so that standard output holds only the
- * table or the JSON value.
- */
+/** Reports a truncated list, on standard error: standard output holds only the table or the JSON value. */
 export function printLeftOut(count: number, total: number, which: string, how: string): void {
   if (count < total) process.stderr.write(`Showing ${count} of ${total}: ${which}. ${how}\n`);
 }

@@ -9,10 +9,7 @@ import { withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import type { Settings } from './settings.ts';
 
-/**
- * The scope that each command needs. Every operator may `view`. What a code decides is checked by the workflow, which
- * knows the decision.
- */
+/** The scope that each command needs. Every operator may `view`. The workflow checks what a code decides. */
 export const COMMAND_SCOPES = {
   'organisations create': 'admin',
   'keys create': 'admin',
@@ -93,10 +90,7 @@ export const createCode = (
     return { code: codes.get(workflowId) as string, expiresAt };
   });
 
-/**
- * As `signedIn`, with the connection of the database owner, which is enough to make operators until there is an
- * admin.
- */
+/** As `signedIn`, as the database owner, which is enough to make operators until there is an admin. */
 export const signedInAsOwner = <Result>(
   command: SignedCommand,
   work: (sql: Sql, proof: Proof) => Promise<Result>,

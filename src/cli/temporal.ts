@@ -14,9 +14,7 @@ const CALL_TIMEOUT_MS = 10_000;
 const LONG_CALL_TIMEOUT_MS = 70_000;
 const LONG_CALLS = /\/(GetWorkflowExecutionHistory|\w*WorkflowExecutionUpdate|UpdateWorkflowExecution|QueryWorkflow)$/;
 
-/**
- * Attempts of a failing call within its deadline. Limited, so that the server's error is reported and not a timeout.
- */
+/** Attempts of a failing call within its deadline. Limited, so that the server's error is reported. */
 const ATTEMPTS_MAX = 4;
 
 /** Runs `work` with a client of the service's Temporal server. Throws a TemporalFault when it cannot be used. */
@@ -96,9 +94,7 @@ export function printDecision(
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
-/**
- * Sets a deadline for all attempts of a call together. Without it an unresponsive server blocks the command forever.
- */
+/** A deadline for all attempts of a call together: an unresponsive server would block the command forever. */
 const withDeadline: Interceptor = (options, nextCall) => {
   const path = options.method_definition.path;
   const deadline = Date.now() + (LONG_CALLS.test(path) ? LONG_CALL_TIMEOUT_MS : CALL_TIMEOUT_MS);

@@ -24,9 +24,7 @@ export class AttemptOverError extends Error {
   override readonly name = 'AttemptOverError';
 }
 
-/**
- * Throws AttemptOverError when the current attempt was cancelled, the process is shutting down or less time is left.
- */
+/** Throws AttemptOverError when the attempt was cancelled, the process shuts down or less time is left. */
 export function requireTimeLeft(neededMs: number): void {
   const attempt = current.getStore();
   if (attempt === undefined) return;

@@ -3,9 +3,7 @@
 /** How long a result is shared after it arrived. */
 const FRESH_FOR_MS = 1_000;
 
-/**
- * Shares one call of `load` among all concurrent callers, and its result for a second afterwards. `load` must not fail.
- */
+/** Concurrent callers share one call of `load`, and its result for a second. `load` must not fail. */
 export function cached<Result>(load: () => Promise<Result>): () => Promise<Result> {
   let current: Promise<Result> | undefined;
   let freshUntil = 0;

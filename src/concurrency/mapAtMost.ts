@@ -1,9 +1,6 @@
 // Work on a list, several items at once.
 
-/**
- * The results of the work on each item, with at most so many at once. After one has failed none begins; its error is
- * thrown when those that have begun are over.
- */
+/** Works on so many items at once. After a failure none begins; it is thrown when those begun are over. */
 export async function mapAtMost<Item, Result>(
   limit: number,
   items: readonly Item[],

@@ -1,10 +1,7 @@
 // Classifies errors of the Postgres driver by SQLSTATE, constraint or system error code, never by message.
 import { plainError } from './citusErrors.ts';
 
-/**
- * True when the database was unreachable, went away or timed out. The caller may retry; the statement may have been
- * executed nevertheless.
- */
+/** The database was unreachable, went away or timed out. The statement may have been executed nevertheless. */
 export function isOutage(error: unknown): boolean {
   const { code } = plainError(error);
   return (

@@ -30,10 +30,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
  */
 type Migration = SqlFile & { number: number };
 
-/**
- * A file of functions. Its first line is `-- version N`. Every change of the text raises N, so that an older process
- * does not restore its own version.
- */
+/** Its first line is `-- version N`, raised by every change, so that an older process does not restore its own. */
 type FunctionFile = SqlFile & { version: number };
 
 interface SqlFile {
@@ -187,9 +184,7 @@ async function inTransaction(sql: Owner, name: string, text: string, log: (line:
   }
 }
 
-/**
- * Raises an error when this connection does not hold the lock: the driver reconnected after losing the one that did.
- */
+/** Raises an error when this connection does not hold the lock: the driver reconnected after losing it. */
 const MIGRATION_LOCKED = `
   DO $check$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted) THEN

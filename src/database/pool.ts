@@ -32,10 +32,7 @@ interface PoolOptions {
    * (maintenance, the CLI).
    */
   closeWhenStalled?: boolean;
-  /**
-   * `statement_timeout`: Postgres cancels longer statements. Default: `STATEMENT_MAX_MS` with `closeWhenStalled`, else
-   * none.
-   */
+  /** Postgres cancels longer statements. Default: `STATEMENT_MAX_MS` with `closeWhenStalled`, else none. */
   statementTimeoutMs?: number;
   /** Receives the notices and warnings of the server. Default: they are ignored. */
   onNotice?: (notice: postgres.Notice) => void;

@@ -47,10 +47,7 @@ export function addressesOf(url: string): Address[] {
   return host.map((name, index) => ({ host: name, port: port[index] ?? 5432 }));
 }
 
-/**
- * Returns a function that finds the primary among the servers. While none of them is, it returns the first: connecting
- * to it fails as for a URL with one host.
- */
+/** Finds the primary among the servers; while there is none, the first: connecting to it fails as usual. */
 export function primaryFinder(servers: readonly Address[], first: Address): (options: PoolOptions) => Promise<Address> {
   let found: Promise<Address> | null = null;
   return (options) => {

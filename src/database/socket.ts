@@ -7,10 +7,7 @@ import { Socket } from 'node:net';
 import type postgres from 'postgres';
 import type { Address } from './primary.ts';
 
-/**
- * The driver closes a connection that is idle for this long, so an open connection without traffic has a statement
- * pending.
- */
+/** The driver closes a connection that is idle for this long, so an open one has a statement pending. */
 export const IDLE_SECONDS = 8;
 
 /**

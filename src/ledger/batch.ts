@@ -15,10 +15,7 @@ export const POST = `
     $7::ledger.batch_posting[], $8::ledger.batch_table[], $9::ledger.batch_event[], $10::ledger.batch_event[],
     $11::ledger.batch_message[], $12::ledger.batch_outcome[], $13::ledger.batch_decision[], $14::text)`;
 
-/**
- * Returns the batch of these movements, which must all belong to one book: the arguments of `POST` after the book, in
- * their order, each as a literal of its type.
- */
+/** The batch of movements of one book: the arguments of `POST` after the book, each as a literal of its type. */
 export function buildBatch(movements: readonly Movement[]) {
   const { accounts, postings } = accountsAndPostings(movements);
   const documents: string[] = [];

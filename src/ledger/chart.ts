@@ -11,10 +11,7 @@ export const walletAccount = (walletId: Uuid): AccountCode => `wallet:${publicId
 /** Money that a rail holds for us or owes us. Debited when money arrives at the rail, credited when it leaves. */
 export const clearingAccount = (rail: string): AccountCode => `clearing:${rail}`;
 
-/**
- * Money that a rail pays transfers from, where it is not the balance that collects: settlements move it there from
- * clearing.
- */
+/** What a rail pays transfers from, where it is not what collects: settlements move money there. */
 export const floatAccount = (rail: string): AccountCode => `float:${rail}`;
 
 /** Money received for one payment that is not settled yet. */
@@ -57,10 +54,7 @@ export const walletReceivable = (walletId: Uuid): AccountCode => `receivable:${w
 /** Money lost by errors, our own or a bank's, that cannot be recovered. */
 export const OPERATING_LOSS: AccountCode = 'loss:operations';
 
-/**
- * `wallet`: opened with its wallet, stored balance. `stored_balance` and `derived_balance`: opened by the first
- * posting.
- */
+/** `wallet`: opened with its wallet, stored balance. The others are opened by the first posting. */
 export type AccountKind = 'wallet' | 'stored_balance' | 'derived_balance';
 
 /** What the code of an account says about it, by its first segments; the first entry that fits counts. */

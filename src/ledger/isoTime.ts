@@ -2,10 +2,7 @@
 let lastMs = Number.NaN;
 let lastText = '';
 
-/**
- * A time in ISO 8601, UTC, with milliseconds. A request formats the same time several times, so the last result is
- * cached. Throws RangeError for an invalid date.
- */
+/** In UTC, with milliseconds. The last result is cached. Throws RangeError for an invalid date. */
 export function isoTime(at: Date): string {
   const ms = at.getTime();
   if (ms !== lastMs) {

@@ -17,20 +17,13 @@ const BATCH_MAX = 500;
 /** Maximum postings and rows in a batch. A full payout has twice as many: it is sent as a batch of its own. */
 const BATCH_WEIGHT_MAX = 1_000;
 
-/**
- * Movements with at least this many postings and rows wait in a separate queue, so that they do not delay lighter ones.
- */
+/** Movements with this many postings and rows have a separate queue, so as not to delay lighter ones. */
 const HEAVY_FROM = 100;
 
-/**
- * From 32 concurrent callers, keep two statements in flight, where two are allowed: build one while the database runs
- * the other.
- */
+/** From 32 concurrent callers, two statements are in flight where allowed: one is built while one runs. */
 const PIPELINE_FROM = 32;
 
-/**
- * Pauses before the retries after a lost connection or a lock conflict; after the last one the caller gets the error.
- */
+/** Pauses before the retries after a lost connection or a lock conflict; then the caller gets the error. */
 const RETRY_PAUSES_MS = [10, 100, 500];
 
 /** SQLSTATE of `ledger.post` for a row of which another statement wrote the next version first. */
@@ -188,9 +181,7 @@ async function recordMetrics(
   }
 }
 
-/**
- * For each movement, the position of the first movement in the batch that changes one of the same rows; else its own.
- */
+/** For each movement, the position of the first one in the batch that changes one of its rows; else its own. */
 function firstWriterOf(movements: readonly Movement[]): number[] {
   const changedBy = new Map<string, number>();
   return movements.map((movement, position) => {

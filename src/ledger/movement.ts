@@ -89,9 +89,7 @@ export interface Decision {
   reason: string | null;
 }
 
-/**
- * Everything that is committed atomically. Rows are complete, with column names in camelCase and the next `version`.
- */
+/** Everything that is committed atomically. Rows are complete, in camelCase, with the next `version`. */
 export interface Movement {
   book: Book;
   transaction?: Transaction;

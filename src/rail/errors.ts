@@ -56,10 +56,7 @@ export const unclear = (rail: string, providerMessage: string, options?: Unavail
  */
 export type NotReadyCause = 'underfunded' | 'duplicate_guard' | 'rate_limited' | 'unauthorised' | 'feature_off';
 
-/**
- * The rail did certainly not accept the request, for a reason that is not the request's. It is made again, with the
- * same reference, once the cause is gone.
- */
+/** Certainly not accepted, for a reason that is not the request's. Made again later with the same reference. */
 export class RailNotReadyError extends RailCallError {
   override readonly name = 'RailNotReadyError';
   readonly why: NotReadyCause;

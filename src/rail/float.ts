@@ -16,10 +16,7 @@ export class FloatGate {
     this.#now = now;
   }
 
-  /**
-   * Admits a transfer, and counts it. Throws RailNotReadyError `underfunded` when the balance is too low. A rail that
-   * does not report its balance decides by itself.
-   */
+  /** Admits a transfer, and counts it. Throws RailNotReadyError `underfunded` when the balance is too low. */
   async admit(amount: Kobo, read: () => Promise<Kobo | null>): Promise<void> {
     const known = this.#known;
     const age = known === null ? Number.POSITIVE_INFINITY : this.#now() - known.at;

@@ -121,10 +121,7 @@ export interface TransferReport {
   bankCode: string | null;
   /** What the rail charged for it. */
   charge: Kobo | null;
-  /**
-   * The rail waits for an approval that never comes, such as a one-time password: the contract has a feature on that
-   * must be off.
-   */
+  /** It waits for an approval that never comes, such as a one-time password: a feature that must be off. */
   awaitsApproval?: true;
 }
 
@@ -185,9 +182,7 @@ export interface StatementPage {
   /** Those that are set aside: they hide none of the others. */
   unread?: readonly UnreadRow[];
   nextCursor: string | null;
-  /**
-   * The balance, of both accounts if there are two, after all lines before the end; null: the rail does not report it.
-   */
+  /** The balance (of both accounts if there are two) after all lines before the end; null: not reported. */
   closingBalance: Kobo | null;
 }
 

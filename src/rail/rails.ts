@@ -52,10 +52,7 @@ export class Rails {
     return rail?.name === name ? rail : null;
   }
 
-  /**
-   * The rail and the organisation of a callback address. At a shared rail the organisation's id stands for its
-   * contract.
-   */
+  /** The rail and organisation of a callback address. At a shared rail its id stands for the contract. */
   async ofCallback(
     environment: Environment,
     name: string,

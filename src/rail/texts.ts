@@ -7,10 +7,7 @@ import { LAGOS_OFFSET_MS } from '../times.ts';
 const NARRATION_MAX = 100;
 const WORDS_MAX = 200;
 
-/**
- * A narration of letters without accents, digits, spaces and `.,/-`; anything else becomes a space. `otherwise` when
- * nothing is left.
- */
+/** Letters without accents, digits, spaces and `.,/-`; all else becomes a space. `otherwise`: nothing is left. */
 export function narrationOf(text: string | null, otherwise: string): string {
   const plain = (text ?? '').normalize('NFD').replaceAll(/\p{M}/gu, '');
   const narration = plain

@@ -62,9 +62,7 @@ async function missingOf(sql: Sql, client: Client, kind: OpenKind, page: OpenRes
   return examined.filter((flow) => flow !== null);
 }
 
-/**
- * The flows that Temporal's visibility list reports as running. The list lags, so each absent one is described alone.
- */
+/** The flows that Temporal lists as running. The list lags, so each absent one is described alone. */
 async function listRunning(client: Client, flowIds: readonly string[]): Promise<Set<string>> {
   const running = new Set<string>();
   if (flowIds.length === 0) return running;

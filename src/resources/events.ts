@@ -78,10 +78,7 @@ export interface EventFilters extends ListFilters {
   order?: Order | undefined;
 }
 
-/**
- * An event has the time at which its movement was decided. So a younger one may still be committed before others, and
- * be on its way for the first time.
- */
+/** An event has the time of its decision: a younger one may still be committed before others. */
 export const SETTLED_AFTER_SECONDS = 60;
 
 /** The event of a transfer is written with it, by the same clock that its id has its time of. */

@@ -84,10 +84,7 @@ export async function insertOperator(
   return rows.length > 0;
 }
 
-/**
- * Replaces the key of an operator; the old one, its codes and its open proposals end at once. Null: there is no such
- * operator in use.
- */
+/** Replaces the key of an operator; the old one, its codes and proposals end at once. Null: not in use. */
 export async function replaceOperatorKey(sql: Sql, name: string, key: NewKey, proof: Proof): Promise<Uuid | null> {
   return await change(
     sql,
@@ -142,10 +139,7 @@ function newCode(): string {
   return digits.join('').replaceAll(/(.{4})(?=.)/g, '$1-');
 }
 
-/**
- * Makes a code for each workflow, with which the operator makes this decision there: an action as the message has it,
- * and the wallet that it names, if it does.
- */
+/** A code for each workflow with which the operator makes this decision there, with the wallet it names. */
 export async function createOperatorCodes<Id extends string>(
   sql: Sql,
   { proof }: Pick<Operator, 'proof'>,
@@ -168,10 +162,7 @@ const batchSubject = (batch: string): string => `batch:${batch}`;
 /** Longer than a batch of 100,000 signals takes, at the server's 50 a second. */
 const BATCH_MINUTES = 60;
 
-/**
- * Makes a code with which the operator retries the flows of one batch operation, and writes the audit entry, in one
- * statement.
- */
+/** Makes a code to retry the flows of one batch operation, with its audit entry, in one statement. */
 export async function createBatchCode(
   sql: Sql,
   { proof }: Pick<Operator, 'proof'>,
@@ -198,10 +189,7 @@ export function decisionOf(
   return { proof: proofOfCode(code), subject, action, wallet, about, reason };
 }
 
-/**
- * Records a decision that moves no money. One that needs two operators is only asked whether it takes effect: the
- * movement that carries it out records it.
- */
+/** A decision without money. One by two is only asked: the movement that carries it out records it. */
 export async function recordDecision(sql: Sql, book: Book, sent: SentDecision): Promise<DecisionOutcome> {
   const { proof, subject, action, about, reason } = decisionOf(sent, sent.subject, sent.action);
   const [row] = await sql<{ code: string | null; detail: { because?: string; operator?: string } | null }[]>`

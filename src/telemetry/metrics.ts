@@ -6,9 +6,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export const registry = new Registry();
 const registers = [registry];
 
-/**
- * From a balance read to more than every time limit: 7 s of a rail call, 8 s of a request, 10 s of a webhook attempt.
- */
+/** From a balance read to more than every time limit: 7 s of a rail call, 8 s of a request, 10 s of a webhook. */
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12];
 /** A posting statement: under a millisecond for a lone caller, tens of milliseconds for a full batch. */
 const STATEMENT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];

@@ -7,10 +7,7 @@ let tracer: ReturnType<typeof createTracer> | null = null;
 
 const NO_SPAN: Span = { rename: () => {}, set: () => {}, fail: () => {} };
 
-/**
- * Turns tracing on, unless the settings are null. `part`: the process. Returns a function that flushes the spans and
- * stops.
- */
+/** Turns tracing on, unless the settings are null. Returns a function that flushes the spans and stops. */
 export async function startTracing(settings: TracingSettings | null, part: string): Promise<() => Promise<void>> {
   if (settings === null) return () => Promise.resolve();
   const openTelemetry = await import('./openTelemetry.ts');

@@ -9,10 +9,7 @@ const ENCODING = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 
-/**
- * The newest key encrypts, all decrypt. The whole payload is encrypted, its metadata too. Null: nothing is encrypted,
- * and what is encrypted cannot be read.
- */
+/** The newest key encrypts the whole payload, metadata too; all decrypt. Null: nothing is encrypted. */
 export function payloadCodec(keyring: Keyring | null): PayloadCodec {
   const encrypt = (payload: Payload): Payload => {
     if (keyring === null) return payload;

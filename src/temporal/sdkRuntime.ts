@@ -17,9 +17,7 @@ const TRIES_MAX = 5;
 /** Where this process's SDK exports its metrics. The SDK has one runtime per process. */
 let exporter: string | null = null;
 
-/**
- * Installs the SDK's runtime with its metrics, which `readSdkMetrics` reads. Call it before anything else of the SDK.
- */
+/** Installs the SDK's runtime with its metrics (`readSdkMetrics`). Call it before anything else of the SDK. */
 export async function installWithMetrics({ telemetryOptions, ...options }: RuntimeOptions): Promise<void> {
   for (let tries = 1; exporter === null; tries += 1) {
     const bindAddress = `${LOOPBACK}:${await freePort()}`;

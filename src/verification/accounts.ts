@@ -71,10 +71,7 @@ export const accountCheck = pagedCheck<AccountsCursor>('entries', async (context
   return null;
 });
 
-/**
- * The size of a page is limited by the entries of the accounts, and most accounts have many: so fewer accounts per
- * page.
- */
+/** A page is limited by the entries of its accounts; most accounts have many, so it has fewer accounts. */
 const accountsPerPage = ({ pageSize }: CheckContext): number => Math.ceil(Math.sqrt(pageSize));
 
 /** The next accounts, each with the last of its entries that the balance in the same snapshot includes. */

@@ -55,10 +55,7 @@ const NOTHING: NetEffect = new Map();
 
 const moved = (from: AccountCode, to: AccountCode, amount: Kobo): NetEffect => effectOf([from, -amount], [to, amount]);
 
-/**
- * Money that returned to a wallet, or, if the wallet was closed by then, to suspense: all of it, or what a clawback had
- * taken.
- */
+/** Money that returned to a wallet, or to suspense if it was closed: all, or what a clawback had taken. */
 const returned = (wallet: AccountCode, total: Kobo, clawedBack: Kobo | null): Expectation['effects'] => [
   NOTHING,
   moved(wallet, UNMATCHED, total),
@@ -200,9 +197,7 @@ export function expectPayment(row: Payment & PartsOfPayment): Expectation {
   return { resource: publicId('payment', row.id), keys: credits.map(creditKey), effects: [effect] };
 }
 
-/**
- * Whether a recall has taken the credit out of its payment, which was not paid in full: then it is not the payment's.
- */
+/** Whether a recall has taken the credit out of its payment, which was not paid in full. */
 export const isOutOfPayment = ({ recall, recalledFrom }: Pick<InboundCredit, 'recall' | 'recalledFrom'>): boolean =>
   recall === 'posted' && (recalledFrom?.startsWith('suspense:payment:') ?? false);
 
@@ -296,9 +291,7 @@ export function expectAdjustment(row: Adjustment): Expectation {
   return ofSteps('adjustment', row, ['adjustment'], [row.status === 'posted' ? posted : NOTHING]);
 }
 
-/**
- * Steps that may repeat are numbered by the version of the case, completions and returns by the reference at the rail.
- */
+/** Repeatable steps are numbered by the version of the case, completions and returns by the reference. */
 function caseKeys(resource: string, row: ReviewCase): string[] {
   const versions = Array.from({ length: row.version }, (_, index) => index + 1);
   const references = Array.from({ length: row.attempts }, (_, index) =>

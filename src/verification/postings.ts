@@ -128,10 +128,7 @@ export const postingCheck = pagedCheck<TransactionsCursor>('transactions and pos
   return { transactionId: last.until, id: last.transactionId === last.until ? (last.postingId ?? LAST_ID) : LAST_ID };
 });
 
-/**
- * A transaction is resolved or reversed at most once. A unique index enforces this too; the check finds what bypassed
- * it.
- */
+/** Resolved or reversed at most once. A unique index enforces it too; this finds what bypassed it. */
 export const reversalCheck = pagedCheck<Uuid>('reversals', async ({ sql, organisationId, pageSize, add }, after) => {
   const named = sql`coalesce(resolves, reverses)`;
   const from = after === null ? sql`` : sql`AND ${named} > ${after}`;

@@ -141,10 +141,7 @@ export const resourceChecks: Check[] = PARTS.map(({ name, condition }) =>
   ),
 );
 
-/**
- * Each transaction is one of the resource that it names. They are read only if the resources have not explained as many
- * postings as there are.
- */
+/** Each transaction is one of its resource. Read only if the resources have not explained all postings. */
 export const transactionCheck: Check = {
   isLast: true,
   ...pagedCheck<Uuid>('resources of transactions', async (context, after) => {

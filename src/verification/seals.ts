@@ -30,10 +30,7 @@ export interface Seal {
   digest: string;
 }
 
-/**
- * Seals the postings of all books that are older than `lagMs`, or the first of them. `isBehind`: there are more.
- * Several processes may call it; one of them seals.
- */
+/** Seals all postings older than `lagMs`, or the first of them (`isBehind`). One of concurrent calls does it. */
 export async function sealNext(sql: Sql, lagMs: number): Promise<{ seals: number; isBehind: boolean }> {
   const [row] = await sql<{ seals: number; isBehind: boolean }[]>`
     SELECT seals, is_behind FROM ledger.seal(now() - make_interval(secs => ${lagMs / 1000}), ${POSTINGS_MAX})`;

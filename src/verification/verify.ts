@@ -36,10 +36,7 @@ export type FindingKind =
   | 'REFUND_EXCEEDS_CREDIT'
   | 'BANK_BALANCE_MISMATCH';
 
-/**
- * One violation. Ids are public, but that of a posting. Amounts are kobo as text: a corrupt ledger may contain more
- * than a safe integer.
- */
+/** Ids are public, but a posting's. Amounts are kobo as text: a corrupt ledger may exceed a safe integer. */
 export interface Finding {
   kind: FindingKind;
   organisation: string;
@@ -302,10 +299,7 @@ async function estimateRows(sql: Sql): Promise<number> {
   return row?.rows ?? 0;
 }
 
-/**
- * The next organisation with rows in the ledger, whether or not it is registered; null after the last. `only`: this
- * one, if it has any.
- */
+/** The next organisation with rows in the ledger; null after the last. `only`: this one, if it has any. */
 async function nextOrganisation(sql: Sql, after: Uuid | null, only?: Uuid): Promise<Organisation | null> {
   const which = after === null ? sql`` : sql`WHERE organisation_id > ${after}`;
   const first = (table: 'postings' | 'accounts' | 'transactions' | 'seals') => sql`

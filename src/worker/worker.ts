@@ -209,10 +209,7 @@ const buildBundle = (encodeFailures: boolean) =>
     logger: Runtime.instance().logger,
   });
 
-/**
- * Runs workers until all have stopped and the process is closing. When one fails, all are shut down: a process must not
- * poll only some of its queues.
- */
+/** Until all have stopped and the process closes. When one fails, all are shut down: none polls alone. */
 async function runAll(workers: Worker[], closing: AbortSignal): Promise<void> {
   const runs = workers.map((worker) => worker.run());
   const closed = new Promise<void>((resolve) => closing.addEventListener('abort', () => resolve()));

@@ -31,10 +31,7 @@ export interface FlowMessage {
   state: string;
   input: FlowScope | InstallationScope;
   signal?: { name: string; payload: unknown };
-  /**
-   * Starts a new run although an earlier one has ended: the resource was reopened, or the run ended before its work was
-   * done.
-   */
+  /** Starts a new run although one has ended: reopened, or it ended before its work was done. */
   allowRestart?: true;
   /** The task queue that it runs on, if not the common one. */
   queue?: FlowQueue;

@@ -34,10 +34,7 @@ export class ApiKeys {
     this.#sql = asyncCommitSql;
   }
 
-  /**
-   * The caller of an Authorization header on the host of an environment, from this address. Throws the 401 of the first
-   * check that fails, or 403 IP_NOT_ALLOWED.
-   */
+  /** The caller of an Authorization header. Throws the 401 of the first failed check, or 403 IP_NOT_ALLOWED. */
   async authenticate(header: string | undefined, environment: Environment, address: string): Promise<Caller> {
     if (header === undefined || header.trim() === '') throw new ApiError('API_KEY_MISSING');
     const key = /^Bearer +([^ ]+) *$/i.exec(header)?.[1];

@@ -86,10 +86,7 @@ export class IdempotencyKeys {
     return { statusCode: stored.statusCode, response: stored.response };
   }
 
-  /**
-   * Reserves a key that has no outcome yet, in the memory of this process. `release` ends the reservation. Throws
-   * IDEMPOTENCY_IN_PROGRESS or IDEMPOTENCY_KEY_REUSED.
-   */
+  /** In this process, until `release`. Throws IDEMPOTENCY_IN_PROGRESS or IDEMPOTENCY_KEY_REUSED. */
   reserve(book: Book, key: string, requestFingerprint: string): KeyAttempt {
     const name = reservationKey(book, key);
     const existing = this.#reserved.get(name);

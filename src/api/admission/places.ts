@@ -48,10 +48,7 @@ export class Places {
     return this.#leave();
   }
 
-  /**
-   * Waits for a place. Null: the queue is full, the wait was too long, or `signal` has ended it because the
-   * connection was closed.
-   */
+  /** Waits for a place. Null: the queue is full, the wait too long, or `signal`: the connection was closed. */
   wait(organisationId: string, signal: AbortSignal): Promise<Leave | null> {
     const own = this.#waiting.get(organisationId) ?? [];
     if (signal.aborted || own.length >= this.#options.waitingMax - this.#waitingCount) return Promise.resolve(null);

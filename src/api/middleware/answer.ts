@@ -79,10 +79,7 @@ function logEntry({ state, method, status, headers }: Context, durationMs: numbe
   };
 }
 
-/**
- * Log fields by which support finds a failed request: its error code, and its organisation and API key if
- * authenticated.
- */
+/** Log fields by which support finds a failed request: error code, organisation and API key. */
 function failureFields({ state }: Context): object {
   const caller = state.caller as Caller | undefined;
   return {
@@ -92,9 +89,7 @@ function failureFields({ state }: Context): object {
   };
 }
 
-/**
- * The parameter of the path that has the format of a public id. Others may be names or account numbers: never logged.
- */
+/** The parameter of the path that is a public id. Others may be names or account numbers: never logged. */
 const publicIdInPath = ({ state }: Context): string | undefined =>
   Object.values((state.params as Record<string, string> | undefined) ?? {}).find(isPublicId);
 

@@ -234,9 +234,9 @@ CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) 
 -- For the sweep: a payout whose event does not count such an item as completed yet.
 CREATE INDEX payout_items_clawed_back ON payout_items (organisation_id, payout_id) WHERE clawed_back IS NOT NULL;
 
--- A wallet and its account numbers belong to the same customer for ever. The application may change the contact only;
--- functions write the rest. Otherwise it could give the money of a wallet to the customer of another one, which no
--- check of the ledger finds.
+-- A wallet and its account numbers belong to the same customer for ever. The application may add account numbers and
+-- change the contact; functions write the rest. Otherwise it could give the money of a wallet to the customer of
+-- another one, which no check of the ledger finds.
 GRANT SELECT ON wallets, wallet_kyc TO manilla_app;
 GRANT UPDATE (sealed) ON wallet_kyc TO manilla_app;
 GRANT SELECT, INSERT ON virtual_accounts TO manilla_app;

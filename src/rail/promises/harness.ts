@@ -52,10 +52,7 @@ export interface ProviderAnswer {
   /** `refused`, `exists`: of a send. `absent`: it has no such transfer. `unclear`: nothing follows from it. */
   means: 'refused' | 'exists' | 'absent' | 'unclear';
   words: string;
-  /**
-   * The next request has this answer. `acts`: it accepts the send all the same, and shows it once the returned function
-   * is called.
-   */
+  /** Given to the next request. `acts`: the send is accepted all the same, and shown once the result is called. */
   give: (acts: boolean) => () => void;
 }
 
@@ -83,9 +80,7 @@ export interface ProviderControl {
   noDestination: Destination;
   /** A customer pays into an account number. Returns the credit's `sessionId`; null: the money was sent back. */
   payIn: (accountNumber: string, amount: Kobo) => Promise<string | null>;
-  /**
-   * Of a rail that lists both directions alike: money leaves by an account number of ours. Returns the session.
-   */
+  /** Of a rail that lists both directions alike: money leaves by a number of ours. Returns the session. */
   payOut?: (accountNumber: string, amount: Kobo) => Promise<string>;
   lists?: ListControl;
   /** Of a rail whose signature covers some fields of a JSON body (`signed: 'fields'`): the paths of these fields. */

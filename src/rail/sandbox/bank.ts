@@ -129,10 +129,7 @@ export class SandboxBank {
     return credit ?? null;
   }
 
-  /**
-   * Returns a page of the credits received in a period, with those that were recalled. The cursor orders them by time,
-   * then session id.
-   */
+  /** A page of the credits of a period, recalled ones too. The cursor orders them by time, then session id. */
   async listCredits({ organisationId, from, to, cursor }: PageRequest): Promise<CreditPage> {
     const { sql } = this.#options;
     const sortKey = sql`to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || session_id COLLATE "C"`;

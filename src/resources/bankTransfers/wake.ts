@@ -10,19 +10,14 @@ import { findRefund } from '../refunds/queries.ts';
 import { caseOfReference, findReviewCase } from '../reviewCases/queries.ts';
 import { findWithdrawal } from '../withdrawals/queries.ts';
 
-/**
- * Wakes the flow of a bank transfer, unless it is about to be woken. An update with an unknown reference is ignored.
- */
+/** Wakes the flow of a bank transfer, unless it is about to be woken. An unknown reference is ignored. */
 export async function wakeTransfer(sql: Sql, book: Book, reference: string): Promise<void> {
   const flow = await flowOfTransfer(sql, book, reference);
   if (flow === null || (await isUpdateWaiting(sql, book, flow))) return;
   await enqueue(sql, book, flow);
 }
 
-/**
- * The message that wakes the flow of a transfer, by its reference: the public id of the resource. Null when it is
- * unknown.
- */
+/** The message that wakes the flow of a transfer, by its reference, a public id. Null: it is unknown. */
 async function flowOfTransfer(sql: Sql, book: Book, reference: string): Promise<FlowOutboxMessage | null> {
   const wake = async <Row>(
     id: Uuid | null,

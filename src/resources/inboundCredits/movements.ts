@@ -54,10 +54,7 @@ export const redirectMovement = (book: Book, credit: ConfirmedCredit, flow: Flow
   outbox: flow === null ? [] : [restarted(flow)],
 });
 
-/**
- * Posts the whole credit to suspense and opens a review case. `walletId`, `payment`: what it was intended for, if
- * known.
- */
+/** Posts the whole credit to suspense, with a review case. `walletId`, `payment`: the intended ones, if known. */
 export function creditToSuspense(
   book: Book,
   credit: ConfirmedCredit,

@@ -132,10 +132,7 @@ export async function listCredits(
     ${pageClause(sql, filters, page, { table: 'c' })}`;
 }
 
-/**
- * The sum that one bank account paid towards a payment. Number and bank are null where the rail did not name the
- * sender.
- */
+/** What one bank account paid towards a payment. Number and bank: null where the rail named no sender. */
 export interface Payer {
   accountNumber: string | null;
   bankCode: string | null;

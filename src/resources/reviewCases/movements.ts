@@ -90,10 +90,7 @@ export function withCaseFlows(movement: Movement, more: () => readonly EventRow[
   };
 }
 
-/**
- * Credits the money, also if it was unclaimed, to a wallet, whose rules may refuse it. `payment`: the one that it was
- * received for.
- */
+/** Credits the money, also if unclaimed, to a wallet, whose rules may refuse it. `payment`: received for it. */
 export function creditCase(
   book: Book,
   open: ReviewCase,
@@ -105,10 +102,7 @@ export function creditCase(
   return decided(book, open, next, payment, moveBy(open, `${caseId(open)}/credit`, postings));
 }
 
-/**
- * Credits the money to the wallet of its payment, which counts it as received: an open payment is settled, with what it
- * held before.
- */
+/** Credits the wallet of its payment, which counts it as received: settles an open one with what it held. */
 export function creditCaseToPayment(
   book: Book,
   open: ReviewCase,
@@ -248,9 +242,7 @@ export const withoutCredit = (row: ReviewCase, amount: Kobo): ReviewCase =>
     ...(row.status === 'unclaimed' && { recalledUnclaimed: row.recalledUnclaimed + amount }),
   });
 
-/**
- * After the rail confirms a credit that was set aside: marks it as received, restarts its flow, and closes its case.
- */
+/** The rail confirms a credit that was set aside: marks it as received, restarts its flow, closes its case. */
 export function receiveAfterAll(
   book: Book,
   open: ReviewCase,
@@ -288,10 +280,7 @@ function railOf(row: ReviewCase): string {
 const resolved = (row: ReviewCase, status: ReviewCase['status']): ReviewCase =>
   nextVersion(row, { status, resolvedAt: new Date() });
 
-/**
- * `key`: the public id of the case or the reference of a return, then the step, which also gives the transaction's
- * kind.
- */
+/** `key`: the public id of the case or the reference of a return, then the step, which gives the kind. */
 const move = (row: ReviewCase, key: string, debit: AccountCode, credit: AccountCode): Transaction =>
   moveBy(row, key, [{ debit, credit, amount: row.amount }]);
 

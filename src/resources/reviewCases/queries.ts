@@ -28,17 +28,11 @@ export const REVIEW_REASONS = [
 
 export type ReviewReason = (typeof REVIEW_REASONS)[number];
 
-/**
- * How a failed attempt to return money ended: `refused` or `returned` as reported by the rail, `never_received` by the
- * rail, or `decided` by operators.
- */
+/** `refused` or `returned` as reported by the rail, `never_received` by it, or `decided` by operators. */
 export const RETURN_FAILURES = ['refused', 'returned', 'never_received', 'decided'] as const;
 export type ReturnFailure = (typeof RETURN_FAILURES)[number];
 
-/**
- * `returning`: the money is on its way back to the sender. `closed`: a case without money was resolved. `recalled`: the
- * bank has taken the credit back.
- */
+/** `returning`: on its way to the sender. `closed`: without money. `recalled`: taken back by the bank. */
 export const REVIEW_STATUSES = [
   'open',
   'returning',
@@ -178,10 +172,7 @@ export async function listReviewCases(
   return { cases, total: row?.total ?? cases.length };
 }
 
-/**
- * The cases that hold, or held, money of a credit: `whole`, its own or that of the expired payment that held it;
- * `surplus`, of a part of it.
- */
+/** The cases of a credit: `whole`, its own or that of the expired payment; `surplus`, of a part of it. */
 export async function findCasesOfCredit(
   sql: Sql,
   book: Book,
@@ -219,10 +210,7 @@ export async function findCaseOf(
 
 type SenderAccount = PayerAccount & { rail: string };
 
-/**
- * The sender accounts of a case's money: of its own credit, or of all credits that its payment held. None if one of
- * them is not known.
- */
+/** The sender accounts of a case's money, or of its payment's credits. None if one of them is not known. */
 export async function findSenders(sql: Sql, book: Book, row: ReviewCase): Promise<SenderAccount[]> {
   const senders = await sql<SenderAccount[]>`
     SELECT DISTINCT rail, sender_account_number AS account_number, sender_bank_code AS bank_code, sender_name AS account_name

@@ -8,9 +8,7 @@ import { newEvent } from '../events.ts';
 import { transferView } from '../views.ts';
 import type { Transfer } from './queries.ts';
 
-/**
- * Debits amount and fee from the source, credits the amount to the destination. A refusal is returned to the caller.
- */
+/** Debits amount and fee from the source, credits the amount. A refusal is returned to the caller. */
 export function transferMovement(book: Book, transfer: Transfer): Movement {
   const id = publicId('transfer', transfer.id);
   return {

@@ -14,10 +14,7 @@ export type AttentionCause =
   | 'outcome_unknown'
   /** The rail reports a status that contradicts what was posted on its earlier report. */
   | 'rail_contradiction'
-  /**
-   * An operator has paused the rail. The flow is shown like a parked one, but continues without a decision once the
-   * rail is resumed.
-   */
+  /** An operator has paused the rail. Shown like a parked flow, but continues by itself when it is resumed. */
   | 'rail_paused'
   /** The rail has not confirmed a credit that it reported, for longer than the limit. */
   | 'credit_unconfirmed'

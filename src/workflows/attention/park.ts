@@ -54,10 +54,7 @@ export interface CarriedAttention {
 /** A flow that ends while a decision is being recorded needs none: the sender gets an error. */
 const unfinishedPolicy = HandlerUnfinishedPolicy.ABANDON;
 
-/**
- * Installs the handlers of `resolve` and `retry`. Call it before the first await, so that a flow that is not parked
- * refuses `resolve` with a message.
- */
+/** Installs `resolve` and `retry`. Call it before the first await, so that a flow that is not parked refuses. */
 export function createAttention(scope: FlowScope, carried: CarriedAttention | null = null) {
   let raised: Omit<CarriedAttention, 'proposal'> | null = carried;
   let view: ParkedView | null = null;

@@ -81,10 +81,7 @@ export type TransferStep = 'send' | 'check' | 'mark_unsent';
 
 /** What is known about a transfer after the last step. */
 export interface TransferKnowledge {
-  /**
-   * The rail knows the reference, does not know it, did not respond, does not accept it for now, is paused by
-   * operations, or contradicts itself.
-   */
+  /** Knows the reference or not, did not respond, is not ready, is paused by operations, or contradicts itself. */
   rail: 'known' | 'unknown' | 'unreachable' | 'not_ready' | 'paused' | 'contradiction';
   /** Whether the rail has ever reported the transfer, or that the reference exists. */
   knowsReference: boolean;
@@ -142,10 +139,7 @@ export function outcomeOpenMaxMs(
   return isLost ? Math.min(outcomeUnknownMs, notVisibleForMs) : outcomeUnknownMs;
 }
 
-/**
- * Whether a flow that waits for a rail must show it to operators, and why. A pause of the rail is intended, so it is
- * only shown, however long it lasts.
- */
+/** Whether a waiting flow must be shown to operators, and why. A pause is only shown, however long. */
 export function decideAttention(
   { rail, unreachableForMs, notReadyForMs, openForMs }: TransferKnowledge,
   limits: Pick<TransferLimits, 'railUnreachableMs' | 'railNotReadyMs' | 'outcomeUnknownMs'>,

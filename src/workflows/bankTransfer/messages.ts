@@ -8,10 +8,7 @@ import type { SentDecision } from '../operators/messages.ts';
 import type { Sends, TransferKnowledge, TransferLimits, TransferState, TransferStep } from './decide.ts';
 
 export interface BankTransferInput extends FlowScope {
-  /**
-   * Public id of the withdrawal, refund, payout item or review case. The reference at the rail, unless `reference` is
-   * set.
-   */
+  /** Public id of the resource. The reference at the rail, unless `reference` is set. */
   transferId: string;
   amount: Kobo;
   /** The reference at the rail, if it is not `transferId`; only for display. */
@@ -64,10 +61,7 @@ export interface TransferProgress {
   limits: TransferLimits;
 }
 
-/**
- * The outcome that operators set where the rail reports none: `complete` or `fail` of a transfer in progress, `return`
- * of a completed one.
- */
+/** What operators set: `complete` or `fail` of a transfer in progress, `return` of a completed one. */
 export interface OperatorDecision {
   outcome: 'complete' | 'fail' | 'return';
   reason: string;
@@ -85,9 +79,6 @@ export interface BankTransferActivities {
   checkBankTransfer: (input: BankTransferInput) => Promise<TransferProgress>;
   /** Posts it as refused or never received, unless the rail knows it after all. */
   markBankTransferUnsent: (input: BankTransferInput) => Promise<TransferProgress>;
-  /**
-   * Posts what operators decided. A final status that the rail has reported by now takes precedence; a return is
-   * decided against its status `failed`.
-   */
+  /** Posts what operators decided. A final status that the rail has by now takes precedence. */
   applyBankTransferDecision: (input: BankTransferInput, decision: OperatorDecision) => Promise<TransferProgress>;
 }

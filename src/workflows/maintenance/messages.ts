@@ -72,10 +72,7 @@ export interface MaintenanceActivities {
   closeAccountingDays: () => Promise<number>;
   sealLedger: () => Promise<SealingResult>;
   verifyLedger: () => Promise<VerificationResult>;
-  /**
-   * Asks the rail of every book for the credits that it received in a period, or, without one, since it was last asked,
-   * and imports those that no callback reported.
-   */
+  /** Asks every rail for the credits of a period, or since the last time; imports those without a callback. */
   pollCredits: (period: Period | null) => Promise<CreditsPolled>;
   /**
    * Compares every book that has a rail: the given period, or, without one, each from where it is reconciled to until

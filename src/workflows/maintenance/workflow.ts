@@ -64,10 +64,7 @@ export async function ledgerSealing(): Promise<SealingResult> {
   return sealed;
 }
 
-/**
- * Daily: verifies the ledger. Findings fail this flow with LEDGER_INTEGRITY_VIOLATION, so that the Temporal UI shows it
- * as failed; an outage does not fail it.
- */
+/** Daily. Findings fail this flow with LEDGER_INTEGRITY_VIOLATION, for the Temporal UI; an outage does not. */
 export async function ledgerVerification(): Promise<VerificationResult> {
   setCurrentDetails('Verifying the ledger. The pending activity shows the progress.');
   const verified = await verifyLedger();

@@ -1,9 +1,6 @@
 // What is wrong with the message of an operator, before anyone knows who sent it.
 
-/**
- * Why the message of an operator is refused before its sender is identified; null if it may be tried. `choices` and
- * `because`: as of `refuseAction`.
- */
+/** Why a message is refused before its sender is identified; null: it may be tried. */
 export function refuseMessage(
   message: { action?: unknown; reason?: unknown; code?: unknown } | null,
   choices: readonly string[],

@@ -98,9 +98,7 @@ export function feeInReview(payment: ReviewedPayment, amount: Kobo): Kobo {
   return decision === 'incomplete' ? 0 : decision.toFees;
 }
 
-/**
- * The capacity to try after the wallet refused: without the surplus if that exceeded a limit, otherwise nothing.
- */
+/** What to try after the wallet refused: without the surplus if that exceeded a limit, otherwise nothing. */
 export function capacityAfterRefusal(
   capacity: WalletCapacity,
   decision: CreditDecision,
@@ -123,10 +121,7 @@ export function decideExpiry(payment: PaymentState): ExpiryDecision {
     : { kind: 'no_change' };
 }
 
-/**
- * What the rules of paying from a wallet read in addition. Wallet ids may be of either kind, if the caller uses only
- * one.
- */
+/** What paying from a wallet reads in addition. Wallet ids may be of either kind, if only one is used. */
 export interface WalletPaymentState extends PaymentState {
   method: 'bank_transfer' | 'virtual_wallet';
   targetWalletId: string;

@@ -30,9 +30,6 @@ export interface PayoutProgress {
 }
 
 export interface PayoutActivities {
-  /**
-   * Lists the items that have not ended. If there are none, and their end is not reported yet, updates the payout's
-   * status and writes an event.
-   */
+  /** Lists the items that have not ended. If there are none, reports their end: status and event. */
   rollUpPayout: (input: Pick<PayoutInput, 'payoutId' | 'organisationId' | 'environment'>) => Promise<PayoutProgress>;
 }

@@ -101,9 +101,7 @@ export interface RailRequest {
 const QUERY_AGAIN = 'query the rail again now';
 const LEAVE_OPEN = 'leave the account number open: money sent to it goes to review';
 
-/**
- * An unconfirmed credit goes before an unreachable rail, because it has more choices. Null: nothing needs an operator.
- */
+/** An unconfirmed credit goes before an unreachable rail: it has more choices. Null: nothing needs an operator. */
 export function requestOf(waits: readonly RailWait[], now: number): RailRequest | null {
   const withCause = (cause: AttentionCause) => waits.filter((wait) => causeOf(wait, now) === cause);
   const unconfirmed = withCause('credit_unconfirmed');
@@ -117,10 +115,7 @@ export function requestOf(waits: readonly RailWait[], now: number): RailRequest 
   return { cause: 'rail_unreachable', parked: unreachable, choices };
 }
 
-/**
- * What waits after an operator's decision about everything that was parked, and which credits are to be set aside. What
- * was not parked waits unchanged.
- */
+/** What waits after an operator's decision about everything parked, and which credits to set aside. */
 export function afterDecision(
   waits: readonly RailWait[],
   { parked }: Pick<RailRequest, 'parked'>,

@@ -31,10 +31,7 @@ export interface ReviewCaseSnapshot {
   /** The reference at the rail of the last attempt to return the money. */
   reference: string;
   attempts: number;
-  /**
-   * How that attempt failed. A code, because a bank's own message may contain personal data; the message is only in the
-   * database.
-   */
+  /** How that attempt failed. A code: a bank's message, in the database only, may contain personal data. */
   failure: 'refused' | 'returned' | 'never_received' | 'decided' | null;
   /** What a credit to the wallet of its payment is charged. */
   fee: Kobo;
@@ -72,9 +69,6 @@ export const resolveCase = defineUpdate<DecisionAnswer, [ReviewDecision]>('resol
 export interface ReviewCaseActivities {
   /** Returns the state of the case, with its break if it has one. */
   readReviewCase: (input: ReviewCaseInput) => Promise<ReviewCaseSnapshot>;
-  /**
-   * Posts an operator's decision with its audit entries; or returns why it is refused, and the case stays open. Null:
-   * returns the money of a payment that says so.
-   */
+  /** Posts a decision with its audit entries, or returns why it is refused. Null: the payment's `onMismatch`. */
   applyCaseDecision: (input: ReviewCaseInput, decision: ReviewDecision | null) => Promise<AppliedDecision>;
 }
