@@ -283,10 +283,7 @@ export function createBankTransferSteps<Row>(
 
     checkBankTransfer: check,
 
-    /**
-     * Posts what operators decided, if the database has proof of it. A final status that the rail has reported by now
-     * takes precedence; a return is decided against its status `failed`.
-     */
+    /** With proof in the database. A final status that the rail has by now takes precedence. */
     applyBankTransferDecision: async (input, decided) => {
       const action = `resolve:${decided.outcome}`;
       const asked = await recordDecision(sql, bookOf(input), { ...decided.sent, subject: input.transferId, action });

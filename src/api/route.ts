@@ -106,10 +106,7 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   ) => Promise<Uuid>;
   /** The environments that have this route; default: both. On the other host it is ROUTE_NOT_FOUND. */
   environments?: readonly Environment[];
-  /**
-   * For the money POSTs, which require an Idempotency-Key. The handler makes one movement, which commits the key's
-   * outcome with it, and no other change that a second attempt must not make.
-   */
+  /** Requires an Idempotency-Key. The handler makes one movement, which commits the outcome, and no other change. */
   idempotent?: true;
   body?: z.ZodType<Body>;
   /** Should be strict, so that unknown parameters are rejected. A route without a query schema takes no parameters. */

@@ -29,10 +29,7 @@ export const optionalOrNull = <Schema extends z.ZodType>(schema: Schema) =>
 
 const METADATA_KEYS_MAX = 50;
 
-/**
- * Own keys and values of the caller. JSON can name the key `__proto__`, which an object cannot hold like any other. The
- * number of keys is checked before any of them.
- */
+/** Their number is checked first. JSON can name the key `__proto__`, which an object cannot hold like any other. */
 const metadata = z.preprocess(
   (input, { issues }) => {
     if (!z.util.isObject(input)) return input;

@@ -62,10 +62,7 @@ export const creditView = viewOf(schemas.credit, (credit: ListedCredit) => ({
   status: creditStatus(credit),
 }));
 
-/**
- * The public status of a credit: that of its review case, where it has one. The case of a surplus concerns only part of
- * the credit, so the credit keeps its own status.
- */
+/** That of its review case, where it has one; but the case of a surplus is of a part of the credit only. */
 function creditStatus({ status, recall, reviewReason, reviewStatus }: ListedCredit): CreditStatus {
   if (recall === 'posted') return 'recalled';
   if (reviewStatus === null || reviewReason === 'surplus_over_limit') return CREDIT_STATUSES[status];

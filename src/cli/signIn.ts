@@ -76,10 +76,7 @@ export const signedIn = <Result>(
 ): Promise<Result> =>
   withDatabase('application', async (sql, settings) => await work(sql, await signIn(sql, settings, command)));
 
-/**
- * Signs in, and returns a code with which the operator makes this decision in this workflow, and until when it is
- * valid. `decision`: an action, and the wallet that it names, if it does.
- */
+/** Signs in and makes a code for this decision in this workflow. `decision`: an action, and its wallet if any. */
 export const createCode = (
   command: SignedCommand,
   workflowId: string,

@@ -1,9 +1,6 @@
 // A limit on how long a caller waits.
 
-/**
- * Resolves or rejects as the work does, and rejects with what `timedOut` returns when it takes longer. The work
- * itself is not cancelled: its later result, or error, is ignored.
- */
+/** As the work, or rejects with what `timedOut` returns. The work is not cancelled; its result is ignored. */
 export async function withTimeout<Result>(
   work: Promise<Result>,
   limitMs: number,

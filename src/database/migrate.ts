@@ -13,10 +13,7 @@ const FUNCTIONS = new URL('../ledger/sql/', import.meta.url);
 const LOCK = 7_164_500_001;
 const LOCK_POLL_MS = 200;
 
-/**
- * `lock_timeout` of a migration. While it waits for a table lock, all later statements on that table queue behind it,
- * money movements included; so it times out soon and retries.
- */
+/** `lock_timeout` of a migration: later statements on the table queue behind it, so it times out and retries. */
 const TABLE_LOCK_MAX = '2s';
 const TRIES_MAX = 100;
 const RETRY_PAUSE_MS = 1_000;
@@ -24,10 +21,7 @@ const RETRY_PAUSE_MS = 1_000;
 /** SQLSTATE of `lock_timeout`. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/**
- * A numbered file. One whose name ends in `_concurrently` runs outside of a transaction: each of its statements is a
- * `CREATE INDEX CONCURRENTLY`, which builds an index without blocking writes.
- */
+/** `…_concurrently`: outside of a transaction, each statement a `CREATE INDEX CONCURRENTLY`. */
 type Migration = SqlFile & { number: number };
 
 /** Its first line is `-- version N`, raised by every change, so that an older process does not restore its own. */

@@ -10,10 +10,7 @@ import type { Address } from './primary.ts';
 /** The driver closes a connection that is idle for this long, so an open one has a statement pending. */
 export const IDLE_SECONDS = 8;
 
-/**
- * A connection is closed when the server has sent nothing for this long. Longer than the idle timeout, and longer than
- * a request may take (8 s): its caller has timed out.
- */
+/** Without a byte from the server. Longer than the idle timeout, and than a request may take (8 s). */
 const STALL_TIMEOUT_MS = 10_000;
 
 /**

@@ -38,10 +38,7 @@ const PLAIN_LETTERS: Record<string, string> = {
 const APOSTROPHES = /['’‘`ʼʻ´]/gu;
 const JOINTS = /[-‐‑–.]/gu;
 
-/**
- * The words of a name, sorted. An apostrophe, and a hyphen or a point, either join two parts of a word or separate two
- * words: banks write O'BRIEN, O BRIEN and OBRIEN.
- */
+/** The sorted words of a name. ', - and . join or separate words: banks write O'BRIEN, O BRIEN and OBRIEN. */
 function formsOf(name: string): string[] {
   const plain = name
     .normalize('NFD')

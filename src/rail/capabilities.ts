@@ -7,10 +7,7 @@ export interface RailCapabilities {
   /** Account numbers of wallets: what it must know about the holder. `bvn`: a Bank Verification Number. */
   permanent: { needs: readonly ('bvn' | 'name' | 'email')[] };
   credits: {
-    /**
-     * `at_once`: received money can be paid out at once: collections and payouts have one balance. `later`: it is first
-     * settled to a second balance, from which transfers are paid.
-     */
+    /** `at_once`: collections and payouts have one balance. `later`: money is first settled to a second one. */
     settles: 'at_once' | 'later';
   };
   transfers: {

@@ -60,10 +60,7 @@ export interface CreditSender {
   senderBankCode: string | null;
 }
 
-/**
- * What a callback says of a credit. It is shown until the rail's own record is read, by its session, and then replaced:
- * no money moves by it, whether or not the signature covers it.
- */
+/** What a callback says: shown until the rail's own record is read. No money moves by it. */
 export interface CreditHint {
   /** What we called the account when it was opened; null: the rail does not report. The owner is found by it first. */
   accountReference: string | null;

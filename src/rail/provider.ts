@@ -36,9 +36,6 @@ export interface RailProvider {
   credentials: z.ZodObject<Record<string, z.ZodType<string, string | undefined>>>;
   /** Whether these credentials are of the provider's own sandbox, where no money is real. */
   isSandbox: (credentials: Credentials) => boolean;
-  /**
-   * Makes the rail of a contract. Called once in a process for each version of the credentials, so a token cache or a
-   * list of banks may be kept in it. No input or output happens here.
-   */
+  /** Makes the rail of a contract, once for each version of the credentials. No input or output happens here. */
   open: (contract: ProviderContract) => ClosableRail;
 }

@@ -49,10 +49,7 @@ export async function* findLostFlows(
   for await (const batch of inBatches(flows, BATCH)) yield* await lostAmong(sql, batch);
 }
 
-/**
- * A lost flow among the newest that run and the newest that have ended: a restore loses these first. Those from before
- * the rail was last resumed are known to operators.
- */
+/** Among the newest that run or have ended, which a restore loses first, since the rail was last resumed. */
 export async function findNewestLostFlow({ sql, client }: Dependencies, taskQueue: string): Promise<LostFlow | null> {
   const since = await lastResume(sql);
   for (const state of ['=', '!=']) {

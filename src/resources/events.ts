@@ -129,10 +129,7 @@ export async function listEvents(
     ORDER BY sequence ${direction} LIMIT ${limit + 1}`;
 }
 
-/**
- * Writes a test event for one endpoint and its outbox message, in one statement. Only this endpoint receives it,
- * whatever types it subscribes to. Returns its sequence.
- */
+/** Writes a test event for one endpoint, whatever types it subscribes to. Returns its sequence. */
 export async function insertTestEvent(
   sql: Sql,
   { organisationId, environment }: Book,

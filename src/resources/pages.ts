@@ -39,10 +39,7 @@ export function filterClause<Filters extends ListFilters>(
     ${createdAtTo ? sql`AND ${createdAt} <= ${createdAtTo}` : sql``}`;
 }
 
-/**
- * SQL that ends a list query: the filters, newest first unless `order` is `asc`, after the previous page, and one row
- * more than the page has when another page exists.
- */
+/** The end of a list query: filters, order, after the previous page, and one row more if there is another. */
 export function pageClause<Filters extends ListFilters>(
   sql: Sql,
   filters: Filters,

@@ -109,10 +109,7 @@ function unreachable({ address }: Namespace, error: unknown, reason = (error as 
   );
 }
 
-/**
- * Logs where the process is connected or why Temporal cannot be used, once for each change. The text of an outage
- * differs with each attempt, so an outage is logged once.
- */
+/** Logs where the process is connected or why Temporal cannot be used, once for each change. */
 export function faultLog(log: Log): (state: TemporalTarget | TemporalFault) => void {
   let last: string | null = null;
   return (state) => {

@@ -80,10 +80,7 @@ function requireBoolean(tls: string | undefined): void {
   throw new ProfileError('TEMPORAL_TLS: neither `true` nor `false`');
 }
 
-/**
- * The file is read only where a variable names it or one of its profiles: a file in the home directory of the
- * user who starts a process must not decide where its flows run.
- */
+/** Only where a variable names it or a profile: a file in a user's home must not decide where flows run. */
 function loadProfile(set: Record<string, string>): ClientConfigProfile {
   const { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: profile } = set;
   const configSource = file === undefined ? undefined : { data: readText(file) };

@@ -3,10 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Log } from '../telemetry/log.ts';
 import type { Credentials, TemporalTarget } from './profile.ts';
 
-/**
- * How often the files are read. Not watched: Kubernetes replaces the files of a secret through symbolic links, which
- * file watchers miss. Certificates are renewed hours before they expire.
- */
+/** How often the files are read. File watchers miss Kubernetes's replacements through symbolic links. */
 const READ_EVERY_MS = 10_000;
 
 interface RotationOptions {

@@ -96,10 +96,7 @@ type SealCursor = Pick<SealRow, 'environment' | 'number'>;
 /** After the last seal of a book. */
 const NO_MORE = 2 ** 31 - 1;
 
-/**
- * Compares every seal of an organisation with what it covers, and with its published copy. Of each book
- * the first violation is reported: the seals after it are chained to it.
- */
+/** Compares seals with what they cover and with their published copies. Of each book the first violation. */
 export function sealCheck(published: readonly Seal[] = []): Check {
   const copies = new Map(published.map((seal) => [nameOf(seal), seal]));
   return pagedCheck<SealCursor>('seals', async (context, after) => {

@@ -39,10 +39,7 @@ export interface FlowMessage {
   urgent?: true;
 }
 
-/**
- * Flows that start by the thousand have a task queue of their own, so that payments never wait behind them; and
- * maintenance, so that processes of its own can run it.
- */
+/** A queue of their own: payments never wait behind thousands of starts, and maintenance can run apart. */
 const FLOW_QUEUES = ['payouts', 'maintenance'] as const;
 export type FlowQueue = (typeof FLOW_QUEUES)[number];
 

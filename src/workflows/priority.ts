@@ -62,10 +62,7 @@ export function priorityOf(message: Start, owner = ALL_BOOKS): Priority {
   return organisationId === null ? { priorityKey } : { priorityKey, fairnessKey: organisationId };
 }
 
-/**
- * A payment whose flow starts without a signal has no money: the flow expires it. Thousands may expire together. One
- * that is started again may have a part of its money.
- */
+/** Without a signal a payment has no money: the flow expires it. One that starts again may have a part. */
 const expires = ({ workflow, signal, allowRestart }: Start): boolean =>
   workflow === 'payment' && signal === undefined && allowRestart !== true;
 

@@ -284,7 +284,9 @@ test('the public ports serve no metrics, and the metrics port serves nothing els
 
 /** `name type labels` of each row of the table; the names of ours tell the type. */
 function documented(): string[] {
-  const rows = read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (?:(counter|gauge|histogram) \| )?([^|]+) \| (.*) \|$/gm);
+  const rows = read('docs/metrics.md').matchAll(
+    /^\| `(\w+)` \| (?:(counter|gauge|histogram) \| )?([^|]+) \| (.*) \|$/gm,
+  );
   return [...rows].map(
     ([, name = '', type = typeOfName(name), labels]) => `${name} ${type} ${labels?.replaceAll('`', '').trim()}`,
   );

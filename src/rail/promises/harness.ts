@@ -96,10 +96,7 @@ export interface ProviderControl {
     secret: 'its_own' | 'ours',
     account: Pick<OpenedAccount, 'reference' | 'accountNumber'>,
   ) => Promise<SentCallback>;
-  /**
-   * Sends the instruction so that the request or the response is lost, for example with an aborted signal or to an
-   * account that does this. Must reject with RailUnavailableError.
-   */
+  /** Sends so that the request or the response is lost. Must reject with RailUnavailableError. */
   sendLosing: (what: 'request' | 'response', instruction: TransferInstruction) => Promise<unknown>;
   /**
    * For each cause that the provider may have: sends the instruction while the provider does not accept it for that

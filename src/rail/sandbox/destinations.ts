@@ -46,10 +46,7 @@ const PRESETS: Readonly<Record<string, { behaviour: Behaviour; name?: string | n
   '9999999008': { behaviour: 'unavailable' },
 };
 
-/**
- * Returns the destination of an account number: its override, else its preset, else an account that accepts money.
- * `ownName` is the holder's name if the sandbox bank issued the number itself.
- */
+/** Its override, else its preset, else one that accepts money. `ownName`: of a holder at the sandbox bank. */
 export function destinationOf(
   accountNumber: string,
   override: Destination | null,

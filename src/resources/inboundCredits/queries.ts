@@ -141,10 +141,7 @@ export interface Payer {
   amount: Kobo;
 }
 
-/**
- * The bank accounts whose money reached the wallet of a payment, on time or by a review case, and that took nothing
- * back, the largest sum first; at most `max` of them.
- */
+/** The accounts whose money reached the wallet and stayed, the largest sum first; at most `max`. */
 export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: number): Promise<Payer[]> {
   return await sql<Payer[]>`
     SELECT sender_account_number AS account_number, sender_bank_code AS bank_code, sum(amount)::bigint AS amount,

@@ -80,10 +80,7 @@ export async function importCredit(
   return (await journal.post(movement)).outcome === 'posted';
 }
 
-/**
- * Stores that the rail has taken a credit back, and starts the flow that asks for confirmation. A repeat changes
- * nothing. False: there is no such credit, so nothing of it was posted.
- */
+/** Stores a recall and starts its flow. A repeat changes nothing. False: there is no such credit. */
 export async function receiveRecallOf(
   { sql, journal }: Dependencies,
   book: Book,

@@ -6,10 +6,7 @@ import type { ReviewCase } from './queries.ts';
 export const KEY_ACTIONS = ['credit', 'return_to_sender', 'move_to_unclaimed'] as const;
 export type KeyAction = (typeof KEY_ACTIONS)[number];
 
-/**
- * What a caller may decide about a case now. Nothing without money in it, and nothing after an attempt to return it:
- * the operators see what the bank says about that.
- */
+/** Nothing without money, and nothing after an attempt to return it: operators see what the bank says. */
 export function keyActions({
   status,
   reason,

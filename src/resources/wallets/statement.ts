@@ -11,10 +11,7 @@ import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Wallet } from './queries.ts';
 import { type LineFacts, readLineFacts } from './statementFacts.ts';
 
-/**
- * A number inlined into the query text. With LIMIT as a parameter, Postgres would choose a custom plan for each
- * execution, and planning takes longer than reading a page.
- */
+/** Inlined: with LIMIT as a parameter, Postgres would plan each execution, longer than reading a page. */
 export const literal = (sql: Sql, number: number) => sql.unsafe(String(Math.trunc(number)));
 
 /**

@@ -13,10 +13,7 @@ export type StatusChange =
   | { outcome: 'balance'; balance: Kobo }
   | { outcome: 'in_flight'; inFlight: InFlight };
 
-/**
- * Changes the status and writes the audit entry and the event, under the account lock that postings take. Once this
- * resolves, no movement that the new status forbids can be posted.
- */
+/** Once this resolves, no movement that the new status forbids can be posted. With audit entry and event. */
 export async function setWalletStatus(
   sql: Sql,
   organisationId: Uuid,

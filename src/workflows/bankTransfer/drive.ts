@@ -107,10 +107,7 @@ async function takeStep(
   return await (step === 'send' && decision !== null ? sendBankTransfer(input, true) : STEPS[step](input));
 }
 
-/**
- * Whether a transfer that has ended needs nothing more. A flow restarted after the end, by a reset for example, needs
- * no response from the rail unless a signal has arrived.
- */
+/** A flow restarted after the end needs no response from the rail unless a signal has arrived. */
 const isOver = ({ hasNews }: TransferFlowState, { rail }: TransferProgress): boolean =>
   rail === 'known' || rail === 'unknown' || ((rail === 'unreachable' || rail === 'not_ready') && !hasNews);
 

@@ -74,9 +74,6 @@ export interface MaintenanceActivities {
   verifyLedger: () => Promise<VerificationResult>;
   /** Asks every rail for the credits of a period, or since the last time; imports those without a callback. */
   pollCredits: (period: Period | null) => Promise<CreditsPolled>;
-  /**
-   * Compares every book that has a rail: the given period, or, without one, each from where it is reconciled to until
-   * now. A retry after a lost response stores one more report, which is harmless.
-   */
+  /** Every book with a rail: the period, or from where it is reconciled to until now. May run twice. */
   reconcileBooks: (period: Period | null) => Promise<Reconciled>;
 }

@@ -72,10 +72,7 @@ export async function ledgerVerification(): Promise<VerificationResult> {
   return verified;
 }
 
-/**
- * Every five minutes: asks the rail of every book for credits whose callback was lost, and imports each once, by its
- * session id. With a period when an operator asks for it.
- */
+/** Every five minutes: imports credits whose callback was lost, once by session id. With a period on request. */
 export async function creditPolling(period?: Period | null): Promise<CreditsPolled> {
   const result = await pollCredits(period ?? null);
   const { books, failed, recovered } = result;

@@ -125,10 +125,7 @@ async function eachUnappliedCredit(
   }
 }
 
-/**
- * Expires the payment inside of the workflow task, which costs the server a third of what an activity does. Null if
- * that fails: the activity is retried, and shows why.
- */
+/** Inside of the workflow task: a third of the cost of an activity. Null if that fails: the activity shows why. */
 async function expireInTask(input: PaymentInput): Promise<PaymentProgress | null> {
   try {
     return await proxyLocalActivities<PaymentActivities>(ONE_TRY).expirePayment(input);
