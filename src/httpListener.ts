@@ -1,5 +1,4 @@
-// An HTTP listener: opened on a port, and closed without cutting off a response. The API, the codec server and the
-// metrics server listen with it.
+// The HTTP listener of API, codec server and metrics: closed without cutting off a response.
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP, type ListenOptions } from 'node:net';
 

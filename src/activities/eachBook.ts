@@ -1,5 +1,4 @@
-// Work on every book that has a rail. A book that fails does not delay the others, and a retry
-// continues after the last book, by the heartbeat.
+// Work on every book with a rail. A failing book delays no other; a retry continues after the last one.
 import { activityInfo, heartbeat } from '@temporalio/activity';
 import { AttemptOverError, requireTimeLeft } from '../concurrency/attempt.ts';
 import { isOutage } from '../database/errors.ts';

@@ -1,5 +1,4 @@
-// Deletes rows whose retention period is over, and closes accounting days, in batches so small that no request waits
-// for one.
+// Deletes rows after their retention, and closes accounting days, in batches for which no request waits.
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';

@@ -1,5 +1,4 @@
-// The request for a payout (contract, section 4.9): its schema, the wallets that it names, and the checks of the batch
-// as a whole.
+// The request for a payout (contract, section 4.9): its schema, its wallets, the checks of the whole batch.
 import { z } from 'zod';
 import { parseId, publicId } from '../ids.ts';
 import { type FeeSchedule, feeOf } from '../ledger/fees.ts';

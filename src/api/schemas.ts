@@ -1,5 +1,4 @@
-// The building blocks of request schemas. They are strict: no coercion of amounts, and no text that Postgres cannot
-// store.
+// The building blocks of request schemas. Strict: no coercion, no text that Postgres cannot store.
 import { z } from 'zod';
 import { parseId, type Uuid } from '../ids.ts';
 import { AMOUNT_MAX } from '../money.ts';

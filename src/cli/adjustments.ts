@@ -1,5 +1,4 @@
-// `adjustments …`: request a correction of the books, or the reversal of one; approve or reject it as another operator;
-// list and show them.
+// `adjustments …`: request a correction of the books or its reversal; approve, reject, list and show them.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { publicId, type Uuid } from '../ids.ts';
 import { Journal } from '../ledger/journal.ts';

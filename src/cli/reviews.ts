@@ -1,5 +1,4 @@
-// `reviews …`: list, show and resolve review cases: money in suspense, reconciliation breaks and credits that the rail
-// did not confirm.
+// `reviews …`: list, show and resolve review cases: money in suspense, breaks and unconfirmed credits.
 import { type Command, Option } from 'commander';
 import { parseId, publicId } from '../ids.ts';
 import type { Environment } from '../money.ts';

@@ -1,5 +1,4 @@
-// The command line's connection to Temporal. The client is loaded only by commands that use it, so that others start
-// faster.
+// The command line's connection to Temporal. Commands that need no client do not load it: they start faster.
 import { randomUUID } from 'node:crypto';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { TemporalTarget } from '../temporal/profile.ts';

@@ -1,5 +1,4 @@
-// The fees of the service: a schedule for each rail, of which the default is the contract's (sections 4.8 and 4.9).
-// Pure functions on whole kobo.
+// Fees by rail; the default schedule is the contract's (sections 4.8 and 4.9). Pure functions on whole kobo.
 import { z } from 'zod';
 import type { Kobo } from '../money.ts';
 

@@ -1,5 +1,4 @@
-// Calls of a provider with the token of a contract, and what a response that is no success throws. What differs between
-// providers is a `Dialect`.
+// Calls of a provider with the token of a contract. What differs between providers is a `Dialect`.
 import type { z } from 'zod';
 import { type NotReadyCause, RailNotReadyError, RailRefusedError, RailUnavailableError, unclear } from './errors.ts';
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts';

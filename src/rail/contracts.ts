@@ -1,5 +1,4 @@
-// The rails of contracts: reads a contract, decrypts its credentials and makes its rail, once in a process for each
-// version of the credentials.
+// The rails of contracts: reads a contract and makes its rail, once for each version of its credentials.
 import { LRUCache } from 'lru-cache';
 import { LookUps } from '../concurrency/lookUps.ts';
 import type { Sql } from '../database/pool.ts';

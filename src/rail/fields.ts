@@ -1,5 +1,4 @@
-// Fields of providers' responses, for schemas: lenient in what may be missing, strict in what is needed. Numbers arrive
-// as their text (http.ts).
+// Fields of providers' responses, for schemas: lenient in what may be missing. Numbers are texts (http.ts).
 import { z } from 'zod';
 import { koboOf } from './naira.ts';
 

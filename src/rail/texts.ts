@@ -1,5 +1,4 @@
-// Texts to and from providers: narrations in the characters that banks accept, and the words of a provider without
-// what must not be in a log.
+// Narrations in the characters that banks accept, and a provider's words without what must not be in a log.
 
 import { LAGOS_OFFSET_MS } from '../times.ts';
 

@@ -1,5 +1,4 @@
-// A table whose rows belong to a book: how one of them is found by its id, how a page of them is read, and how a row
-// that has a version changes.
+// A table whose rows belong to a book: finds one by its id, reads a page, changes one that has a version.
 import type postgres from 'postgres';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';

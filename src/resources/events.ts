@@ -1,5 +1,4 @@
-// Queries for events. `ledger.post` writes an event in the same statement as the change that it describes; an event
-// never changes.
+// Queries for events. `ledger.post` writes an event with the change that it describes; it never changes.
 import type { Sql } from '../database/pool.ts';
 import { newUuid, parseId, timeOfId, type Uuid } from '../ids.ts';
 import type { EventRow } from '../ledger/movement.ts';

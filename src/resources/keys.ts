@@ -1,5 +1,4 @@
-// API keys (contract, section 5) and the keys of operators: their format, and what a key may do. A key is 256 random
-// bits, stored as a hash.
+// API keys (contract, section 5) and operators' keys: 256 random bits, stored as a hash; what a key may do.
 import { randomBytes } from 'node:crypto';
 import { newUuid, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';

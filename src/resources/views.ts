@@ -1,5 +1,4 @@
-// The public form of the resources that move money (contract, section 2), from their rows: what the API returns, and
-// what their events carry.
+// The public form of the resources that move money (contract, section 2), for the API and for events.
 import type { InboundCredit } from './inboundCredits/queries.ts';
 import { type PaymentWithAccount, payableAmount } from './payments/queries.ts';
 import type { Payout, PayoutItem } from './payouts/queries.ts';

@@ -1,5 +1,4 @@
-// Tracing with OpenTelemetry, exported as OTLP over HTTP. src/telemetry/tracing.ts imports this file only when tracing
-// is on.
+// Tracing with OpenTelemetry, exported as OTLP over HTTP. Imported only when tracing is on.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Attributes,

@@ -1,5 +1,4 @@
-// The sum of the entries of one account with a derived balance, read a page at a time: such an account may have any
-// number of entries.
+// The sum of the entries of an account with a derived balance, read a page at a time: it may have many.
 import type postgres from 'postgres';
 import { entryNumber, type Side } from '../ledger/entries.ts';
 import type { CheckContext } from './verify.ts';

@@ -1,5 +1,4 @@
-// Open items: what is in transit, in reserve and in suspense, for which resource and since when, as the view for
-// accountants has them.
+// Open items: what is in transit, in reserve and in suspense, for which resource and since when.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { AccountCode } from '../ledger/chart.ts';

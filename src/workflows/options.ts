@@ -1,5 +1,4 @@
-// Options of activities. They are retried without limit, with exponential backoff, so that an outage never fails a
-// flow.
+// Options of activities. They are retried without limit, so that an outage never fails a flow.
 import { type ActivityOptions, type LocalActivityOptions, workflowInfo } from '@temporalio/workflow';
 import { STEP_MAX_MS } from '../concurrency/timeLimits.ts';
 import { railQueueOf } from './flows.ts';

@@ -1,5 +1,4 @@
-// Promises about transfers that a fake puts to the test: a reference is paid at most once, whatever is lost, and a
-// status is never guessed.
+// Promises that a fake puts to the test: a reference is paid at most once, and a status is never guessed.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AMOUNT_MAX } from '../../money.ts';

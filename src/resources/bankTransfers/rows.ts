@@ -1,5 +1,4 @@
-// The columns that withdrawals, refunds and payout items have in common, and how a final report of the rail changes
-// them.
+// The columns that bank transfers have in common, and how a final report of the rail changes them.
 import type { Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import type { Versioned } from '../bookTable.ts';

@@ -1,5 +1,4 @@
-// The ledger accounts of the money at a rail. A rail that settles later has two balances: what it has collected, and
-// what it pays out from.
+// The ledger accounts of the money at a rail: two where it settles later, one for collections and one for payouts.
 import { type AccountCode, clearingAccount, floatAccount } from '../../ledger/chart.ts';
 import { providerNamed } from '../../rail/providers.ts';
 

@@ -1,5 +1,4 @@
-// The last message of a provider about a transfer without a status, or about a rejected payment: for operators, not for
-// decisions.
+// The last message of a provider about a transfer or a rejected payment: for operators, not for decisions.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';

@@ -1,5 +1,4 @@
-// Queries for review cases: money in suspense, a reconciliation break or an unconfirmed credit that an operator must
-// resolve.
+// Queries for review cases: money in suspense, breaks or unconfirmed credits for an operator to resolve.
 import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';

@@ -1,5 +1,4 @@
-// Queries for transfers. `ledger.post` writes a transfer in the same statement as its money; it never changes
-// afterwards.
+// Queries for transfers. `ledger.post` writes a transfer with its money; it never changes afterwards.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import { entryNumber } from '../../ledger/entries.ts';

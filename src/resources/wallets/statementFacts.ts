@@ -1,5 +1,4 @@
-// Who was on the other side of a statement's lines, and how the caller described them: read for all resources of a page
-// with one query.
+// Counterparty, description and reference of a statement's lines: read for a whole page with one query.
 import type postgres from 'postgres';
 import type { Sql } from '../../database/pool.ts';
 import { type IdKind, parseId, publicId, type Uuid } from '../../ids.ts';

@@ -1,5 +1,4 @@
-// The messages that all flows with a bank transfer share: the input, the signal that the rail's callback causes, and
-// the activities.
+// The messages of all flows with a bank transfer: the input, the signal of the rail's callback, the activities.
 import { defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';

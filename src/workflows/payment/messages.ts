@@ -1,5 +1,4 @@
-// The messages of the payment flow: its input, the signals from the rail's callback and a paying wallet, and its
-// result.
+// The messages of the payment flow: input, signals of a callback and of a paying wallet, result.
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';

@@ -1,5 +1,4 @@
-// What an operator reads about a flow with credits that the rail does not confirm, or an account number that it does
-// not close.
+// What an operator reads about credits that the rail does not confirm, or an account that it does not close.
 import { nairaText } from '../../money.ts';
 import type { ParkedView } from '../attention/park.ts';
 import type { IncompleteWork, RailRequest, RailWait } from './decide.ts';
