@@ -1,5 +1,6 @@
-// The chart of accounts: every account code, and whether the account has a stored balance (its row is locked when money
-// moves) or a derived one, the sum of its postings (accounts of the platform, whose rows must not be contended).
+// The chart of accounts: every account code, whose money the account has, and whether it has a stored balance (its row
+// is locked when money moves) or a derived one, the sum of its postings (accounts of the platform, whose rows must not
+// be contended).
 import { publicId, type Uuid } from '../ids.ts';
 
 /** The code of an account within a book: segments joined by colons. */
@@ -54,30 +55,65 @@ export const walletReceivable = (walletId: Uuid): AccountCode => `receivable:${w
 /** Money lost by errors, our own or a bank's, that cannot be recovered. */
 export const OPERATING_LOSS: AccountCode = 'loss:operations';
 
+/** What the owners took out of own funds, such as a sweep of fees: never a debit of income. */
+export const DRAWINGS: AccountCode = 'own:drawings';
+
 /** `wallet`: opened with its wallet, stored balance. The others are opened by the first posting. */
 export type AccountKind = 'wallet' | 'stored_balance' | 'derived_balance';
 
-/** What the code of an account says about it, by its first segments; the first entry that fits counts. */
-const KINDS: readonly { prefix: string; kind: AccountKind; mayBeNegative: boolean }[] = [
-  { prefix: 'wallet:', kind: 'wallet', mayBeNegative: false },
-  { prefix: 'clearing:', kind: 'derived_balance', mayBeNegative: true },
-  { prefix: 'float:', kind: 'derived_balance', mayBeNegative: true },
-  { prefix: 'in_transit:', kind: 'derived_balance', mayBeNegative: false },
-  { prefix: 'reserve:', kind: 'stored_balance', mayBeNegative: false },
-  { prefix: 'suspense:payment:', kind: 'stored_balance', mayBeNegative: false },
-  { prefix: 'suspense:', kind: 'derived_balance', mayBeNegative: false },
-  { prefix: 'unclaimed:', kind: 'derived_balance', mayBeNegative: false },
-  // A fee may be given back after it was swept.
-  { prefix: FEE_INCOME, kind: 'derived_balance', mayBeNegative: true },
-  { prefix: 'income:', kind: 'derived_balance', mayBeNegative: false },
-  { prefix: 'receivable:', kind: 'derived_balance', mayBeNegative: true },
-];
-/** Any other account, such as an expense. */
-const OTHER = { kind: 'derived_balance', mayBeNegative: true } as const;
+/**
+ * Whose money an account has. `bank`: what rails and our own bank accounts hold. `customer`: what is owed to customers,
+ * on its way too. `own`: the organisation's. `statutory`: taxes that are collected for others. `receivable`: what is
+ * owed to the organisation, at no bank yet.
+ */
+export type AccountClass = 'bank' | 'customer' | 'own' | 'statutory' | 'receivable';
 
-const entryOf = (code: AccountCode) => KINDS.find(({ prefix }) => code.startsWith(prefix)) ?? OTHER;
+interface Entry {
+  prefix: string;
+  class: AccountClass;
+  kind: AccountKind;
+  mayBeNegative: boolean;
+}
+
+const derived = (prefix: string, accountClass: AccountClass, mayBeNegative: boolean): Entry => ({
+  prefix,
+  class: accountClass,
+  kind: 'derived_balance',
+  mayBeNegative,
+});
+
+const stored = (prefix: string): Entry => ({ prefix, class: 'customer', kind: 'stored_balance', mayBeNegative: false });
+
+/** What the code of an account says about it, by its first segments; the first entry that fits counts. */
+export const CHART: readonly Entry[] = [
+  { ...stored('wallet:'), kind: 'wallet' },
+  stored('reserve:'),
+  stored('suspense:payment:'),
+  derived('suspense:', 'customer', false),
+  derived('in_transit:', 'customer', false),
+  derived('unclaimed:', 'customer', false),
+  derived('clearing:', 'bank', true),
+  derived('float:', 'bank', true),
+  derived('settlement:', 'bank', true),
+  // A fee may be given back in a later period.
+  derived(FEE_INCOME, 'own', true),
+  derived('income:', 'own', false),
+  derived('expense:', 'own', true),
+  derived('loss:', 'own', true),
+  derived('own:', 'own', true),
+  // What a tax authority owes is a receivable.
+  derived('liability:', 'statutory', false),
+  derived('receivable:', 'receivable', true),
+];
+/** Any other account: what it has is owed. */
+const OTHER = derived('', 'customer', true);
+
+const entryOf = (code: AccountCode): Entry => CHART.find(({ prefix }) => code.startsWith(prefix)) ?? OTHER;
 
 export const accountKind = (code: AccountCode): AccountKind => entryOf(code).kind;
+
+/** As `ledger.class_of` in SQL. The account of a settlement wallet is `own`: only its row says so. */
+export const classOf = (code: AccountCode): AccountClass => entryOf(code).class;
 
 /** Whether a negative balance is no violation: the rail owes a clearing account, an expense was paid. */
 export const mayBeNegative = (code: AccountCode): boolean => entryOf(code).mayBeNegative;

@@ -29,8 +29,8 @@ async function newBook() {
     /** Sets the status of an account directly in the database; opens the account if it does not exist yet. */
     setStatus: async (code: string, status: 'active' | 'frozen') =>
       await flows.sql`
-        INSERT INTO ledger.accounts (organisation_id, environment, code, status)
-        VALUES (${organisationId}, 'test', ${code}, ${status})
+        INSERT INTO ledger.accounts (organisation_id, environment, code, class, status)
+        VALUES (${organisationId}, 'test', ${code}, ledger.class_of(${code}), ${status})
         ON CONFLICT (organisation_id, environment, code) DO UPDATE SET status = excluded.status`,
   };
 }

@@ -84,7 +84,7 @@ export async function createSettlementWallets({ owner, book: { organisationId } 
     FROM (VALUES ('test'), ('live')) AS e (environment)
     RETURNING environment, account_code`;
   for (const { environment, accountCode } of wallets) {
-    await owner`SELECT ledger.open_account(${organisationId}, ${environment}, ${accountCode}, true)`;
+    await owner`SELECT ledger.open_account(${organisationId}, ${environment}, ${accountCode}, true, true)`;
   }
 }
 

@@ -1,11 +1,15 @@
-// The chart of accounts: the account codes, and which balances are stored.
+// The chart of accounts: the account codes, whose money they have, and which balances are stored.
 import { expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import {
   accountKind,
   BANK_RECEIVABLE,
+  CHART,
+  classOf,
   clearingAccount,
+  DRAWINGS,
   FEE_INCOME,
+  floatAccount,
   IN_TRANSIT_PAYOUTS,
   IN_TRANSIT_REFUNDS,
   IN_TRANSIT_RETURNS,
@@ -21,44 +25,62 @@ import {
   UNMATCHED,
   walletAccount,
   walletOf,
+  walletReceivable,
 } from '../../src/ledger/chart.ts';
 import { openBooks } from './books.ts';
 
 const id = newUuid();
 
 const ACCOUNTS = [
-  // code, kind of balance
-  [walletAccount(id), 'wallet'],
-  [paymentSuspenseAccount(id), 'stored_balance'],
-  [payoutReserveAccount(id), 'stored_balance'],
-  [clearingAccount('sandbox'), 'derived_balance'],
-  [IN_TRANSIT_WITHDRAWALS, 'derived_balance'],
-  [IN_TRANSIT_REFUNDS, 'derived_balance'],
-  [IN_TRANSIT_PAYOUTS, 'derived_balance'],
-  [IN_TRANSIT_RETURNS, 'derived_balance'],
-  [UNCLAIMED, 'derived_balance'],
-  [UNMATCHED, 'derived_balance'],
-  [FEE_INCOME, 'derived_balance'],
-  [RAIL_EXPENSE, 'derived_balance'],
-  [settlementAccount('sandbox'), 'derived_balance'],
-  [INTEREST_INCOME, 'derived_balance'],
-  [OPERATING_LOSS, 'derived_balance'],
-  [BANK_RECEIVABLE, 'derived_balance'],
+  // code, kind of balance, class
+  [walletAccount(id), 'wallet', 'customer'],
+  [paymentSuspenseAccount(id), 'stored_balance', 'customer'],
+  [payoutReserveAccount(id), 'stored_balance', 'customer'],
+  [clearingAccount('sandbox'), 'derived_balance', 'bank'],
+  [floatAccount('sandbox'), 'derived_balance', 'bank'],
+  [IN_TRANSIT_WITHDRAWALS, 'derived_balance', 'customer'],
+  [IN_TRANSIT_REFUNDS, 'derived_balance', 'customer'],
+  [IN_TRANSIT_PAYOUTS, 'derived_balance', 'customer'],
+  [IN_TRANSIT_RETURNS, 'derived_balance', 'customer'],
+  [UNCLAIMED, 'derived_balance', 'customer'],
+  [UNMATCHED, 'derived_balance', 'customer'],
+  [FEE_INCOME, 'derived_balance', 'own'],
+  [RAIL_EXPENSE, 'derived_balance', 'own'],
+  [settlementAccount('sandbox'), 'derived_balance', 'bank'],
+  [INTEREST_INCOME, 'derived_balance', 'own'],
+  [OPERATING_LOSS, 'derived_balance', 'own'],
+  [DRAWINGS, 'derived_balance', 'own'],
+  [BANK_RECEIVABLE, 'derived_balance', 'receivable'],
+  [walletReceivable(id), 'derived_balance', 'receivable'],
+  ['liability:vat', 'derived_balance', 'statutory'],
 ] as const;
 
-test.each(ACCOUNTS)('the account %s is of the kind %s', (code, kind) => {
-  expect(accountKind(code)).toBe(kind);
+test.each(ACCOUNTS)('the account %s is of the kind %s and of the class %s', (code, kind, accountClass) => {
+  expect([accountKind(code), classOf(code)]).toEqual([kind, accountClass]);
 });
 
-test('only what rails and banks owe, fee income, an expense, a loss or a settlement may be negative', () => {
+test('only what rails and banks owe, debts, fee income, an expense, a loss or a drawing may be negative', () => {
   expect(ACCOUNTS.map(([code]) => code).filter(mayBeNegative)).toEqual([
     clearingAccount('sandbox'),
+    floatAccount('sandbox'),
     FEE_INCOME,
     RAIL_EXPENSE,
     settlementAccount('sandbox'),
     OPERATING_LOSS,
+    DRAWINGS,
     BANK_RECEIVABLE,
+    walletReceivable(id),
   ]);
+});
+
+test('the database gives every account the class of the chart, and a code that the chart does not have to customers', async () => {
+  const books = await openBooks();
+  const codes = [...ACCOUNTS.map(([code]) => code), ...CHART.map(({ prefix }) => `${prefix}x`), 'other:x', 'incomes:x'];
+  const rows = await books.owner<
+    { class: string }[]
+  >`SELECT ledger.class_of(code) AS class FROM unnest(${codes}::text[]) AS code`;
+  expect(rows.map((row) => row.class)).toEqual(codes.map(classOf));
+  await books.close();
 });
 
 test('every account code has the form that the database requires', () => {

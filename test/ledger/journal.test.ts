@@ -736,8 +736,8 @@ describe('concurrency', () => {
       const wallets = [oldest];
       for (let n = 0; n < 2_000; n += 1) wallets.push(walletAccount(newUuid()));
       await fresh.owner`
-        INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
-        SELECT ${fresh.book.organisationId}, 'test', code, 10 FROM unnest(${wallets.slice(1)}::text[]) AS code`;
+        INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance)
+        SELECT ${fresh.book.organisationId}, 'test', code, 'customer', 10 FROM unnest(${wallets.slice(1)}::text[]) AS code`;
       const [middle, newest] = [wallets[1_000], wallets[2_000]] as [AccountCode, AccountCode];
       const { organisationId } = fresh.book;
       const holder = await fresh.onNode.reserve();

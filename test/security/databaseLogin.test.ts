@@ -220,8 +220,8 @@ describe('movements that only a decision makes', () => {
     const [row] = await api.sql<{ id: Uuid }[]>`SELECT id FROM review_cases WHERE inbound_credit_id = ${held.id}`;
     reviewCase = (await findReviewCase(api.sql, book, row?.id ?? '')) as ReviewCase;
     await api.sql`
-      INSERT INTO ledger.accounts (organisation_id, environment, code)
-      SELECT ${book.organisationId}, 'test', code FROM unnest(${PLATFORM_ACCOUNTS}::text[]) AS a (code) ON CONFLICT DO NOTHING`;
+      INSERT INTO ledger.accounts (organisation_id, environment, code, class)
+      SELECT ${book.organisationId}, 'test', code, ledger.class_of(code) FROM unnest(${PLATFORM_ACCOUNTS}::text[]) AS a (code) ON CONFLICT DO NOTHING`;
     const [payer, payee] = [await api.createWallet(undefined, { balance: 100_000 }), await api.createWallet()];
     const paid = await api.test.money(`/wallets/${payer}/transfer`, { destinationWalletId: payee, amount: 10_000 });
     if (paid.status !== 201) throw new Error('no transfer was made');

@@ -55,11 +55,15 @@ COMMENT ON TABLE organisations IS 'Owners of wallets, keys and endpoints. Their 
 -- change of a balance.
 CREATE DOMAIN ledger.account_code AS text CHECK (VALUE ~ '^[a-z_]+(:[a-z0-9_]+)+$');
 
+-- Whose money an account has (src/ledger/chart.ts).
+CREATE TYPE ledger.account_class AS ENUM ('bank', 'customer', 'own', 'statutory', 'receivable');
+
 CREATE TABLE ledger.accounts (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL,
   id              bigint GENERATED ALWAYS AS IDENTITY,
   code            ledger.account_code NOT NULL,
+  class           ledger.account_class NOT NULL,
   balance         bigint, -- kobo, credits less debits; NULL: the sum of its postings, and the row is never locked
   last_number     bigint NOT NULL DEFAULT 0, -- of its newest entry; no meaning with a derived balance
   -- frozen: exempt credits only, such as refunds; closed: no postings ever again
@@ -80,6 +84,8 @@ CREATE TABLE ledger.accounts (
 -- would be searched from its root. Its collation differs from that of the unique key, so that it is the only index that
 -- the query in ledger.post can use: this fixes the order in which accounts are locked.
 CREATE INDEX accounts_by_code ON ledger.accounts USING hash (code COLLATE "C");
+-- The few accounts of a book from which its classes are added up: what is left is customers' money.
+CREATE INDEX accounts_of_platform ON ledger.accounts (organisation_id, environment) WHERE class <> 'customer';
 COMMENT ON TABLE ledger.accounts IS 'Codes: wallet:<id>, clearing:<rail>, suspense:payment:<id>, income:fees …';
 
 CREATE TABLE ledger.transactions (

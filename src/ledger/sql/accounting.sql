@@ -121,10 +121,12 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The balances of a book before a time: the last closing balance plus the postings since then. One account, or all.
-CREATE OR REPLACE FUNCTION ledger.balances_before(organisation uuid, env text, moment timestamptz, only_account text DEFAULT NULL)
-RETURNS TABLE (account_id bigint, account text, balance bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+-- The balances of a book before a time: the last closing balance plus the postings since then. One account, those that
+-- are not of customers, or all.
+CREATE OR REPLACE FUNCTION ledger.balances_before(
+  organisation uuid, env text, moment timestamptz, only_account text DEFAULT NULL, of_platform boolean DEFAULT false
+) RETURNS TABLE (account_id bigint, account text, class ledger.account_class, balance bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
   closed record;
@@ -135,7 +137,7 @@ BEGIN
     ORDER BY day DESC LIMIT 1
   ) d;
   RETURN QUERY
-  SELECT a.id, a.code::text, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint
+  SELECT a.id, a.code::text, a.class, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint
   FROM ledger.accounts a
   LEFT JOIN LATERAL (
     SELECT balance, last_number FROM ledger.closing_balances
@@ -165,6 +167,7 @@ BEGIN
     ) p
   ) e ON closed.ends_at < moment
   WHERE a.organisation_id = organisation AND a.environment = env AND (only_account IS NULL OR a.code = only_account)
+    AND (NOT of_platform OR a.class <> 'customer')
   ORDER BY a.code;
 END $$;
 

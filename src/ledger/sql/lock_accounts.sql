@@ -8,8 +8,8 @@ CREATE OR REPLACE FUNCTION ledger.create_accounts(
 ) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
-  INSERT INTO ledger.accounts (organisation_id, environment, code, balance)
-  SELECT organisation, environment, a.code, CASE WHEN a.stores_balance THEN 0 END
+  INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance)
+  SELECT organisation, environment, a.code, ledger.class_of(a.code), CASE WHEN a.stores_balance THEN 0 END
   FROM unnest(platform_accounts) AS a
   LEFT JOIN LATERAL (
     SELECT x.id FROM ledger.accounts x

@@ -1,8 +1,8 @@
 -- version 1
 -- Wallets and organisations: what is written of them together with accounts of the ledger.
 
--- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is verified from
--- the beginning. Violates wallet_external_reference_unique when the reference is taken.
+-- Creates a wallet and its ledger account. A settlement wallet belongs to the platform: its account is own money,
+-- and verified from the beginning. Violates wallet_external_reference_unique when the reference is taken.
 CREATE OR REPLACE FUNCTION ledger.create_wallet(
   organisation uuid, env text, wallet uuid, wallet_kind text, mail text, name text, phone_number text, reference text,
   created timestamptz
@@ -12,7 +12,7 @@ BEGIN
   INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, phone, external_reference, created_at)
   VALUES (organisation, env, wallet, wallet_kind, mail, name, phone_number, reference, created)
   RETURNING account_code INTO wallet_account;
-  PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement');
+  PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement', wallet_kind = 'settlement');
 END $$;
 
 -- Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1, verifies its account and sets the
