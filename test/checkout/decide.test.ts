@@ -70,9 +70,11 @@ describe('the words', () => {
       ],
       transfer: {
         amount: '₦2,020.00',
+        breakdown: '₦2,000.00 and a fee of ₦20.00',
         accountNumber: '0123456789',
         bankName: 'Sandbox Bank',
         accountName: 'Ada Obi',
+        accountNote: 'Receives this payment for Ada Shoes',
       },
       description: 'Order 7',
       deadline: {
@@ -83,6 +85,11 @@ describe('the words', () => {
       },
       returnText: null,
     });
+  });
+
+  test('explain neither an amount without a fee nor an account with the name of the payee', () => {
+    const account = { ...pending.account, accountName: 'ADA SHOES' };
+    expect(page({ fee: 0, account }).transfer).toMatchObject({ breakdown: null, accountNote: null });
   });
 
   test('say it where the bank takes the exact amount only', () => {

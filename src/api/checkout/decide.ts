@@ -1,6 +1,7 @@
 // What a payment page shows, as a pure function of the payment and the time: its state, its texts, and whether it may
 // still change.
 import { type Kobo, nairaText } from '../../money.ts';
+import { isSameName } from '../../rail/accountNames.ts';
 import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
 
 /**
@@ -45,7 +46,16 @@ export interface PageContent {
   /** Paragraphs. */
   explanation: string[];
   /** What is left to pay, and where. Null: no money may be sent. */
-  transfer: { amount: string; accountNumber: string; bankName: string; accountName: string } | null;
+  transfer: {
+    amount: string;
+    /** What the amount consists of; null: there is no fee, or a part of it was paid. */
+    breakdown: string | null;
+    accountNumber: string;
+    bankName: string;
+    accountName: string;
+    /** Why the account has another name than the payee; null: it has the same. */
+    accountNote: string | null;
+  } | null;
   description: string | null;
   /** The end of the window, where money may still be sent. */
   deadline: { at: string; text: string; remainingSeconds: number; remaining: string } | null;
@@ -88,7 +98,19 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
     title: `${headline} – ${payee}`,
     headline,
     explanation,
-    transfer: takesMoney ? { amount: nairaText(missingAmount(payment)), accountNumber, bankName, accountName } : null,
+    transfer: takesMoney
+      ? {
+          amount: nairaText(missingAmount(payment)),
+          breakdown:
+            payment.fee > 0 && state === 'awaiting'
+              ? `${nairaText(payment.baseAmount)} and a fee of ${nairaText(payment.fee)}`
+              : null,
+          accountNumber,
+          bankName,
+          accountName,
+          accountNote: isSameName(accountName, payee) ? null : `Receives this payment for ${payee}`,
+        }
+      : null,
     description: payment.description,
     deadline: takesMoney
       ? {
