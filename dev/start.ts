@@ -42,6 +42,8 @@ const environment = process.env;
 const print = (line: string) => console.log(line);
 
 const stateFolder = new StateFolder(stateFolderPath());
+/** Of the servers that this start runs, by their settings. */
+const keptPorts: Record<string, number> = {};
 let supervisor: Supervisor | undefined;
 let watch: ReturnType<typeof watchTemporal> | undefined;
 let shutdown: Promise<void> | undefined;
@@ -106,6 +108,7 @@ async function main(): Promise<void> {
   };
   if (readProfile(environment).address === undefined)
     watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
+  stateFolder.keepPorts({ SANDBOX_PORT: ports.sandbox, LIVE_PORT: ports.live, ...keptPorts });
   stateFolder.writeQuickstart(quickstart);
   print(welcome(quickstart, (Date.now() - startedAt) / 1000));
   await buildDocs();
@@ -148,7 +151,9 @@ async function wantedApplicationPorts() {
 }
 
 function wantedPort(setting: string, preset: number, what: string, address = '127.0.0.1'): WantedPort {
-  return { setting, what, port: portSetting(setting, preset), isSet: Boolean(environment[setting]), address };
+  // Addresses of payment pages and logins hold the port of an earlier start.
+  const port = portSetting(setting, stateFolder.ports()[setting] ?? preset);
+  return { setting, what, port, isSet: Boolean(environment[setting]), address };
 }
 
 /** The environment variable for a port, if there is a port. */
@@ -187,6 +192,7 @@ async function useDatabase(running: Supervisor, wanted: ServerPorts): Promise<Da
     durability: 'durable',
   });
   sayMoved(wanted.postgres, server.port, print);
+  keptPorts.POSTGRES_PORT = server.port;
   return { url: server.url, ownerUrl: server.ownerUrl, key: 'embedded' };
 }
 
@@ -225,13 +231,15 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
     uiPortPreferred: await freePort(),
     databaseFile: stateFolder.path('temporal/state.db'),
   });
-  sayMoved(wanted.temporal, Number(server.address.split(':').at(-1)), print);
+  const temporalPort = Number(server.address.split(':').at(-1));
+  sayMoved(wanted.temporal, temporalPort, print);
   const uiPort = await retryWhenTaken(async () => {
     const port = await freePort(wanted.temporalUi.port);
     await publishTemporalUi(Number(new URL(server.uiUrl).port), port);
     return port;
   });
   sayMoved(wanted.temporalUi, uiPort, print);
+  Object.assign(keptPorts, { TEMPORAL_PORT: temporalPort, TEMPORAL_UI_PORT: uiPort });
   // Settings for another server must not apply to this one.
   const profile = Object.fromEntries(PROFILE_SETTINGS.map((name) => [name, '']));
   const uiUrl = `http://127.0.0.1:${uiPort}`;

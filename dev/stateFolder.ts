@@ -115,6 +115,15 @@ export class StateFolder {
     this.#write('secrets.json', { ...secrets, operatorKeys: { ...secrets.operatorKeys, [database]: key } });
   }
 
+  /** The ports of the last start, by their settings. */
+  ports(): Record<string, number> {
+    return this.#read<Record<string, number>>('ports.json') ?? {};
+  }
+
+  keepPorts(ports: Record<string, number>): void {
+    this.#write('ports.json', ports);
+  }
+
   /**
    * Written once the service is healthy and removed when the next start begins: while it exists, its content is valid.
    */

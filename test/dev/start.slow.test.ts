@@ -245,6 +245,9 @@ test('reset deletes all state', async () => {
   expect(existsSync(home)).toBe(false);
 });
 
+/** Where the sandbox API was in the last start. */
+let moved: string;
+
 test('a port that is taken after its selection is replaced, and the replacement is reported with its setting', async () => {
   const racing = run('dev/start');
   const blocker = createServer();
@@ -256,6 +259,7 @@ test('a port that is taken after its selection is replaced, and the replacement 
     const { sandboxBaseUrl } = readJson<Quickstart>('quickstart.json');
     expect(racing.output()).toContain(`SANDBOX_PORT=${ports.SANDBOX_PORT} is taken: the sandbox API is on`);
     expect(sandboxBaseUrl).not.toContain(`:${ports.SANDBOX_PORT}/`);
+    moved = sandboxBaseUrl;
     expect((await call('GET', '/wallets')).statusCode).toBe(200);
     // The sandbox bank sends its callbacks to the API's actual port.
     const demo = run('dev/demo');
@@ -276,4 +280,15 @@ test('a failed start is reported in one line and leaves no process running', asy
   expect(await failing.exited).toBe(1);
   expect(failing.output()).toContain('Manilla could not start: SANDBOX_PORT is not a port: eighty');
   expect(existsSync(path.join(home, 'running.json'))).toBe(false);
+});
+
+test('the next start tries the ports of the last one first, where none is set', async () => {
+  ports = { ...ports, SANDBOX_PORT: '' };
+  const next = await start();
+  try {
+    expect(readJson<Quickstart>('quickstart.json').sandboxBaseUrl).toBe(moved);
+  } finally {
+    next.child.kill('SIGTERM');
+    await next.exited;
+  }
 });
