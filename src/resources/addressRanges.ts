@@ -3,10 +3,15 @@ import ipaddr from 'ipaddr.js';
 
 export type AddressRanges = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
 
-/** An address or a range in CIDR notation; null for any other text. An address is the range of itself. */
+/**
+ * An address or a range in CIDR notation; null for any other text. An address is the range of itself. IPv4 in four
+ * decimal numbers only: a leading zero would make one octal, and what is left out zero.
+ */
 export function parseRange(text: string): AddressRanges[number] | null {
+  const [written = ''] = text.split('/');
+  if (!written.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(written)) return null;
   if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-  if (!ipaddr.isValid(text) || (!text.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(text))) return null;
+  if (!ipaddr.isValid(text)) return null;
   const address = ipaddr.parse(text);
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }

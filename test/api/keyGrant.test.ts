@@ -45,12 +45,22 @@ test.each([
   expect(isInRanges(address, parseRanges(ranges))).toBe(expected);
 });
 
-test.each(['', '10', '10.0.0', '0x7f.1', '10.0.0.0/33', '10.0.0.0/', 'example.com', '2001:db8::/129'])(
-  '%j is no address and no range',
-  (text) => {
-    expect(parseRange(text)).toBeNull();
-  },
-);
+test.each([
+  '',
+  '10',
+  '10.0.0',
+  '0x7f.1',
+  '10.0.0.0/33',
+  '10.0.0.0/',
+  'example.com',
+  '2001:db8::/129',
+  '010.0.0.0/8',
+  '0177.0.0.1/32',
+  '127/8',
+  '0/0',
+])('%j is no address and no range', (text) => {
+  expect(parseRange(text)).toBeNull();
+});
 
 test.each([
   ['no proxy is trusted: the header is what anyone may write', [], '1.1.1.1', '10.0.0.5'],
@@ -59,6 +69,8 @@ test.each([
   ['two proxies', ['10.0.0.0/8'], '1.1.1.1, 203.0.113.7, 10.0.0.9', '203.0.113.7'],
   ['a caller inside', ['10.0.0.0/8'], '10.0.0.9', '10.0.0.9'],
   ['no header', ['10.0.0.0/8'], '', '10.0.0.5'],
+  ['a proxy that writes ports', ['10.0.0.0/8'], '203.0.113.7:51000, 10.0.0.9:80', '203.0.113.7'],
+  ['IPv6 with a port', ['10.0.0.0/8'], '[2001:db8::7]:51000', '2001:db8::7'],
 ])('the address of the caller: %s', (_title, trusted, header, expected) => {
   const request = { headers: { 'x-forwarded-for': header }, socket: { remoteAddress: '10.0.0.5' } };
   expect(clientAddress(request as never, parseRanges(trusted))).toBe(expected);

@@ -12,8 +12,12 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
   const header = request.headers['x-forwarded-for'] ?? '';
   const forwarded = String(header)
     .split(',')
-    .map((address) => address.trim())
+    .map((address) => withoutPort(address.trim()))
     .filter((address) => address !== '');
   const hops = [...forwarded, remote];
   return hops.findLast((address) => !isInRanges(address, trusted)) ?? hops[0] ?? remote;
 }
+
+/** Some proxies write the port of the caller too: `203.0.113.7:51000`, `[2001:db8::7]:51000`. */
+const withoutPort = (address: string): string =>
+  /^([\d.]+):\d+$/.exec(address)?.[1] ?? /^\[([^\]]+)\](:\d+)?$/.exec(address)?.[1] ?? address;
