@@ -38,6 +38,11 @@ describe('a return link', () => {
     expect(Object.fromEntries(link.searchParams)).toEqual({ order: '7', result: '{"a":1}', ...signature });
   });
 
+  test('leaves the query as the caller wrote it', () => {
+    const link = returnLink('https://shop.example/?a=1+2&b=%20%2F&c&sig=x%3D%3D', '{}', null);
+    expect(link).toBe('https://shop.example/?a=1+2&b=%20%2F&c&sig=x%3D%3D&result=%7B%7D');
+  });
+
   test('replaces parameters of the address that have its own names', () => {
     const link = new URL(returnLink('https://shop.example/?result=paid&webhook-id=1', '{}', signature));
     expect(link.searchParams.getAll('result')).toEqual(['{}']);

@@ -4,14 +4,20 @@ import type { Environment } from '../../money.ts';
 import type { signatureHeaders } from '../../webhooks/signature.ts';
 import { invalidField } from '../errors.ts';
 
-/** Adds `result`, and the three values of a Standard Webhooks signature of it by the names of their headers. */
+/**
+ * Adds `result`, and the three values of a Standard Webhooks signature of it by the names of their headers. The rest of
+ * the query stays as the caller wrote it.
+ */
 export function returnLink(
   returnUrl: string,
   result: string,
   signature: ReturnType<typeof signatureHeaders> | null,
 ): string {
   const url = new URL(returnUrl);
-  for (const [name, value] of Object.entries({ result, ...signature })) url.searchParams.set(name, value);
+  const added = new URLSearchParams({ result, ...signature });
+  const isOwn = (pair: string): boolean =>
+    pair !== '' && ![...new URLSearchParams(pair).keys()].some((name) => added.has(name));
+  url.search = [...url.search.slice(1).split('&').filter(isOwn), added.toString()].join('&');
   return url.href;
 }
 
