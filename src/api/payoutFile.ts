@@ -17,6 +17,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
   'bankAccount.accountName': 'accountName',
 };
 const NAMES = Object.values(COLUMNS);
+/** Of a line, whatever a spreadsheet shows. */
+const EMPTY_CELLS_MAX = 256;
 /** Of a column that does not exist; it may be the whole file. */
 const NAME_SHOWN_MAX = 100;
 
@@ -28,8 +30,11 @@ interface CsvRecord {
 export const payoutFile: CsvUpload = {
   query: z.strictObject({ sourceWalletId: id.optional(), reference: reference.optional() }),
   read(file) {
-    const [header, ...rows] = readRecords(file);
-    const names = header?.record ?? [];
+    const [header, ...others] = readRecords(file);
+    const rows = others.filter(({ record }) => record.some((cell) => cell !== ''));
+    // A spreadsheet writes empty cells for columns that it shows: those of no column are left out.
+    const last = header?.record.findLastIndex((name) => name !== '') ?? -1;
+    const names = header?.record.slice(0, last + 1) ?? [];
     checkHeader(names, header?.info.lines ?? 1);
     const lines = rows.map(({ info }) => info.lines);
     return { body: { items: rows.map((row) => itemOf(names, row)) }, locationOf: locationsOf(lines) };
@@ -47,9 +52,15 @@ function readRecords(file: Buffer): CsvRecord[] {
   } catch {
     throw fileError(1, 'must be UTF-8');
   }
+  // Spreadsheets with a decimal comma separate by semicolons, and some name the separator in a line of its own.
+  const [firstLine = ''] = text.split('\n', 1);
+  const named = /^\ufeff?sep=(.)\r?$/i.exec(firstLine)?.[1];
+  const isBySemicolon = firstLine.includes(';') && !firstLine.includes(',');
   try {
     return parseCsv(text, {
       bom: true,
+      delimiter: named ?? (isBySemicolon ? ';' : ','),
+      from_line: named === undefined ? 1 : 2,
       info: true,
       skip_empty_lines: true,
       trim: true,
@@ -64,7 +75,7 @@ function readRecords(file: Buffer): CsvRecord[] {
 
 /** Called with each cell, so that a line of a million cells ends with the first that belongs to no column. */
 function requireColumn(cell: string, { index, lines }: CastingContext): string {
-  if (index < NAMES.length) return cell;
+  if (index < NAMES.length || (cell === '' && index < EMPTY_CELLS_MAX)) return cell;
   throw fileError(lines, `a line has at most ${NAMES.length} cells`);
 }
 

@@ -24,6 +24,7 @@ async function rowsOf(path: string, client: Client = api.test): Promise<Record<s
   const { status, headers, rows } = await client.file(path);
   expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
   expect(headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{24}$/);
+  expect(headers.get('content-disposition')).toMatch(/^attachment; filename="[\w-]+\.csv"$/);
   return rows;
 }
 
@@ -155,7 +156,7 @@ describe('exports', () => {
     expect(await rowsOf('/refunds?reference=none')).toEqual([]);
   });
 
-  test.each(['=1+1', '+2348012345678', '-1', '@SUM(A1)', '\tx', '=HYPERLINK("http://x")'])(
+  test.each(['=1+1', '+2348012345678', '-1', '@SUM(A1)', '=HYPERLINK("http://x")'])(
     'the formula %j is guarded',
     async (description) => {
       const [source, destinationWalletId] = [
@@ -282,10 +283,26 @@ describe('payouts from a file', () => {
     expect(places(answer)).toEqual([
       '3 amount invalid_type',
       '4 accountNumber invalid_string',
+      '6 reference invalid_string',
       '7 undefined custom',
       '4 reference duplicate',
     ]);
     expect(await api.balanceOf(source)).toBe(100_000);
+  });
+
+  test.each([
+    ['empty cells and lines', 'amount,accountNumber,bankCode,,,,,,\r\n10,0123456789,058,,,,,,\r\n,,,,,,,,\r\n'],
+    ['the separator named', 'sep=;\r\namount;accountNumber;bankCode\r\n10;0123456789;058\r\n'],
+    ['semicolons', '\uFEFFamount;accountNumber;bankCode\r\n10;0123456789;058\r\n'],
+  ])('a spreadsheet writes %s', async (_what, file) => {
+    const source = await api.createWallet(api.test, { balance: 100_000 });
+    const { status, data } = await send(file, `?sourceWalletId=${source}`);
+    expect([status, data.items]).toMatchObject([202, [{ amount: 10, counterparty: { accountNumber: '0123456789' } }]]);
+  });
+
+  test('an amount with separators is no number, and the line is that of the file', async () => {
+    const answer = await send('sep=,\namount,accountNumber,bankCode\n"10,000",0123456789,058\n');
+    expect(places(answer)).toEqual(['3 amount invalid_type']);
   });
 
   test('errors that the bank list and the wallets reveal too', async () => {
