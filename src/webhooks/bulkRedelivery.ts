@@ -81,13 +81,14 @@ const EVENTS_PER_REQUEST_MAX = 10 * PAGE_SIZE;
 
 /**
  * Sends an endpoint every event since a time that it subscribes to and has not received: its failed deliveries, and the
- * events of a time when it was disabled. Looks at a bounded number of events, oldest first, a page with one statement.
- * Returns how many are sent again, and from when a further call continues; null: there are no more.
+ * events of a time when it was disabled, but not from before it existed. Looks at a bounded number of events, oldest
+ * first, a page with one statement. Returns how many are sent again, and from when a further call continues; null:
+ * there are no more.
  */
 export async function redeliverSince(
   sql: Sql,
   book: Book,
-  { id, eventTypes }: Pick<WebhookEndpoint, 'id' | 'eventTypes'>,
+  { id, eventTypes, createdAt }: Pick<WebhookEndpoint, 'id' | 'eventTypes' | 'createdAt'>,
   since: Date,
 ): Promise<{ redelivered: number; continueFrom: Date | null }> {
   let redelivered = 0;
@@ -97,7 +98,7 @@ export async function redeliverSince(
       WITH page AS (
         SELECT id, created_at FROM events
         WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-          AND created_at >= ${since} AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})
+          AND created_at >= greatest(${since}, ${createdAt}) AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})
           ${after === null ? sql`` : sql`AND (created_at, id) > (${after.createdAt}, ${after.id})`}
           ${eventTypes === null ? sql`` : sql`AND type = ANY (${[...eventTypes]}::text[])`}
           AND type <> ${TEST_EVENT_TYPE}

@@ -254,6 +254,14 @@ describe('sending everything again', () => {
     expect(later).toEqual({ redelivered: 0, continueFrom: null });
   });
 
+  test('no events from before the endpoint existed', async () => {
+    const endpoint = await fixture.endpoint(book);
+    await earlier();
+    const created = { ...(await read(endpoint)), createdAt: new Date() };
+    expect((await redeliverSince(fixture.sql, book, created, HOUR_AGO())).redelivered).toBe(0);
+    expect((await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO())).redelivered).toBe(1);
+  });
+
   test('of many events one request takes a part, and returns where to continue', async () => {
     const endpoint = await fixture.endpoint(book);
     const EVENTS = 5_600;

@@ -61,7 +61,8 @@ export async function startWorkbench(): Promise<Workbench> {
         description: null,
         eventTypes: null,
         status: 'enabled' as const,
-        createdAt: new Date(),
+        // Before the events of every test.
+        createdAt: new Date(Date.now() - 86_400_000),
         ...options,
       };
       await insertWebhookEndpoint(sql, book, endpoint, config.keyring.seal('webhook-secret', id, secret));
