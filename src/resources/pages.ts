@@ -17,6 +17,7 @@ export interface PageRequest {
 /** By creation time: newest or oldest first. */
 export type Order = 'asc' | 'desc';
 
+/** A period: its beginning is in it, its end is not, so that each row is in exactly one of consecutive periods. */
 export interface ListFilters {
   createdAtFrom?: Date | undefined;
   createdAtTo?: Date | undefined;
@@ -36,7 +37,7 @@ export function filterClause<Filters extends ListFilters>(
   return sql`
     ${equal.length > 0 ? equal : sql``}
     ${createdAtFrom ? sql`AND ${createdAt} >= ${createdAtFrom}` : sql``}
-    ${createdAtTo ? sql`AND ${createdAt} <= ${createdAtTo}` : sql``}`;
+    ${createdAtTo ? sql`AND ${createdAt} < ${createdAtTo}` : sql``}`;
 }
 
 /** The end of a list query: filters, order, after the previous page, and one row more if there is another. */

@@ -67,9 +67,11 @@ test('the deliveries of an event can be filtered by creation time', async () => 
   await deliver(eventId, (await createEndpoint()).id, [500]);
   const path = `/events/${eventId}/deliveries`;
   const [delivery] = (await organisation.test.get(path)).items;
-  const at = encodeURIComponent(String(delivery?.createdAt));
+  const at = String(delivery?.createdAt);
+  const after = new Date(Date.parse(at) + 1).toISOString();
   const listed = async (query: string) => (await organisation.test.get(`${path}?${query}`)).items;
-  expect(await listed(`createdAtFrom=${at}&createdAtTo=${at}`)).toEqual([delivery]);
+  expect(await listed(`createdAtFrom=${at}&createdAtTo=${after}`)).toEqual([delivery]);
+  expect(await listed(`createdAtFrom=${at}&createdAtTo=${at}`)).toEqual([]);
   expect(await listed('createdAtTo=2001-01-01T00:00:00Z')).toEqual([]);
   expect(await listed('createdAtFrom=2101-01-01T00:00:00Z')).toEqual([]);
 });

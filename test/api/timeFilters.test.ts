@@ -1,5 +1,6 @@
-// One time in each list: with any bound, the rows are exactly those that are shown with a `createdAt` within it, on
-// pages and in exports, also of rows that were made at once; and `balance?at=` is that of the statement.
+// One time in each list: within a period, the rows are exactly those that are shown with a `createdAt` in it, its
+// beginning included and its end not, on pages and in exports, also of rows that were made at once; and `balance?at=`
+// is that of the statement.
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Resource, startTestApi } from '../support/api.ts';
 
@@ -72,9 +73,28 @@ describe.each(LISTS)('GET %s', (path) => {
       const at = times[Math.floor(share * (times.length - 1))] ?? '';
       const ids = (rows: readonly Resource[]) => rows.map(({ id }) => id).toSorted();
       const shown = (isWithin: (time: string) => boolean) => ids(all.filter((row) => isWithin(String(row.createdAt))));
-      expect(ids(await rowsOf(withBounds(path, `createdAtTo=${at}`)))).toEqual(shown((time) => time <= at));
+      expect(ids(await rowsOf(withBounds(path, `createdAtTo=${at}`)))).toEqual(shown((time) => time < at));
       expect(ids(await rowsOf(withBounds(path, `createdAtFrom=${at}`)))).toEqual(shown((time) => time >= at));
     }
+  });
+
+  test('twelve consecutive periods, which end at times of rows, have each row once', async () => {
+    const all = await rowsOf(path);
+    const times = [...new Set(all.map(({ createdAt }) => String(createdAt)))].toSorted();
+    const bounds = Array.from({ length: 11 }, (_, index) => times[Math.floor(((index + 1) * times.length) / 12)] ?? '');
+    const periods = [
+      `createdAtTo=${bounds[0]}`,
+      ...bounds.slice(1).map((to, index) => `createdAtFrom=${bounds[index]}&createdAtTo=${to}`),
+      `createdAtFrom=${bounds.at(-1)}`,
+    ];
+    expect(periods).toHaveLength(12);
+    const rows = await Promise.all(periods.map((period) => rowsOf(withBounds(path, period))));
+    expect(
+      rows
+        .flat()
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual(all.map(({ id }) => id).toSorted());
   });
 });
 
@@ -86,7 +106,7 @@ test.each(LISTS.filter((path) => !/^\/(wallets|events)(\?|$)/.test(path)))(
     const { rows } = await client.file(withBounds(path, `createdAtTo=${at}`));
     expect(rows.map(({ id }) => String(id)).toSorted()).toEqual(
       all
-        .filter((row) => String(row.createdAt) <= at)
+        .filter((row) => String(row.createdAt) < at)
         .map(({ id }) => String(id))
         .toSorted(),
     );

@@ -33,7 +33,7 @@ const list = listRoute({
       {
         ...filters,
         from: createdAtFrom && digitsFrom(createdAtFrom),
-        to: createdAtTo && digitsFrom(new Date(createdAtTo.getTime() + 1)),
+        to: createdAtTo && digitsFrom(createdAtTo),
       },
       page,
     ),

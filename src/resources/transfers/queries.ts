@@ -77,7 +77,7 @@ export async function listWalletTransfers(
       ${page.after ? sql`AND p.number < ${Number(page.after.id)}` : sql``}
       ${before === null ? sql`` : sql`AND p.number > ${before}`} ${last === null ? sql`` : sql`AND p.number <= ${last}`}
       ${createdAtFrom ? sql`AND t.created_at >= ${createdAtFrom}` : sql``}
-      ${createdAtTo ? sql`AND t.created_at <= ${createdAtTo}` : sql``}
+      ${createdAtTo ? sql`AND t.created_at < ${createdAtTo}` : sql``}
       ${filters.sourceWalletId ? sql`AND t.source_wallet_id = ${filters.sourceWalletId}` : sql``}
       ${filters.destinationWalletId ? sql`AND t.destination_wallet_id = ${filters.destinationWalletId}` : sql``}
       ${filters.reference ? sql`AND t.reference = ${filters.reference}` : sql``}

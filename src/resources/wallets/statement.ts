@@ -56,15 +56,16 @@ export async function entriesOf(
   { createdAtFrom, createdAtTo }: ListFilters,
 ): Promise<EntryRange> {
   // A statement for each bound: a function that reads tables stands alone in it.
-  const lastUntil = async (at: postgres.Fragment): Promise<number> => {
+  const lastBefore = async (at: Date): Promise<number> => {
     const [row] = await sql<{ number: number }[]>`
-      SELECT number FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
+      SELECT number FROM ledger.last_posting(
+        ${book.organisationId}, ${wallet.accountId}, ${at}::timestamptz - interval '1 ms')`;
     if (row === undefined) throw new Error('ledger.last_posting returned no row');
     return row.number;
   };
   const [before, last] = await Promise.all([
-    createdAtFrom === undefined ? null : lastUntil(sql`${createdAtFrom}::timestamptz - interval '1 ms'`),
-    createdAtTo === undefined ? null : lastUntil(sql`${createdAtTo}::timestamptz`),
+    createdAtFrom === undefined ? null : lastBefore(createdAtFrom),
+    createdAtTo === undefined ? null : lastBefore(createdAtTo),
   ]);
   return { before, last };
 }
