@@ -12,8 +12,8 @@ import { pythonOperations } from './clients/python.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TYPESCRIPT = path.join(ROOT, 'clients', 'typescript');
 
-/** The requests that move money, as patterns of their paths below any base address. */
-function operationsOf({ operations }: ClientDocument): string {
+/** The requests that take an Idempotency-Key, as patterns of their paths below any base address. */
+function operationsOf({ operations, errorCodes }: ClientDocument): string {
   const patterns = operations
     .filter(({ isIdempotent }) => isIdempotent)
     .map((each) => `  /${each.path.replaceAll('/', '\\/').replaceAll(/\{[^}]+\}/g, '[^/]+')}$/,`);
@@ -24,6 +24,10 @@ function operationsOf({ operations }: ClientDocument): string {
     'export const IDEMPOTENT_POSTS: readonly RegExp[] = [',
     ...patterns,
     '];',
+    '',
+    '/** The codes of the errors of the API. */',
+    'export type ApiErrorCode =',
+    ...errorCodes.map((code, index) => `  | '${code}'${index === errorCodes.length - 1 ? ';' : ''}`),
     '',
   ].join('\n');
 }

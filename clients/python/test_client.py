@@ -4,11 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
+import socket
 import threading
 import time
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -94,8 +96,9 @@ class Retries(unittest.TestCase):
 
     def test_a_post_without_a_key_is_never_repeated(self) -> None:
         with answering(None, CREATED) as (client, sent):
-            create: Callable[[], Any] = lambda: client.create_wallet({"email": "ada@test.example"})
-            self.assertRaises(Exception, create)
+            with self.assertRaises(ManillaError) as raised:
+                client.redeliver_event("svc_1")
+            self.assertEqual(raised.exception.code, "CONNECTION_FAILED")
             self.assertEqual([key for _, _, key in sent], [None])
 
     def test_what_is_not_of_the_api_is_retried_where_that_is_safe(self) -> None:
@@ -105,7 +108,7 @@ class Retries(unittest.TestCase):
                 self.assertEqual(len(sent), 2)
                 self.assertEqual(sent[0], sent[1])
             with self.subTest(answer=answer), answering(answer) as (client, sent):
-                self.assertRaises(ManillaError, client.create_wallet, {"email": "ada@test.example"})
+                self.assertRaises(ManillaError, client.redeliver_event, "svc_1")
                 self.assertEqual(len(sent), 1)
 
     def test_what_is_not_of_the_api_is_an_error_with_its_status(self) -> None:
@@ -123,6 +126,49 @@ class Retries(unittest.TestCase):
         with answering(OUTAGE, OUTAGE, OUTAGE, CREATED) as (client, sent):
             self.assertRaises(ManillaError, transfer, client)
             self.assertEqual(len(sent), 3)
+
+
+    def test_the_pause_that_a_response_asks_for_is_kept(self) -> None:
+        with answering(failure(503, "SERVICE_UNAVAILABLE", retryable=True, retryAfterSeconds=1), CREATED) as (client, _):
+            began = time.monotonic()
+            transfer(client)
+            self.assertGreaterEqual(time.monotonic() - began, 1)
+
+    def test_a_refusal_names_its_fields(self) -> None:
+        fields = [{"field": "amount", "code": "invalid_type", "message": "must be a whole number of kobo"}]
+        with answering(failure(400, "VALIDATION_FAILED", fields=fields)) as (client, _):
+            with self.assertRaises(ManillaError) as raised:
+                transfer(client)
+            self.assertIn("amount must be a whole number of kobo", str(raised.exception))
+
+
+class NoResponse(unittest.TestCase):
+    def test_a_refused_connection_is_the_same_kind_of_error(self) -> None:
+        with self.assertRaises(ManillaError) as raised:
+            transfer(Manilla("key", "http://127.0.0.1:1", pause=0.001))
+        self.assertEqual((raised.exception.code, raised.exception.status), ("CONNECTION_FAILED", 0))
+
+    def test_a_silent_server_ends_each_attempt_and_all_of_them(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            for client in (
+                Manilla("key", address, timeout=0.05, retries_max=1, pause=0.001),
+                Manilla("key", address, total_timeout=0.1),
+            ):
+                with self.assertRaises(ManillaError) as raised:
+                    transfer(client)
+                self.assertEqual(raised.exception.code, "TIMED_OUT")
+
+
+class Parameters(unittest.TestCase):
+    def test_a_time_is_sent_with_its_zone_and_refused_without_one(self) -> None:
+        page = {"data": [], "pagination": {"hasMore": False, "nextCursor": None}}
+        with answering((200, page)) as (client, sent):
+            lagos = timezone(timedelta(hours=1))
+            list(client.list_wallets(created_at_from=datetime(2026, 1, 31, 10, tzinfo=lagos)))
+            self.assertEqual(sent[0][1], "/wallets?createdAtFrom=2026-01-31T10%3A00%3A00.000%2B01%3A00")
+            with self.assertRaises(ValueError):
+                list(client.list_wallets(created_at_from=datetime(2026, 1, 31)))
 
 
 class Addresses(unittest.TestCase):
@@ -176,7 +222,7 @@ class Webhooks(unittest.TestCase):
             return {"Webhook-Id": "evt", "Webhook-Timestamp": sent_at, "Webhook-Signature": signatures}
 
         now = time.time()
-        self.assertEqual(verify_webhook(secret, body, headers(now)), {"id": "svc_1"})
+        self.assertEqual(dict(verify_webhook(secret, body, headers(now))), {"id": "svc_1"})
         for changed in [(body + b" ", headers(now)), (body, headers(now - 600)), (body, {})]:
             with self.subTest(changed=changed):
                 self.assertRaises(WebhookVerificationError, verify_webhook, secret, *changed)

@@ -208,8 +208,8 @@ describe('login', () => {
     expect([noKey.code, noKey.stdout]).toEqual([2, '']);
     expect(noKey.stderr).toContain('manilla login');
     expect(noApi.code).toBe(3);
-    expect(noApi.documents()).toMatchObject([{ error: { code: 'NO_RESPONSE' } }]);
-    expect(noApi.stderr).toContain('Start it');
+    expect(noApi.documents()).toMatchObject([{ error: { code: 'CONNECTION_FAILED' } }]);
+    expect(noApi.stderr).toContain('Start the API');
   });
 });
 

@@ -29,7 +29,7 @@ test('the example ends with a verified webhook, the balance, the statement and a
 
 test('its unit tests pass', async () => {
   const { stderr } = await run('python3', ['-B', '-m', 'unittest', '-v', 'test_client'], { cwd });
-  expect(stderr).toMatch(/Ran 12 tests.*\n\nOK\n/);
+  expect(stderr).toMatch(/Ran 17 tests.*\n\nOK\n/);
 });
 
 describe('its types', () => {

@@ -3,9 +3,17 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createManilla, dataOf, ManillaError, pagesOf, verifyWebhook } from '../../clients/typescript/src/index.ts';
+import {
+  createManilla,
+  dataOf,
+  ManillaError,
+  type Options,
+  pagesOf,
+  verifyWebhook,
+} from '../../clients/typescript/src/index.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../clients/typescript/example.ts', import.meta.url));
@@ -127,10 +135,67 @@ describe('retries', () => {
   });
 
   test('a POST without a key is never repeated: it may have taken effect', async () => {
-    const create = (client: ReturnType<typeof createManilla>) =>
-      dataOf(client.POST('/wallets', { body: { email: 'ada@test.example' } }));
-    const { sent } = await answered([null, [201, SUCCESS]], create);
+    const redeliver = (client: ReturnType<typeof createManilla>) =>
+      dataOf(client.POST('/events/{id}/redeliver', { params: { path: { id: 'svc_1' } } }));
+    const { sent, result } = await answered([null, [202, SUCCESS]], redeliver);
     expect(sent).toEqual([{ method: 'POST', key: undefined }]);
+    expect(result).toMatchObject({ code: 'CONNECTION_FAILED', status: 0 });
+  });
+
+  test('the pause that a response asks for is kept, in its header or in its details', async () => {
+    const outage: [number, object] = [503, envelope('SERVICE_UNAVAILABLE', { retryable: true, retryAfterSeconds: 1 })];
+    const began = performance.now();
+    const { sent } = await answered([outage, [201, SUCCESS]], transfer);
+    expect(sent).toHaveLength(2);
+    expect(performance.now() - began).toBeGreaterThan(990);
+  });
+
+  test('a refusal is thrown, not returned, and its message names the fields', async () => {
+    const fields = [{ field: 'amount', code: 'invalid_type', message: 'must be a whole number of kobo' }];
+    const { result } = await answered([[400, envelope('VALIDATION_FAILED', { fields })]], (client) =>
+      client.POST('/wallets', { body: { email: '' } }),
+    );
+    expect(result).toBeInstanceOf(ManillaError);
+    expect((result as ManillaError).message).toContain('amount must be a whole number of kobo');
+  });
+
+  describe('of a server that never answers', () => {
+    let server: Awaited<ReturnType<typeof startReceiver>>;
+
+    beforeAll(async () => {
+      server = await startReceiver(() => {});
+    });
+
+    afterAll(() => server.close());
+
+    const errorOf = async (options: Partial<Options>, signal?: AbortSignal) => {
+      const client = createManilla({ baseUrl: `${server.origin}/v1`, apiKey: 'svc_test_x', pauseMs: 1, ...options });
+      const before = server.received.length;
+      const error = await client
+        .GET('/health', signal === undefined ? {} : { signal })
+        .catch((fault: unknown) => fault);
+      return { error, attempts: server.received.length - before };
+    };
+
+    test('each attempt ends in time', async () => {
+      const { error, attempts } = await errorOf({ attemptTimeoutMs: 50, retriesMax: 2 });
+      expect(error).toBeInstanceOf(ManillaError);
+      expect([error, attempts]).toMatchObject([{ code: 'TIMED_OUT', status: 0 }, 3]);
+    });
+
+    test('all attempts together end in time', async () => {
+      const { error, attempts } = await errorOf({ timeoutMs: 100, retriesMax: 100 });
+      expect([error, attempts]).toMatchObject([{ code: 'TIMED_OUT' }, 1]);
+    });
+
+    test('a signal ends the request and its retries', async () => {
+      const aborting = new AbortController();
+      const before = server.received.length;
+      const ended = errorOf({}, aborting.signal);
+      await waitFor('the request', () => server.received.length > before);
+      aborting.abort();
+      expect((await ended).error).toMatchObject({ code: 'ABORTED' });
+    });
   });
 
   test.each([

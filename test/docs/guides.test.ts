@@ -64,7 +64,7 @@ async function installClient(): Promise<void> {
   const installed = path.join(modules, 'node_modules/@manilla/client');
   mkdirSync(installed, { recursive: true });
   cpSync(path.join(source, 'package.json'), path.join(installed, 'package.json'));
-  await run(process.execPath, [path.join(source, 'build.ts'), path.join(installed, 'dist')]);
+  await run(process.execPath, [path.join(source, 'build.mjs'), path.join(installed, 'dist')]);
   for (const name of ['openapi-fetch', 'standardwebhooks']) {
     symlinkSync(path.join(PROJECT, 'node_modules', name), path.join(modules, 'node_modules', name));
   }

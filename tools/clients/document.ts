@@ -29,6 +29,7 @@ export interface ClientDocument {
   operations: Operation[];
   events: { type: string; summary: string }[];
   schemas: Record<string, Json>;
+  errorCodes: string[];
 }
 
 interface Content {
@@ -57,22 +58,30 @@ interface RawOperation {
 interface RawDocument extends Pick<ClientDocument, 'info' | 'tags'> {
   paths: Record<string, Record<string, RawOperation>>;
   webhooks: Record<string, { post: { summary: string } }>;
-  components: { schemas: Record<string, Json>; parameters: Record<string, Parameter> };
+  components: { schemas: Record<string, Json>; parameters: Record<string, Parameter>; responses: Json };
 }
 
 export const OPENAPI = new URL('../../generated/openapi.json', import.meta.url);
 
 export function readDocument(): ClientDocument {
   const raw = JSON.parse(readFileSync(OPENAPI, 'utf8')) as RawDocument;
+  const operations = Object.entries(raw.paths).flatMap(([path, ofPath]) =>
+    Object.entries(ofPath).map(([method, operation]) => readOperation(raw, path, method, operation)),
+  );
   return {
     info: raw.info,
-    tags: raw.tags,
-    operations: Object.entries(raw.paths).flatMap(([path, operations]) =>
-      Object.entries(operations).map(([method, operation]) => readOperation(raw, path, method, operation)),
-    ),
+    tags: raw.tags.filter(({ name }) => operations.some(({ tag }) => tag === name)),
+    operations,
     events: Object.entries(raw.webhooks).map(([type, { post }]) => ({ type, summary: post.summary })),
     schemas: raw.components.schemas,
+    errorCodes: errorCodesOf(raw.components.responses),
   };
+}
+
+/** Every code that an error response names. */
+function errorCodesOf(responses: Json): string[] {
+  const codes = [...JSON.stringify(responses).matchAll(/"code":\{"enum":\[([^\]]*)\]/g)];
+  return [...new Set(codes.flatMap(([, list]) => JSON.parse(`[${list}]`) as string[]))].toSorted();
 }
 
 function readOperation(raw: RawDocument, path: string, method: string, operation: RawOperation): Operation {

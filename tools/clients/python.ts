@@ -63,6 +63,7 @@ const HEAD = `"""Generated from the OpenAPI document by \`npm run generate -- cl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 from urllib.parse import quote`;
 
@@ -98,7 +99,8 @@ function methodOf(operation: Operation, writer: TypeWriter): string {
     parameters.push(body.required ? `body: ${type}` : `body: ${type} | None = None`);
   }
   const named = query.map(({ name, required, schema }) => {
-    const type = writer.typeOf(schema, capitalised(name));
+    const isTime = schema.format === 'date-time';
+    const type = `${writer.typeOf(schema, capitalised(name))}${isTime ? ' | datetime' : ''}`;
     return required ? `${snake(name)}: ${type}` : `${snake(name)}: ${type} | None = None`;
   });
   if (isIdempotent) named.push('idempotency_key: str | None = None');

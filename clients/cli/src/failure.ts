@@ -2,6 +2,7 @@
 // standard output too; and an exit code for scripts.
 import { CommanderError } from 'commander';
 import { ManillaError } from '../../typescript/src/index.ts';
+import { reasonOf } from '../../typescript/src/reason.ts';
 import { paint, printDocument } from './output.ts';
 
 /**
@@ -35,6 +36,8 @@ export interface Failure {
 
 /** What to do about an error of the API, where the command line knows more than the API's own message says. */
 const ADVICE: Readonly<Record<string, string>> = {
+  CONNECTION_FAILED: 'Start the API, or give its address: --url, MANILLA_URL or manilla login',
+  UNREADABLE_RESPONSE: 'Check the address; it ends in /v1',
   API_KEY_INVALID: 'Log in again: manilla login',
   API_KEY_ENVIRONMENT_MISMATCH: 'Log in with a test key and the address of the sandbox: manilla login --url URL',
   API_KEY_SCOPE_FORBIDDEN: 'Log in with a key that has the scope: manilla login',
@@ -56,39 +59,16 @@ export function failureOf(fault: unknown): Failure {
   if (fault instanceof ManillaError) {
     const { code, status, details, requestId, helpUrl } = fault;
     const message = fault.message.replace(`${code}: `, '');
-    const exitCode = status === 429 || status >= 500 ? EXIT.unreachable : EXIT.failed;
+    const exitCode = isOutage(fault) || code === 'UNREADABLE_RESPONSE' ? EXIT.unreachable : EXIT.failed;
+    if (status === 0) return { code, message, exitCode };
     return { code, message, exitCode, status, details, ...(requestId !== '' && { requestId }), helpUrl };
   }
-  const reason = reasonOf(fault);
-  if (isNetworkError(fault)) {
-    const message = `The API did not respond (${reason}). Start it, or give its address: --url, MANILLA_URL or manilla login.`;
-    return { code: 'NO_RESPONSE', message, exitCode: EXIT.unreachable };
-  }
-  if (fault instanceof SyntaxError || fault instanceof TypeError) {
-    const message = `The response is not one of this API (${reason}). Check the address; it ends in /v1.`;
-    return { code: 'UNREADABLE_RESPONSE', message, exitCode: EXIT.unreachable };
-  }
-  return { code: 'FAILED', message: reason, exitCode: EXIT.failed };
+  return { code: 'FAILED', message: reasonOf(fault), exitCode: EXIT.failed };
 }
 
-/** What is known of anything thrown, errors of other realms included. */
-const asError = (fault: unknown) =>
-  (fault ?? {}) as { name?: unknown; message?: unknown; cause?: unknown; errors?: unknown };
-
-/** Whether `fetch` got no response, or lost the connection within it. */
-export function isNetworkError(fault: unknown): boolean {
-  const { name, message } = asError(fault);
-  return message === 'fetch failed' || message === 'terminated' || name === 'TimeoutError';
-}
-
-/** The innermost reason of a failure: of a failed fetch, what the connection met. */
-export function reasonOf(fault: unknown): string {
-  const { message, cause, errors } = asError(fault);
-  // A host with several addresses has a failure for each.
-  if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0]);
-  if (cause !== undefined && cause !== null) return reasonOf(cause);
-  return typeof message === 'string' && message !== '' ? message : String(fault);
-}
+/** Whether the same request may succeed later. */
+export const isOutage = (fault: unknown): boolean =>
+  fault instanceof ManillaError && (fault.status >= 500 || fault.status === 429 || fault.status === 0);
 
 /** Prints what a command threw, of any type, and returns the exit code. */
 export function reportFailure(fault: unknown, commandLine: readonly string[]): number {

@@ -2,8 +2,7 @@
 // can appear a little after others with a later time, so each reading overlaps the one before, and what was seen is
 // left out by its id.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ManillaError } from '../../typescript/src/index.ts';
-import { isNetworkError } from './failure.ts';
+import { isOutage } from './failure.ts';
 
 /** How far back each reading goes before the newest item: far longer than a movement takes to commit. */
 export const OVERLAP_MS = 30_000;
@@ -114,9 +113,6 @@ export async function* follow<Item>(following: Following<Item>): AsyncGenerator<
     await pause(isOut ? OUTAGE_POLL_MS : POLL_MS, signal);
   }
 }
-
-const isOutage = (fault: unknown): boolean =>
-  isNetworkError(fault) || (fault instanceof ManillaError && (fault.status >= 500 || fault.status === 429));
 
 /** Waits, or less long when the signal comes. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

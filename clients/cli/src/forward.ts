@@ -2,7 +2,7 @@
 // rule of success (docs/webhooks.md), signed with the secret of this machine.
 import { Webhook } from 'standardwebhooks';
 import type { Event } from '../../typescript/src/index.ts';
-import { reasonOf } from './failure.ts';
+import { reasonOf } from '../../typescript/src/reason.ts';
 import { paint, statusText } from './output.ts';
 
 /** The service waits as long. */

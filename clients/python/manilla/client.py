@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import math
 import random
 import re
 import time
@@ -10,6 +11,7 @@ import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from email.message import Message
 from typing import Any
 
@@ -17,24 +19,45 @@ from .operations import Operations
 
 
 class ManillaError(Exception):
-    """An error of the API, ``UNREADABLE_RESPONSE`` or ``REDIRECTED``. Branch on ``code``."""
+    """Every failure of a request. Branch on ``code``: a code of the API, or ``CONNECTION_FAILED`` and ``TIMED_OUT``
+    (without a response: the request may have taken effect), ``UNREADABLE_RESPONSE``, ``REDIRECTED``."""
 
-    def __init__(self, status: int, body: Mapping[str, Any], headers: Message, url: str) -> None:
-        error = body["error"]
-        super().__init__(f"{error['code']}: {error['message']}")
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 0,
+        details: Mapping[str, Any] | None = None,
+        request_id: str = "",
+        help_url: str | None = None,
+    ) -> None:
+        fields = (details or {}).get("fields") or []
+        invalid = "; ".join(f"{field['field']} {field['message']}" for field in fields)
+        super().__init__(f"{code}: {message} {invalid}".rstrip())
+        self.code = code
         self.status = status
-        self.code: str = error["code"]
-        self.details: dict[str, Any] = error["details"]
-        self.request_id: str = body["meta"]["requestId"]
-        found = re.search(r'<([^>]+)>; rel="help"', headers.get("Link") or "")
-        self.help_url: str | None = urllib.parse.urljoin(url, found[1]) if found else None
+        self.details: dict[str, Any] = dict(details or {})
+        self.request_id = request_id
+        self.help_url = help_url
 
 
 class Manilla(Operations):
-    """A client: ``Manilla("svc_test_…", "http://127.0.0.1:8080/v1").get_wallet(id)``."""
+    """A client: ``Manilla("svc_test_…", "http://127.0.0.1:8080/v1").get_wallet(id)``.
+
+    ``timeout``: for each attempt, the seconds without an answer of the network. ``total_timeout``: the seconds after
+    which no further attempt begins; default: none.
+    """
 
     def __init__(
-        self, api_key: str, base_url: str, *, retries_max: int = 4, pause: float = 0.25, timeout: float = 60
+        self,
+        api_key: str,
+        base_url: str,
+        *,
+        retries_max: int = 4,
+        pause: float = 0.25,
+        timeout: float = 30,
+        total_timeout: float | None = None,
     ) -> None:
         if not re.fullmatch(r"[\x21-\x7e]+", api_key):
             # The error of http.client would show the key.
@@ -44,6 +67,7 @@ class Manilla(Operations):
         self._retries_max = retries_max
         self._pause = pause
         self._timeout = timeout
+        self._total_timeout = math.inf if total_timeout is None else total_timeout
 
     def _data(self, method: str, path: str, **options: Any) -> Any:
         return self._send(method, path, **options)["data"]
@@ -66,7 +90,7 @@ class Manilla(Operations):
         idempotent: bool = False,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        sent = {name: str(value) for name, value in (query or {}).items() if value is not None}
+        sent = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         url = self._base_url + path + ("?" + urllib.parse.urlencode(sent) if sent else "")
         headers = {"Authorization": f"Bearer {self._api_key}"}
         if idempotent:
@@ -76,24 +100,25 @@ class Manilla(Operations):
             headers["Content-Type"] = "application/json"
             data = json.dumps(body).encode()
         may_repeat = idempotent or method != "POST"
+        end = time.monotonic() + self._total_timeout
         retry = 0
         while True:
-            is_last = not may_repeat or retry >= self._retries_max
             wait = self._pause * 2**retry * (0.5 + random.random() / 2)
             request = urllib.request.Request(url, data=data, headers=headers, method=method)
             try:
-                status, answer_headers, raw = _exchange(request, self._timeout)
-            except (OSError, http.client.HTTPException):
-                # No response: the request may have taken effect.
-                if is_last:
-                    raise
+                status, answer_headers, raw = _exchange(request, max(0.001, min(self._timeout, end - time.monotonic())))
+            except (OSError, http.client.HTTPException) as fault:
+                error = _no_response(method, url, fault)
             else:
                 answer = _answer_of(status, raw)
                 if status < 300 and answer is not None:
                     return answer
-                if is_last or not _is_temporary(status, answer):
-                    raise ManillaError(status, answer or _unreadable(status, answer_headers, url), answer_headers, url)
-                wait = _seconds(answer_headers.get("Retry-After")) or wait
+                error = _error_of(status, answer, answer_headers, url)
+                asked = answer_headers.get("Retry-After") or error.details.get("retryAfterSeconds")
+                wait = _seconds(asked) or wait
+            is_last = not may_repeat or retry >= self._retries_max or time.monotonic() + wait >= end
+            if is_last or not _is_temporary(error):
+                raise error
             time.sleep(wait)
             retry += 1
 
@@ -132,33 +157,58 @@ def _answer_of(status: int, raw: bytes) -> dict[str, Any] | None:
     return answer if is_readable else None
 
 
-def _unreadable(status: int, headers: Message, url: str) -> dict[str, Any]:
+def _error_of(status: int, answer: Mapping[str, Any] | None, headers: Message, url: str) -> ManillaError:
+    request_id = headers.get("X-Request-Id") or ""
+    if answer is not None:
+        error = answer["error"]
+        found = re.search(r'<([^>]+)>; rel="help"', headers.get("Link") or "")
+        return ManillaError(
+            error["code"],
+            error.get("message", ""),
+            status=status,
+            details=error["details"],
+            request_id=(answer.get("meta") or {}).get("requestId", request_id),
+            help_url=urllib.parse.urljoin(url, found[1]) if found else None,
+        )
     code, message = "UNREADABLE_RESPONSE", f"The response {status} is not one of this API."
     if status in (301, 302, 303, 307, 308):
         to = headers.get("Location") or "another address"
         code, message = "REDIRECTED", f"{url} redirects to {to}. Set base_url to the address of the API."
-    return {
-        "error": {"code": code, "message": message, "details": {}},
-        "meta": {"requestId": headers.get("X-Request-Id") or ""},
-    }
+    return ManillaError(code, message, status=status, request_id=request_id)
 
 
-def _seconds(text: str | None) -> float | None:
+def _no_response(method: str, url: str, fault: Exception) -> ManillaError:
+    """The error of a request without a response: it may have taken effect."""
+    reason = fault.reason if isinstance(fault, urllib.error.URLError) else fault
+    code = "TIMED_OUT" if isinstance(reason, TimeoutError) else "CONNECTION_FAILED"
+    error = ManillaError(code, f"{method} {url} had no response ({reason}).")
+    error.__cause__ = fault
+    return error
+
+
+def _text(value: object) -> str:
+    """A parameter. A time needs its zone: without one it would be read in that of this computer."""
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} has no time zone")
+        return value.isoformat(timespec="milliseconds")
+    return str(value)
+
+
+def _seconds(text: object) -> float | None:
     """The pause of a Retry-After. None without one that a caller may wait, and for a date, which a proxy may send."""
     try:
-        seconds = float(text or 0)
+        seconds = float(str(text or 0))
     except ValueError:
         return None
     return seconds if 0 < seconds <= _RETRY_AFTER_MAX else None
 
 
-def _is_temporary(status: int, answer: Mapping[str, Any] | None) -> bool:
+def _is_temporary(error: ManillaError) -> bool:
     """Whether the same request may succeed soon."""
-    if status == 429:
+    if error.status in (0, 429) or error.code == "IDEMPOTENCY_IN_PROGRESS":
         return True
-    if answer is None:
-        # A proxy answered, and the request may have reached the API: only what may be repeated comes here.
-        return status < 300 or status >= 500
-    if status == 409:
-        return answer["error"]["code"] == "IDEMPOTENCY_IN_PROGRESS"
-    return status >= 500 and answer["error"]["details"].get("retryable") is True
+    if error.code == "UNREADABLE_RESPONSE":
+        # A proxy answered, and the request may have reached the API: only what may be repeated is.
+        return error.status < 300 or error.status >= 500
+    return error.status >= 500 and error.details.get("retryable") is True

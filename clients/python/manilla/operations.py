@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 from urllib.parse import quote
 
@@ -1539,16 +1540,18 @@ class Operations:
     def create_wallet(
         self,
         body: CreateWalletBody,
+        *,
+        idempotency_key: str | None = None,
     ) -> Wallet:
         """Create a wallet."""
-        return self._data("POST", "/wallets", body=body)
+        return self._data("POST", "/wallets", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def list_wallets(
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         external_reference: str | None = None,
         email: str | None = None,
         kind: Literal["settlement", "end_user"] | None = None,
@@ -1577,15 +1580,17 @@ class Operations:
         self,
         id: str,
         body: SubmitKycBody,
+        *,
+        idempotency_key: str | None = None,
     ) -> Wallet:
         """Submit a customer's KYC details."""
-        return self._data("POST", f"/wallets/{quote(id, safe='')}/kyc", body=body)
+        return self._data("POST", f"/wallets/{quote(id, safe='')}/kyc", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def get_wallet_balance(
         self,
         id: str,
         *,
-        at: str | None = None,
+        at: str | datetime | None = None,
     ) -> WalletBalance:
         """Get a wallet's balance, now or at a time."""
         return self._data("GET", f"/wallets/{quote(id, safe='')}/balance", query={"at": at})
@@ -1602,8 +1607,8 @@ class Operations:
         id: str,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[Credit]:
         """List the deposits to a wallet."""
         return self._items(f"/wallets/{quote(id, safe='')}/deposits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -1613,8 +1618,8 @@ class Operations:
         id: str,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[StatementLine]:
         """List a wallet's statement."""
         return self._items(f"/wallets/{quote(id, safe='')}/transactions", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -1640,8 +1645,8 @@ class Operations:
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         source_wallet_id: str | None = None,
         destination_wallet_id: str | None = None,
         reference: str | None = None,
@@ -1680,8 +1685,8 @@ class Operations:
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         status: Literal["processing", "completed", "failed", "returned"] | None = None,
         source_wallet_id: str | None = None,
         reference: str | None = None,
@@ -1709,8 +1714,8 @@ class Operations:
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"] | None = None,
         method: Literal["bank_transfer", "virtual_wallet"] | None = None,
         target_wallet_id: str | None = None,
@@ -1732,8 +1737,8 @@ class Operations:
         id: str,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[Credit]:
         """List the credits that a payment received."""
         return self._items(f"/payments/{quote(id, safe='')}/credits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -1760,8 +1765,8 @@ class Operations:
         id: str,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[Refund]:
         """List the refunds of a payment."""
         return self._items(f"/payments/{quote(id, safe='')}/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -1770,8 +1775,8 @@ class Operations:
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         status: Literal["processing", "completed", "failed"] | None = None,
         destination: Literal["bank", "wallet"] | None = None,
         reference: str | None = None,
@@ -1794,8 +1799,8 @@ class Operations:
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         status: Literal["processing", "completed", "partially_completed", "failed"] | None = None,
         source_wallet_id: str | None = None,
         reference: str | None = None,
@@ -1834,16 +1839,18 @@ class Operations:
     def create_webhook_endpoint(
         self,
         body: CreateWebhookEndpointBody,
+        *,
+        idempotency_key: str | None = None,
     ) -> WebhookEndpointWithSecret:
         """Register a webhook endpoint."""
-        return self._data("POST", "/webhook-endpoints", body=body)
+        return self._data("POST", "/webhook-endpoints", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def list_webhook_endpoints(
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[WebhookEndpoint]:
         """List webhook endpoints."""
         return self._items("/webhook-endpoints", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -1874,25 +1881,29 @@ class Operations:
         self,
         id: str,
         body: RotateWebhookSecretBody | None = None,
+        *,
+        idempotency_key: str | None = None,
     ) -> WebhookEndpointWithSecret:
         """Make a new signing secret."""
-        return self._data("POST", f"/webhook-endpoints/{quote(id, safe='')}/rotate-secret", body=body)
+        return self._data("POST", f"/webhook-endpoints/{quote(id, safe='')}/rotate-secret", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def send_test_event(
         self,
         id: str,
         body: SendTestEventBody | None = None,
+        *,
+        idempotency_key: str | None = None,
     ) -> Event:
         """Send a test event to an endpoint."""
-        return self._data("POST", f"/webhook-endpoints/{quote(id, safe='')}/test", body=body)
+        return self._data("POST", f"/webhook-endpoints/{quote(id, safe='')}/test", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def list_failed_deliveries(
         self,
         id: str,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[Delivery]:
         """List the deliveries that failed at an endpoint."""
         return self._items(f"/webhook-endpoints/{quote(id, safe='')}/failed-deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -1909,8 +1920,8 @@ class Operations:
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"] | None = None,
         reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"] | None = None,
         payment_id: str | None = None,
@@ -1940,8 +1951,8 @@ class Operations:
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         resource_id: str | None = None,
         type: Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
         order: Literal["asc", "desc"] | None = None,
@@ -1961,8 +1972,8 @@ class Operations:
         id: str,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[Delivery]:
         """List an event's deliveries."""
         return self._items(f"/events/{quote(id, safe='')}/deliveries", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -1978,16 +1989,18 @@ class Operations:
     def create_api_key(
         self,
         body: CreateApiKeyBody,
+        *,
+        idempotency_key: str | None = None,
     ) -> NewApiKey:
         """Create an API key."""
-        return self._data("POST", "/api-keys", body=body)
+        return self._data("POST", "/api-keys", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def list_api_keys(
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
     ) -> Iterator[ApiKey]:
         """List API keys."""
         return self._items("/api-keys", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
@@ -2010,16 +2023,18 @@ class Operations:
         self,
         id: str,
         body: RotateApiKeyBody | None = None,
+        *,
+        idempotency_key: str | None = None,
     ) -> NewApiKey:
         """Replace an API key by a new one."""
-        return self._data("POST", f"/api-keys/{quote(id, safe='')}/rotate", body=body)
+        return self._data("POST", f"/api-keys/{quote(id, safe='')}/rotate", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def list_request_logs(
         self,
         *,
         limit: int | None = None,
-        created_at_from: str | None = None,
-        created_at_to: str | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
         request_id: str | None = None,
         status: Literal["2xx", "4xx", "5xx"] | None = None,
         error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "TRANSFER_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "PAYMENT_NOT_PAYABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
@@ -2062,23 +2077,29 @@ class Operations:
     def simulate_inbound_credit(
         self,
         body: SimulateInboundCreditBody,
+        *,
+        idempotency_key: str | None = None,
     ) -> SimulatedCredit:
         """Send money to an account number."""
-        return self._data("POST", "/simulations/inbound-credits", body=body)
+        return self._data("POST", "/simulations/inbound-credits", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def simulate_statement_line(
         self,
         body: SimulateStatementLineBody,
+        *,
+        idempotency_key: str | None = None,
     ) -> SimulatedStatementLine:
         """Add a line of the bank's own to its statement."""
-        return self._data("POST", "/simulations/statement-lines", body=body)
+        return self._data("POST", "/simulations/statement-lines", body=body, idempotent=True, idempotency_key=idempotency_key)
 
     def simulate_recall(
         self,
         session_id: str,
+        *,
+        idempotency_key: str | None = None,
     ) -> SimulatedRecall:
         """Have the bank take a credit back."""
-        return self._data("POST", f"/simulations/inbound-credits/{quote(session_id, safe='')}/recall")
+        return self._data("POST", f"/simulations/inbound-credits/{quote(session_id, safe='')}/recall", idempotent=True, idempotency_key=idempotency_key)
 
     def simulate_bank_account(
         self,
@@ -2106,6 +2127,8 @@ class Operations:
     def simulate_expiry(
         self,
         id: str,
+        *,
+        idempotency_key: str | None = None,
     ) -> Payment:
         """Have a payment expire now."""
-        return self._data("POST", f"/simulations/payments/{quote(id, safe='')}/expire")
+        return self._data("POST", f"/simulations/payments/{quote(id, safe='')}/expire", idempotent=True, idempotency_key=idempotency_key)

@@ -6,7 +6,8 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+
+from .operations import Event
 
 TOLERANCE_SECONDS = 300
 
@@ -15,7 +16,7 @@ class WebhookVerificationError(Exception):
     """The webhook is forged, changed, or too old."""
 
 
-def verify_webhook(secret: str, raw_body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+def verify_webhook(secret: str, raw_body: bytes, headers: Mapping[str, str]) -> Event:
     """Returns the event of a webhook. ``raw_body``: the bytes as received, before any parsing."""
     lower = {name.lower(): value for name, value in headers.items()}
     try:

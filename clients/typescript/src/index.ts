@@ -2,12 +2,26 @@
 // besides: Idempotency-Keys, retries that cannot repeat an effect, pages, errors as exceptions, verified webhooks.
 import createClient, { type Client } from 'openapi-fetch';
 import { Webhook } from 'standardwebhooks';
-import { IDEMPOTENT_POSTS } from './operations.ts';
+import { type ApiErrorCode, IDEMPOTENT_POSTS } from './operations.ts';
+import { reasonOf } from './reason.ts';
 import type { components, paths } from './schema.ts';
 
 export type { components, paths } from './schema.ts';
 export type Schemas = components['schemas'];
 export type Event = Schemas['Event'];
+
+/**
+ * A code of the API, or of the client: `CONNECTION_FAILED` and `TIMED_OUT`, after which a request may have taken effect,
+ * `ABORTED` by a signal, `UNREADABLE_RESPONSE`, `REDIRECTED`, `WEBHOOK_INVALID`. The API may get more.
+ */
+export type ErrorCode = ApiErrorCode | ClientErrorCode | (string & Record<never, never>);
+type ClientErrorCode =
+  | 'CONNECTION_FAILED'
+  | 'TIMED_OUT'
+  | 'ABORTED'
+  | 'UNREADABLE_RESPONSE'
+  | 'REDIRECTED'
+  | 'WEBHOOK_INVALID';
 
 export interface Options {
   /** `svc_test_…` or `svc_live_…`. */
@@ -18,39 +32,59 @@ export interface Options {
   retriesMax?: number;
   /** The pause before the first retry, in milliseconds; it doubles each time. Default 250. */
   pauseMs?: number;
+  /** For each attempt, in milliseconds; default 30,000. */
+  attemptTimeoutMs?: number;
+  /** For a request with all attempts and pauses, in milliseconds; default: none. */
+  timeoutMs?: number;
   fetch?: (request: Request) => Promise<Response>;
 }
 
+const ATTEMPT_TIMEOUT_MS = 30_000;
 /** A longer Retry-After is not of this API. */
 const RETRY_AFTER_SECONDS_MAX = 300;
 
-/** An error of the API, `UNREADABLE_RESPONSE` or `REDIRECTED`. Branch on `code`. */
+interface Failure {
+  code: ErrorCode;
+  message: string;
+  /** Default 0: there was no response. */
+  status?: number;
+  details?: Readonly<Record<string, unknown>>;
+  requestId?: string;
+  helpUrl?: string | null;
+  cause?: unknown;
+}
+
+/** Everything that the client throws. Branch on `code`. */
 export class ManillaError extends Error {
   override readonly name = 'ManillaError';
-  readonly code: string;
+  readonly code: ErrorCode;
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
   readonly details: Readonly<Record<string, unknown>>;
   readonly requestId: string;
   /** The page of the error, if it has one. */
   readonly helpUrl: string | null;
 
-  constructor(response: Response, body: ErrorBody) {
-    super(`${body.error.code}: ${body.error.message}`);
-    this.code = body.error.code;
-    this.status = response.status;
-    this.details = body.error.details;
-    this.requestId = body.meta.requestId;
-    const link = /<([^>]+)>; rel="help"/.exec(response.headers.get('link') ?? '')?.[1];
-    this.helpUrl = link === undefined || response.url === '' ? null : new URL(link, response.url).href;
+  constructor({ code, message, status = 0, details = {}, requestId = '', helpUrl = null, cause }: Failure) {
+    super(`${code}: ${message}${fieldsText(details.fields)}`, { cause });
+    this.code = code;
+    this.status = status;
+    this.details = details;
+    this.requestId = requestId;
+    this.helpUrl = helpUrl;
   }
 }
 
-interface ErrorBody {
-  error: { code: string; message: string; details: Record<string, unknown> };
-  meta: { requestId: string };
+/** The invalid fields of a request, for a message. */
+function fieldsText(fields: unknown): string {
+  if (!Array.isArray(fields) || fields.length === 0) return '';
+  return ` ${fields.map(({ field, message }: { field: string; message: string }) => `${field} ${message}`).join('; ')}`;
 }
 
-/** Creates a client: `client.GET('/wallets/{id}', …)`, as openapi-fetch describes. It speaks JSON, not CSV. */
+/**
+ * Creates a client: `client.GET('/wallets/{id}', …)`, as openapi-fetch describes, with a `signal` if wanted; but any
+ * failure throws ManillaError, so that no refusal looks like a success. It speaks JSON, not CSV.
+ */
 export function createManilla(options: Options): Client<paths, 'application/json'> {
   const send = withRetries(options);
   // The error of fetch would show the key.
@@ -62,40 +96,20 @@ export function createManilla(options: Options): Client<paths, 'application/json
   });
 }
 
-/** The answer of openapi-fetch: one of body and error. */
+/** The answer of openapi-fetch. */
 interface Answer<Body> {
   data?: Body;
-  error?: unknown;
-  response: Response;
 }
 
-/** The resource of an answer. Throws ManillaError for an error. */
+/** The resource of an answer. */
 export async function dataOf<Data>(request: Promise<Answer<{ data: Data }>>): Promise<Data> {
   return bodyOf(await request).data;
 }
 
-function bodyOf<Body>({ data, error, response }: Answer<Body>): Body {
-  if (data === undefined) throw new ManillaError(response, isErrorBody(error) ? error : unreadable(response));
+function bodyOf<Body>({ data }: Answer<Body>): Body {
+  if (data === undefined) throw new TypeError('The request was not made by a client of createManilla.');
   return data;
 }
-
-const isErrorBody = (error: unknown): error is ErrorBody =>
-  typeof (error as Partial<ErrorBody> | null)?.error?.details === 'object';
-
-/** The error of an answer that is not of the API, such as the page of a proxy. */
-const unreadable = (response: Response): ErrorBody =>
-  foreign(response, 'UNREADABLE_RESPONSE', `The response ${response.status} is not one of this API.`);
-
-/** A followed redirect would turn a POST into a GET, and could take the key to another host. */
-const redirected = (response: Response): ErrorBody => {
-  const to = response.headers.get('location') ?? 'another address';
-  return foreign(response, 'REDIRECTED', `${response.url} redirects to ${to}. Set baseUrl to the address of the API.`);
-};
-
-const foreign = ({ headers }: Response, code: string, message: string): ErrorBody => ({
-  error: { code, message, details: {} },
-  meta: { requestId: headers.get('x-request-id') ?? '' },
-});
 
 interface PageOf<Item> {
   data: Item[];
@@ -117,7 +131,10 @@ export async function* pagesOf<Item>(
   }
 }
 
-/** Verifies a webhook over its raw body, and returns its event. Throws when it is forged, changed or too old. */
+/**
+ * Verifies a webhook over its raw body, and returns its event. Throws ManillaError with the code `WEBHOOK_INVALID` when
+ * it is forged, changed or too old.
+ */
 export function verifyWebhook(
   secret: string,
   rawBody: string,
@@ -125,58 +142,144 @@ export function verifyWebhook(
 ): Event {
   const entries: [string, unknown][] = headers instanceof Headers ? [...headers] : Object.entries(headers);
   const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return new Webhook(secret).verify(rawBody, Object.fromEntries(texts)) as Event;
+  const webhook = new Webhook(secret);
+  try {
+    return webhook.verify(rawBody, Object.fromEntries(texts)) as Event;
+  } catch (cause) {
+    throw new ManillaError({ code: 'WEBHOOK_INVALID', message: `${(cause as Error).message}.`, cause });
+  }
 }
 
-/** A fetch that adds an Idempotency-Key where it has an effect, and retries what may be repeated. */
-function withRetries({ retriesMax = 4, pauseMs = 250, fetch: send = fetch }: Options) {
+/** A fetch that adds an Idempotency-Key where it has an effect, retries what may be repeated, and throws ManillaError. */
+function withRetries({ retriesMax = 4, pauseMs = 250, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS, ...options }: Options) {
+  const { timeoutMs, fetch: send = fetch } = options;
   return async (request: Request): Promise<Response> => {
-    const movesMoney = request.method === 'POST' && isIdempotent(new URL(request.url).pathname);
-    if (movesMoney && !request.headers.has('idempotency-key')) {
+    const takesKey = request.method === 'POST' && isIdempotent(new URL(request.url).pathname);
+    if (takesKey && !request.headers.has('idempotency-key')) {
       request.headers.set('idempotency-key', crypto.randomUUID());
     }
-    const mayRepeat = movesMoney || request.method !== 'POST';
+    const mayRepeat = takesKey || request.method !== 'POST';
+    const end = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
+    const ending = AbortSignal.any([request.signal, ...end]);
     for (let retry = 0; ; retry += 1) {
-      const isLast = !mayRepeat || retry >= retriesMax;
-      let waitMs = pauseMs * 2 ** retry * (0.5 + Math.random() / 2);
-      try {
-        const response = await send(new Request(request.clone(), { redirect: 'manual' }));
-        if (isRedirect(response)) throw new ManillaError(response, redirected(response));
-        if (isLast || !(await isTemporary(response))) {
-          if (isPage(response)) throw new ManillaError(response, unreadable(response));
-          return response;
-        }
-        waitMs = retryAfterMs(response) ?? waitMs;
-      } catch (error) {
-        if (isLast || request.signal.aborted || error instanceof ManillaError) throw error; // no response: the request may have taken effect
-      }
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      const outcome = await attempt(send, request, ending, attemptTimeoutMs);
+      if (outcome instanceof Response) return outcome;
+      if (!mayRepeat || retry >= retriesMax || ending.aborted || !isTemporary(outcome)) throw outcome.error;
+      await pause(outcome.retryAfterMs ?? pauseMs * 2 ** retry * (0.5 + Math.random() / 2), ending);
+      if (ending.aborted) throw endedBy(request, ending.reason);
     }
   };
 }
 
 const isIdempotent = (pathname: string): boolean => IDEMPOTENT_POSTS.some((pattern) => pattern.test(pathname));
 
+interface FailedAttempt {
+  error: ManillaError;
+  /** What the response asks for; null: nothing. */
+  retryAfterMs: number | null;
+}
+
+/** A response of the API with a success, whose body was read; or why there is none. */
+async function attempt(
+  send: (request: Request) => Promise<Response>,
+  request: Request,
+  ending: AbortSignal,
+  timeoutMs: number,
+): Promise<Response | FailedAttempt> {
+  const signal = AbortSignal.any([ending, AbortSignal.timeout(timeoutMs)]);
+  try {
+    const response = await send(new Request(request.clone(), { redirect: 'manual', signal }));
+    const text = await response.text();
+    return isOfApi(response, text) ? new Response(text, response) : failedAttempt(request, response, text);
+  } catch (cause) {
+    return {
+      error: signal.aborted ? endedBy(request, signal.reason) : notConnected(request, cause),
+      retryAfterMs: null,
+    };
+  }
+}
+
+/** Whether a response is a success, and not the page of a proxy: that is neither JSON nor CSV. */
+function isOfApi({ ok, headers }: Response, text: string): boolean {
+  const type = headers.get('content-type') ?? '';
+  return ok && (type.includes('csv') || (type.includes('json') && jsonOf(text) !== null));
+}
+
+function failedAttempt(request: Request, response: Response, text: string): FailedAttempt {
+  const { status, headers } = response;
+  const { error, meta } = (jsonOf(text) ?? {}) as Partial<ErrorBody>;
+  const known = { status, requestId: meta?.requestId ?? headers.get('x-request-id') ?? '' };
+  if (isRedirect(response)) {
+    // A followed redirect would turn a POST into a GET, and could take the key to another host.
+    const to = headers.get('location') ?? 'another address';
+    const message = `${request.url} redirects to ${to}. Set baseUrl to the address of the API.`;
+    return { error: new ManillaError({ ...known, code: 'REDIRECTED', message }), retryAfterMs: null };
+  }
+  if (response.ok || typeof error?.details !== 'object') {
+    const message = `The response ${status} is not one of this API.`;
+    return { error: new ManillaError({ ...known, code: 'UNREADABLE_RESPONSE', message }), retryAfterMs: null };
+  }
+  const link = /<([^>]+)>; rel="help"/.exec(headers.get('link') ?? '')?.[1];
+  const helpUrl = link === undefined ? null : new URL(link, request.url).href;
+  return {
+    error: new ManillaError({ ...known, ...error, helpUrl }),
+    retryAfterMs: millisecondsOf(headers.get('retry-after')) ?? millisecondsOf(error.details.retryAfterSeconds),
+  };
+}
+
+interface ErrorBody {
+  error: { code: string; message: string; details: Record<string, unknown> };
+  meta: { requestId: string };
+}
+
+/** The object of a JSON text; null for anything else. */
+function jsonOf(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 const isRedirect = ({ status, type }: Response): boolean =>
   type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
 
 /** Null without a number of seconds that a caller may wait, and for a date, which a proxy may send. */
-function retryAfterMs({ headers }: Response): number | null {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+function millisecondsOf(value: unknown): number | null {
+  const seconds = value === null ? Number.NaN : Number(value);
   return seconds > 0 && seconds <= RETRY_AFTER_SECONDS_MAX ? seconds * 1000 : null;
 }
 
-/** Whether a success is none of the API, such as the page of a proxy: that is neither JSON nor CSV. */
-const isPage = ({ ok, headers }: Response): boolean => ok && !/json|csv/.test(headers.get('content-type') ?? '');
+/** The error of a request that a time limit or the caller's signal ended. */
+function endedBy({ method, url }: Request, cause: unknown): ManillaError {
+  const isLimit = cause instanceof DOMException && cause.name === 'TimeoutError';
+  if (!isLimit) return new ManillaError({ code: 'ABORTED', message: `${method} ${url} was aborted.`, cause });
+  return new ManillaError({ code: 'TIMED_OUT', message: `${method} ${url} had no response in time.`, cause });
+}
 
-/** Whether the same request may succeed soon: over the rate limit, still in progress, or a retryable outage. */
-async function isTemporary(response: Response): Promise<boolean> {
-  if (response.status === 429 || isPage(response)) return true;
-  if (response.status !== 409 && response.status < 500) return false;
-  const body: unknown = await response
-    .clone()
-    .json()
-    .catch(() => null);
-  if (response.status === 409) return isErrorBody(body) && body.error.code === 'IDEMPOTENCY_IN_PROGRESS';
-  return !isErrorBody(body) || body.error.details.retryable === true; // of a proxy
+function notConnected({ method, url }: Request, cause: unknown): ManillaError {
+  const message = `${method} ${url} had no response (${reasonOf(cause)}).`;
+  return new ManillaError({ code: 'CONNECTION_FAILED', message, cause });
+}
+
+/** Whether the same request may succeed soon: no response, the rate limit, in progress, or a retryable outage. */
+function isTemporary({ error: { code, status, details } }: FailedAttempt): boolean {
+  if (code === 'REDIRECTED') return false;
+  if (status === 0 || status === 429 || code === 'IDEMPOTENCY_IN_PROGRESS') return true;
+  if (code === 'UNREADABLE_RESPONSE') return status < 300 || status >= 500; // of a proxy
+  return status >= 500 && details.retryable === true;
+}
+
+/** Waits, or less long when the signal comes. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
 }

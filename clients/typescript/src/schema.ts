@@ -2830,6 +2830,7 @@ export type components = {
                 accountName: string | null;
                 /** @description Why the item would be rejected, or fail */
                 problems: {
+                    /** @description Its path in the request, as in an error */
                     field: string;
                     code: string;
                     message: string;
@@ -3893,7 +3894,7 @@ export type components = {
                 "application/json": components["schemas"]["ValidationError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE";
+                        code?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_INVALID";
                     };
                 };
             };
@@ -3941,6 +3942,7 @@ export type components = {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -3950,7 +3952,7 @@ export type components = {
                 "application/json": components["schemas"]["ConflictError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "EXTERNAL_REFERENCE_TAKEN";
+                        code?: "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "EXTERNAL_REFERENCE_TAKEN";
                     };
                 };
             };
@@ -4071,11 +4073,71 @@ export type components = {
                 };
             };
         };
+        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
+        BadRequest5: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ValidationError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound2: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WALLET_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description A conflict with existing data, which `details` name. */
+        Conflict2: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ConflictError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS";
+                    };
+                };
+            };
+        };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -4129,7 +4191,7 @@ export type components = {
             };
         };
         /** @description A conflict with existing data, which `details` name. */
-        Conflict2: {
+        Conflict3: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4167,7 +4229,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound2: {
+        NotFound3: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4186,7 +4248,7 @@ export type components = {
             };
         };
         /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest5: {
+        BadRequest6: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4204,28 +4266,8 @@ export type components = {
                 };
             };
         };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound3: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "WALLET_NOT_FOUND";
-                    };
-                };
-            };
-        };
         /** @description A conflict with existing data, which `details` name. */
-        Conflict3: {
+        Conflict4: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4299,26 +4341,6 @@ export type components = {
                     error?: {
                         /** @enum {unknown} */
                         code?: "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND";
-                    };
-                };
-            };
-        };
-        /** @description A conflict with existing data, which `details` name. */
-        Conflict4: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ConflictError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS";
                     };
                 };
             };
@@ -4563,6 +4585,7 @@ export type components = {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -4616,7 +4639,7 @@ export type components = {
             };
         };
         /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest6: {
+        BadRequest7: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4634,8 +4657,48 @@ export type components = {
                 };
             };
         };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound12: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WEBHOOK_ENDPOINT_NOT_FOUND";
+                    };
+                };
+            };
+        };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
         Unprocessable12: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WEBHOOK_ENDPOINT_DISABLED";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4654,7 +4717,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound12: {
+        NotFound13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4673,7 +4736,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound13: {
+        NotFound14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4693,7 +4756,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable13: {
+        Unprocessable14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4713,7 +4776,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound14: {
+        NotFound15: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4732,7 +4795,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound15: {
+        NotFound16: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4751,10 +4814,11 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable14: {
+        Unprocessable15: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -4770,7 +4834,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound16: {
+        NotFound17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4788,8 +4852,48 @@ export type components = {
                 };
             };
         };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound18: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "API_KEY_NOT_FOUND";
+                    };
+                };
+            };
+        };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable15: {
+        Unprocessable16: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4802,7 +4906,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE";
+                        code?: "API_KEY_EXCEEDS_OWN";
                     };
                 };
             };
@@ -4827,7 +4931,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable16: {
+        Unprocessable18: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4846,7 +4950,7 @@ export type components = {
             };
         };
         /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest7: {
+        BadRequest8: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4878,7 +4982,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound17: {
+        NotFound19: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4893,11 +4997,31 @@ export type components = {
                 };
             };
         };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound18: {
+        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
+        BadRequest9: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ValidationError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "VALIDATION_FAILED" | "BODY_TOO_LARGE" | "IDEMPOTENCY_KEY_INVALID";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound20: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -4913,7 +5037,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable17: {
+        Unprocessable19: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4932,7 +5056,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound19: {
+        NotFound21: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4970,10 +5094,11 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable18: {
+        Unprocessable20: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -4990,8 +5115,10 @@ export type components = {
         };
     };
     parameters: {
-        /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+        /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
         IdempotencyKey: string;
+        /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+        OptionalIdempotencyKey: string;
         /** @description The page size. Any other value counts as 20. */
         Limit: number;
         /** @description The `nextCursor` of the previous page, unchanged; it includes limit and filters. */
@@ -5058,7 +5185,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562a3df8a8c182b645"
+                     *         "requestId": "req_01a218cd3662edb121280969"
                      *       }
                      *     }
                      */
@@ -5114,7 +5241,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *           "id": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -5123,10 +5250,10 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:30.409Z"
+                     *           "createdAt": "2026-11-26T17:00:33.457Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *           "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -5135,16 +5262,16 @@ export interface operations {
                      *           "kycStatus": "tier1",
                      *           "status": "active",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:30.307Z"
+                     *           "createdAt": "2026-11-26T17:00:33.042Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "s1K3UPPdx2GuBaeU8Tnqqv7NpH69x48S9qFw54flY5dbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE0OjUwOjMwLjMwN1oiLCIwMWEyMTg1Ni0yYzJlLTcwMDAtYTE0MC1jYjA2ZTA3NGEyNmUiXQ"
+                     *         "nextCursor": "654OHNCzNgNCKGbydxG772Xn59trmhsxbFnKn-24G0dbInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE3OjAwOjMzLjA0MloiLCIwMWEyMThjZC0zYmFkLTcwMDEtYWM0ZC1mNWJkODA1ODk4MjEiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562db923d16e806a2a"
+                     *         "requestId": "req_01a218cd4008446379933db0"
                      *       }
                      *     }
                      */
@@ -5170,7 +5297,10 @@ export interface operations {
     createWallet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5198,6 +5328,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -5209,7 +5340,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5218,10 +5349,10 @@ export interface operations {
                      *         "kycStatus": "none",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:30.307Z"
+                     *         "createdAt": "2026-11-26T17:00:33.042Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562c21be74822460be"
+                     *         "requestId": "req_01a218cd3b80454513d3c608"
                      *       }
                      *     }
                      */
@@ -5271,7 +5402,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5280,10 +5411,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:30.307Z"
+                     *         "createdAt": "2026-11-26T17:00:33.042Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562d4515959599d429"
+                     *         "requestId": "req_01a218cd3f09931dac4114a5"
                      *       }
                      *     }
                      */
@@ -5347,7 +5478,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5356,10 +5487,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:30.307Z"
+                     *         "createdAt": "2026-11-26T17:00:33.042Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562d6d0ada04f91b90"
+                     *         "requestId": "req_01a218cd3fab22a5bab91091"
                      *       }
                      *     }
                      */
@@ -5373,7 +5504,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest2"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -5385,7 +5516,10 @@ export interface operations {
     submitKyc: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path: {
                 /** @description The public id of the resource */
                 id: string;
@@ -5426,6 +5560,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -5437,7 +5572,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5446,10 +5581,10 @@ export interface operations {
                      *         "kycStatus": "tier1",
                      *         "status": "active",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:30.307Z"
+                     *         "createdAt": "2026-11-26T17:00:33.042Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562c45842b31d4837f"
+                     *         "requestId": "req_01a218cd3c002b30df6af9e7"
                      *       }
                      *     }
                      */
@@ -5466,7 +5601,8 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            404: components["responses"]["NotFound2"];
+            409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -5503,12 +5639,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856347a38f73106c12a"
+                     *         "requestId": "req_01a218cd4f993a5fe7ad630c"
                      *       }
                      *     }
                      */
@@ -5565,7 +5701,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185632cc75efbb2dd301"
+                     *         "requestId": "req_01a218cd4bdd8d8e242e2830"
                      *       }
                      *     }
                      */
@@ -5583,7 +5719,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict2"];
+            409: components["responses"]["Conflict3"];
             422: components["responses"]["Unprocessable2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -5627,10 +5763,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5ccrce00a3jdkaac4mahr_inc",
+                     *           "id": "svc_01m8cctk9de00b7pg60d3f58hz_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261126145032702155778052",
+                     *           "sessionId": "000999774729295186837167532720",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
@@ -5639,8 +5775,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T14:50:32.027Z",
-                     *           "createdAt": "2026-11-26T14:50:32.076Z"
+                     *           "receivedAt": "2026-11-26T17:00:37.333Z",
+                     *           "createdAt": "2026-11-26T17:00:37.550Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5649,7 +5785,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856346f052485502f97"
+                     *         "requestId": "req_01a218cd4f776f47a2780136"
                      *       }
                      *     }
                      */
@@ -5708,10 +5844,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/3",
-                     *           "transactionId": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
+                     *           "id": "svc_01m8cctq8me00awx4renksbay7_txn/3",
+                     *           "transactionId": "svc_01m8cctq8me00awx4renksbay7_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *           "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -5721,20 +5857,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T14:50:34.321Z",
-                     *           "createdAt": "2026-11-26T14:50:34.327Z"
+                     *           "effectiveAt": "2026-11-26T17:00:41.561Z",
+                     *           "createdAt": "2026-11-26T17:00:41.679Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/2",
-                     *           "transactionId": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
+                     *           "id": "svc_01m8cctq8me00awx4renksbay7_txn/2",
+                     *           "transactionId": "svc_01m8cctq8me00awx4renksbay7_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
-                     *           "payoutItemId": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
+                     *           "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *           "payoutItemId": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *             "walletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -5743,15 +5879,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T14:50:34.321Z",
-                     *           "createdAt": "2026-11-26T14:50:34.327Z"
+                     *           "effectiveAt": "2026-11-26T17:00:41.561Z",
+                     *           "createdAt": "2026-11-26T17:00:41.679Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/1",
-                     *           "transactionId": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
+                     *           "id": "svc_01m8cctq8me00awx4renksbay7_txn/1",
+                     *           "transactionId": "svc_01m8cctq8me00awx4renksbay7_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
-                     *           "payoutItemId": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
+                     *           "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *           "payoutItemId": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -5765,17 +5901,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T14:50:34.321Z",
-                     *           "createdAt": "2026-11-26T14:50:34.327Z"
+                     *           "effectiveAt": "2026-11-26T17:00:41.561Z",
+                     *           "createdAt": "2026-11-26T17:00:41.679Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "NWT6FLzgQjQkpzXC7__MvQgOJMYnBJmTQgoYITQlTnhbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC93YWxsZXRzL3N2Y18wMW04YzVjYjFlZTAwYTJnNmIwdmc3OThrZV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE0OjUwOjM0LjMyN1oiLCI4Il0"
+                     *         "nextCursor": "RfyZbP0m8A6TIOAJ7jcQguNRwlNMxh6x8LGX6QPCbD9bInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC93YWxsZXRzL3N2Y18wMW04Y2N0ZXhkZTAwdHJrZm5xcDA1aDYxMV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE3OjAwOjQxLjY3OVoiLCI4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563fe0e2683325c782"
+                     *         "requestId": "req_01a218cd646434953dbad842"
                      *       }
                      *     }
                      */
@@ -5828,39 +5964,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn",
+                     *         "id": "svc_01m8cctq8me00awx4renksbay7_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *         "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *             "id": "svc_01m8cctq8me00awx4renksbay7_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cctq8me00awx4renksbay7_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *             "id": "svc_01m8cctq8me00awx4renksbay7_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cctq8me00awx4renksbay7_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
+                     *             "id": "svc_01m8cctq8me00awx4renksbay7_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cctq8me00awx4renksbay7_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-26T14:50:34.321Z",
-                     *         "createdAt": "2026-11-26T14:50:34.324Z"
+                     *         "effectiveAt": "2026-11-26T17:00:41.561Z",
+                     *         "createdAt": "2026-11-26T17:00:41.642Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856402049fdb9d296c6"
+                     *         "requestId": "req_01a218cd64e9e3c35898b7a6"
                      *       }
                      *     }
                      */
@@ -5877,7 +6013,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound2"];
+            404: components["responses"]["NotFound3"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -5887,7 +6023,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -5900,7 +6036,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                 *       "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -5934,9 +6070,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
-                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *         "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *         "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
+                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -5944,10 +6080,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:32.462Z"
+                     *         "createdAt": "2026-11-26T17:00:38.214Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856348c7283b30f439d"
+                     *         "requestId": "req_01a218cd4fbfd0ae58ce1883"
                      *       }
                      *     }
                      */
@@ -5961,11 +6097,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound3"];
-            409: components["responses"]["Conflict3"];
+            404: components["responses"]["NotFound2"];
+            409: components["responses"]["Conflict4"];
             422: components["responses"]["Unprocessable3"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -6007,9 +6143,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
-                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *           "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
+                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -6017,7 +6153,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:32.462Z"
+                     *           "createdAt": "2026-11-26T17:00:38.214Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6026,7 +6162,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185634d0a3246ed00e14"
+                     *         "requestId": "req_01a218cd5017863c2fb92d3b"
                      *       }
                      *     }
                      */
@@ -6077,9 +6213,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
-                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *         "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *         "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
+                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6087,10 +6223,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:32.462Z"
+                     *         "createdAt": "2026-11-26T17:00:38.214Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185634ac378bafe3ec26"
+                     *         "requestId": "req_01a218cd4ffa9cc83a5ca418"
                      *       }
                      *     }
                      */
@@ -6117,7 +6253,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6130,7 +6266,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8c5cdafe00bya338chr624t_pay"
+                 *       "paymentId": "svc_01m8cctme9e00bpbj4r0qx80my_pay"
                  *     }
                  */
                 "application/json": {
@@ -6155,7 +6291,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cdafe00bya338chr624t_pay",
+                     *         "id": "svc_01m8cctme9e00bpbj4r0qx80my_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -6165,21 +6301,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T15:20:32.648Z",
-                     *         "settledAt": "2026-11-26T14:50:32.673Z",
-                     *         "createdAt": "2026-11-26T14:50:32.648Z",
+                     *         "expiresAt": "2026-11-26T17:30:38.718Z",
+                     *         "settledAt": "2026-11-26T17:00:38.742Z",
+                     *         "createdAt": "2026-11-26T17:00:38.718Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856355f6191b883fc1c"
+                     *         "requestId": "req_01a218cd51cc6377114da5cd"
                      *       }
                      *     }
                      */
@@ -6193,11 +6329,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound5"];
-            409: components["responses"]["Conflict4"];
+            409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable4"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -6208,7 +6344,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6259,8 +6395,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5cdh9e009v9758vemwqfy_wth",
-                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctmvbe008zttarbqt55pe_wth",
+                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6277,11 +6413,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:32.867Z",
+                     *         "createdAt": "2026-11-26T17:00:39.112Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856362236b1abc6ca96"
+                     *         "requestId": "req_01a218cd53329a8bf18e186a"
                      *       }
                      *     }
                      */
@@ -6295,11 +6431,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound3"];
-            409: components["responses"]["Conflict3"];
+            404: components["responses"]["NotFound2"];
+            409: components["responses"]["Conflict4"];
             422: components["responses"]["Unprocessable5"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -6343,8 +6479,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cdh9e009v9758vemwqfy_wth",
-                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *           "id": "svc_01m8cctmvbe008zttarbqt55pe_wth",
+                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -6359,10 +6495,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126145033163119800723",
+                     *           "sessionId": "000999261126170039298247374077",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:32.867Z",
-                     *           "completedAt": "2026-11-26T14:50:33.326Z"
+                     *           "createdAt": "2026-11-26T17:00:39.112Z",
+                     *           "completedAt": "2026-11-26T17:00:40.085Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6371,7 +6507,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856381efe79a2ac1e7b"
+                     *         "requestId": "req_01a218cd57ab24ed1ab10428"
                      *       }
                      *     }
                      */
@@ -6422,8 +6558,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cdh9e009v9758vemwqfy_wth",
-                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctmvbe008zttarbqt55pe_wth",
+                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6438,13 +6574,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126145033163119800723",
+                     *         "sessionId": "000999261126170039298247374077",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:32.867Z",
-                     *         "completedAt": "2026-11-26T14:50:33.326Z"
+                     *         "createdAt": "2026-11-26T17:00:39.112Z",
+                     *         "completedAt": "2026-11-26T17:00:40.085Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856381b67fc11374c9b"
+                     *         "requestId": "req_01a218cd57888ac873e68df4"
                      *       }
                      *     }
                      */
@@ -6504,7 +6640,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *           "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -6514,25 +6650,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *           "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-26T15:20:30.877Z",
-                     *           "settledAt": "2026-11-26T14:50:31.804Z",
-                     *           "createdAt": "2026-11-26T14:50:30.877Z",
+                     *           "expiresAt": "2026-11-26T17:30:34.376Z",
+                     *           "settledAt": "2026-11-26T17:00:36.458Z",
+                     *           "createdAt": "2026-11-26T17:00:34.376Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-26T15:20:30.877Z"
+                     *             "expiresAt": "2026-11-26T17:30:34.376Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFYueXAAstRN9-zNQJFIC-ROSUYZJbZIH-EVlu0R"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1BWnAAqz9pMM9HibKqjl9TYfu37r9BvP2gjRQZ"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6541,7 +6677,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185632a783535cdaf33e"
+                     *         "requestId": "req_01a218cd4abcf1ecc4071b43"
                      *       }
                      *     }
                      */
@@ -6569,7 +6705,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -6581,7 +6717,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                 *       "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -6625,7 +6761,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *         "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -6635,28 +6771,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T15:20:30.877Z",
+                     *         "expiresAt": "2026-11-26T17:30:34.376Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T14:50:30.877Z",
+                     *         "createdAt": "2026-11-26T17:00:34.376Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T15:20:30.877Z"
+                     *           "expiresAt": "2026-11-26T17:30:34.376Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFYueXAAstRN9-zNQJFIC-ROSUYZJbZIH-EVlu0R"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1BWnAAqz9pMM9HibKqjl9TYfu37r9BvP2gjRQZ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562e55480bf67f5267"
+                     *         "requestId": "req_01a218cd40b25ff1a8b2e2c9"
                      *       }
                      *     }
                      */
@@ -6670,11 +6806,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound3"];
-            409: components["responses"]["Conflict3"];
+            404: components["responses"]["NotFound2"];
+            409: components["responses"]["Conflict4"];
             422: components["responses"]["Unprocessable6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -6710,7 +6846,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *         "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -6720,28 +6856,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T15:20:30.877Z",
-                     *         "settledAt": "2026-11-26T14:50:31.804Z",
-                     *         "createdAt": "2026-11-26T14:50:30.877Z",
+                     *         "expiresAt": "2026-11-26T17:30:34.376Z",
+                     *         "settledAt": "2026-11-26T17:00:36.458Z",
+                     *         "createdAt": "2026-11-26T17:00:34.376Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T15:20:30.877Z"
+                     *           "expiresAt": "2026-11-26T17:30:34.376Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFYueXAAstRN9-zNQJFIC-ROSUYZJbZIH-EVlu0R"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1BWnAAqz9pMM9HibKqjl9TYfu37r9BvP2gjRQZ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856328063eea2e5b590"
+                     *         "requestId": "req_01a218cd4aa1a3f7713a112e"
                      *       }
                      *     }
                      */
@@ -6799,10 +6935,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cbxge008ccc0e8a1q4y8_inc",
+                     *           "id": "svc_01m8cctgqre00b5nqhcgbr71bd_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999261126145031513609369540",
+                     *           "sessionId": "000999749630007927785024492976",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
@@ -6811,8 +6947,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T14:50:31.082Z",
-                     *           "createdAt": "2026-11-26T14:50:31.216Z"
+                     *           "receivedAt": "2026-11-26T17:00:34.800Z",
+                     *           "createdAt": "2026-11-26T17:00:34.936Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6821,7 +6957,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185632bb9f4d222063a9"
+                     *         "requestId": "req_01a218cd4b534c9c8c4418da"
                      *       }
                      *     }
                      */
@@ -6849,7 +6985,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -6900,8 +7036,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
-                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *         "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
+                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -6911,11 +7047,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:33.396Z",
+                     *         "createdAt": "2026-11-26T17:00:40.344Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563833ab555e403837"
+                     *         "requestId": "req_01a218cd58107059b26245ed"
                      *       }
                      *     }
                      */
@@ -6929,11 +7065,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound8"];
-            409: components["responses"]["Conflict3"];
+            409: components["responses"]["Conflict4"];
             422: components["responses"]["Unprocessable7"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -6969,8 +7105,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
-                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *         "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
+                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -6978,13 +7114,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126145033187433518976",
+                     *         "sessionId": "000999261126170040237334703308",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:33.396Z",
-                     *         "completedAt": "2026-11-26T14:50:33.971Z"
+                     *         "createdAt": "2026-11-26T17:00:40.344Z",
+                     *         "completedAt": "2026-11-26T17:00:40.993Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563aefa7b12f0a99cd"
+                     *         "requestId": "req_01a218cd5b2353c52205402f"
                      *       }
                      *     }
                      */
@@ -7042,8 +7178,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
-                     *           "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *           "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
+                     *           "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7051,10 +7187,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126145033187433518976",
+                     *           "sessionId": "000999261126170040237334703308",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:33.396Z",
-                     *           "completedAt": "2026-11-26T14:50:33.971Z"
+                     *           "createdAt": "2026-11-26T17:00:40.344Z",
+                     *           "completedAt": "2026-11-26T17:00:40.993Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7063,7 +7199,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563affcaf5c2c057ca"
+                     *         "requestId": "req_01a218cd5b5640676e050712"
                      *       }
                      *     }
                      */
@@ -7122,8 +7258,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5ce28e008vf6ry6dstpfb_rfd",
-                     *           "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *           "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
+                     *           "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7131,10 +7267,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126145033187433518976",
+                     *           "sessionId": "000999261126170040237334703308",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:33.396Z",
-                     *           "completedAt": "2026-11-26T14:50:33.971Z"
+                     *           "createdAt": "2026-11-26T17:00:40.344Z",
+                     *           "completedAt": "2026-11-26T17:00:40.993Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7143,7 +7279,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563b4857503aa7d21b"
+                     *         "requestId": "req_01a218cd5bbdb27e35838df5"
                      *       }
                      *     }
                      */
@@ -7202,8 +7338,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
-                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *           "id": "svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -7213,10 +7349,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:34.321Z",
+                     *           "createdAt": "2026-11-26T17:00:41.561Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
+                     *               "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -7229,15 +7365,15 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126145034544507277804"
+                     *               "sessionId": "000999261126170042395069619624"
                      *             },
                      *             {
-                     *               "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
+                     *               "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *               "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -7245,7 +7381,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126145034059395472852"
+                     *               "sessionId": "000999261126170042166819338333"
                      *             }
                      *           ]
                      *         }
@@ -7256,7 +7392,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563fb8c2f78b21cd28"
+                     *         "requestId": "req_01a218cd6454bb01ba2865d7"
                      *       }
                      *     }
                      */
@@ -7289,7 +7425,7 @@ export interface operations {
                 reference?: string;
             };
             header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -7299,7 +7435,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                 *       "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7313,7 +7449,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt"
+                 *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7359,8 +7495,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
-                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7370,10 +7506,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:34.321Z",
+                     *         "createdAt": "2026-11-26T17:00:41.561Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
+                     *             "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -7389,12 +7525,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
+                     *             "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *             "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7407,7 +7543,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563bcaaa02a48dfe49"
+                     *         "requestId": "req_01a218cd5cd80fc584d8ca52"
                      *       }
                      *     }
                      */
@@ -7421,10 +7557,10 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound3"];
+            404: components["responses"]["NotFound2"];
             409: components["responses"]["Conflict5"];
             422: components["responses"]["Unprocessable8"];
             429: components["responses"]["TooManyRequests"];
@@ -7461,8 +7597,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5ceyke00b8jgm8xjqthwd_pyo",
-                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "id": "svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7472,10 +7608,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T14:50:34.321Z",
+                     *         "createdAt": "2026-11-26T17:00:41.561Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
+                     *             "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -7488,15 +7624,15 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126145034544507277804"
+                     *             "sessionId": "000999261126170042395069619624"
                      *           },
                      *           {
-                     *             "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
+                     *             "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *             "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7504,12 +7640,12 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126145034059395472852"
+                     *             "sessionId": "000999261126170042166819338333"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563f73e4138875aa98"
+                     *         "requestId": "req_01a218cd63955a29966cac4a"
                      *       }
                      *     }
                      */
@@ -7567,7 +7703,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5ceyke00r72zg4x8c0ge5_poi",
+                     *           "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -7580,15 +7716,15 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126145034544507277804"
+                     *           "sessionId": "000999261126170042395069619624"
                      *         },
                      *         {
-                     *           "id": "svc_01m8c5ceyke01857tgvatzvq9r_poi",
+                     *           "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -7596,7 +7732,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126145034059395472852"
+                     *           "sessionId": "000999261126170042166819338333"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7605,7 +7741,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563f8faaeb636a732b"
+                     *         "requestId": "req_01a218cd63f31232179c47cb"
                      *       }
                      *     }
                      */
@@ -7646,7 +7782,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                 *       "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7660,7 +7796,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt"
+                 *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7705,7 +7841,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -7732,7 +7868,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563b88112b2e35ce4b"
+                     *         "requestId": "req_01a218cd5c212c7ff59541d4"
                      *       }
                      *     }
                      */
@@ -7746,7 +7882,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest2"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -7790,7 +7926,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *           "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -7799,7 +7935,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T14:50:30.036Z"
+                     *           "createdAt": "2026-11-26T17:00:32.189Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7808,7 +7944,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562bec084eda88cf31"
+                     *         "requestId": "req_01a218cd3a783227327380da"
                      *       }
                      *     }
                      */
@@ -7834,7 +7970,10 @@ export interface operations {
     createWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7863,6 +8002,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -7874,7 +8014,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7883,11 +8023,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T14:50:30.036Z",
-                     *         "secret": "whsec_fcqzUfEMwW6xbmHF2rtuxrt9RrVCT3CWLs8Rmo9rhEY="
+                     *         "createdAt": "2026-11-26T17:00:32.189Z",
+                     *         "secret": "whsec_7GltzjlfkF/yeGmZhVdv+zaut9Y0NXQLdpi4FC51Ovk="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562aec4a7e5472dbc2"
+                     *         "requestId": "req_01a218cd37d7bc9b0d35e787"
                      *       }
                      *     }
                      */
@@ -7904,6 +8044,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -7937,7 +8078,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -7946,10 +8087,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T14:50:30.036Z"
+                     *         "createdAt": "2026-11-26T17:00:32.189Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562b912a58bc69dc98"
+                     *         "requestId": "req_01a218cd39b10abaf2f86552"
                      *       }
                      *     }
                      */
@@ -7999,11 +8140,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856450837905ca52e1a"
+                     *         "requestId": "req_01a218cd7409d4b0b79de39c"
                      *       }
                      *     }
                      */
@@ -8017,7 +8158,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound11"];
@@ -8069,17 +8210,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T14:50:36.661Z",
-                     *         "createdAt": "2026-11-26T14:50:30.036Z"
+                     *         "previousSecretExpiresAt": "2026-11-27T17:00:47.358Z",
+                     *         "createdAt": "2026-11-26T17:00:32.189Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185644fe5362971eadf3"
+                     *         "requestId": "req_01a218cd73de7ef25542d726"
                      *       }
                      *     }
                      */
@@ -8093,7 +8234,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest2"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound11"];
@@ -8106,7 +8247,10 @@ export interface operations {
     rotateWebhookSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path: {
                 /** @description The public id of the resource */
                 id: string;
@@ -8123,6 +8267,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -8134,7 +8279,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8142,12 +8287,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T14:50:36.661Z",
-                     *         "createdAt": "2026-11-26T14:50:30.036Z",
-                     *         "secret": "whsec_zOJLD40gKGPtXd0u+3J1BAbJ/lghdqDV/xESyJ8bpk4="
+                     *         "previousSecretExpiresAt": "2026-11-27T17:00:47.358Z",
+                     *         "createdAt": "2026-11-26T17:00:32.189Z",
+                     *         "secret": "whsec_b7RIDt2BhDlXTwxhxiBvPYPdi6AaURCk0iJUbEwWHfc="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185644f319c6ea9e83a4"
+                     *         "requestId": "req_01a218cd737250bc3d240c87"
                      *       }
                      *     }
                      */
@@ -8164,7 +8309,8 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound12"];
+            409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8173,7 +8319,10 @@ export interface operations {
     sendTestEvent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path: {
                 /** @description The public id of the resource */
                 id: string;
@@ -8190,6 +8339,7 @@ export interface operations {
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -8201,13 +8351,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8c5ch4ee009qb7jgk71tenm_evt",
+                     *         "id": "svc_01m8cctwp1e0096b78w2a84tq3_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-26T14:50:36.552Z",
-                     *         "resourceId": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *         "createdAt": "2026-11-26T17:00:47.164Z",
+                     *         "resourceId": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *           "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -8216,11 +8366,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T14:50:30.036Z"
+                     *           "createdAt": "2026-11-26T17:00:32.189Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185644877121c2d21554"
+                     *         "requestId": "req_01a218cd72b7847c52164be1"
                      *       }
                      *     }
                      */
@@ -8237,7 +8387,8 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound12"];
+            409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -8284,7 +8435,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185644a034bf06e990a8"
+                     *         "requestId": "req_01a218cd72d6b5c715fd85ac"
                      *       }
                      *     }
                      */
@@ -8322,7 +8473,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T13:50:36.632Z"
+                 *       "since": "2026-11-26T16:00:47.230Z"
                  *     }
                  */
                 "application/json": {
@@ -8347,12 +8498,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *         "endpointId": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185644dc65e3927a99f0"
+                     *         "requestId": "req_01a218cd730312de1bfe30f3"
                      *       }
                      *     }
                      */
@@ -8366,11 +8517,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest2"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound11"];
-            422: components["responses"]["Unprocessable12"];
+            422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8412,16 +8563,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cg8ke01arb5sznpz0bkv_rev",
+                     *           "id": "svc_01m8cctsqwe00s2g88n9zs34qf_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *           "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *           "inboundCreditId": "svc_01m8c5cg3te009479k593adbrd_inc",
+                     *           "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *           "inboundCreditId": "svc_01m8cctscne0095bgj0903fqhq_inc",
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -8429,7 +8580,7 @@ export interface operations {
                      *           ],
                      *           "returnFailure": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-26T14:50:35.667Z",
+                     *           "createdAt": "2026-11-26T17:00:44.156Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -8439,7 +8590,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856414716bdad5ad5fa"
+                     *         "requestId": "req_01a218cd67b3546aadbce122"
                      *       }
                      *     }
                      */
@@ -8489,16 +8640,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cg8ke01arb5sznpz0bkv_rev",
+                     *         "id": "svc_01m8cctsqwe00s2g88n9zs34qf_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *         "inboundCreditId": "svc_01m8c5cg3te009479k593adbrd_inc",
+                     *         "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "inboundCreditId": "svc_01m8cctscne0095bgj0903fqhq_inc",
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -8506,11 +8657,11 @@ export interface operations {
                      *         ],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T14:50:35.667Z",
+                     *         "createdAt": "2026-11-26T17:00:44.156Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856414a6e487c3781bd"
+                     *         "requestId": "req_01a218cd680181fde2bac5b2"
                      *       }
                      *     }
                      */
@@ -8527,7 +8678,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8537,7 +8688,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing. */
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -8579,24 +8730,24 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cg8ke01arb5sznpz0bkv_rev",
+                     *         "id": "svc_01m8cctsqwe00s2g88n9zs34qf_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *         "inboundCreditId": "svc_01m8c5cg3te009479k593adbrd_inc",
+                     *         "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "inboundCreditId": "svc_01m8cctscne0095bgj0903fqhq_inc",
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T14:50:35.667Z",
-                     *         "resolvedAt": "2026-11-26T14:50:35.746Z"
+                     *         "createdAt": "2026-11-26T17:00:44.156Z",
+                     *         "resolvedAt": "2026-11-26T17:00:44.563Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218564155dd14d1f2367c"
+                     *         "requestId": "req_01a218cd68595d2e69f3bfb6"
                      *       }
                      *     }
                      */
@@ -8610,12 +8761,12 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest5"];
+            400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound13"];
-            409: components["responses"]["Conflict4"];
-            422: components["responses"]["Unprocessable13"];
+            404: components["responses"]["NotFound14"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8656,15 +8807,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
+                     *           "id": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-26T14:50:32.463Z",
-                     *           "resourceId": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
+                     *           "createdAt": "2026-11-26T17:00:38.216Z",
+                     *           "resourceId": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
-                     *             "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *             "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *             "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
+                     *             "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *             "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -8672,7 +8823,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-26T14:50:32.462Z"
+                     *             "createdAt": "2026-11-26T17:00:38.214Z"
                      *           }
                      *         }
                      *       ],
@@ -8682,7 +8833,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856443c35017d80277b"
+                     *         "requestId": "req_01a218cd71d0f5f4f39aa1fe"
                      *       }
                      *     }
                      */
@@ -8732,15 +8883,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
+                     *         "id": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-26T14:50:32.463Z",
-                     *         "resourceId": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
+                     *         "createdAt": "2026-11-26T17:00:38.216Z",
+                     *         "resourceId": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8c5cd4fe00sxfw5r1ypmxs2_trf",
-                     *           "sourceWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
-                     *           "destinationWalletId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *           "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
+                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -8748,11 +8899,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T14:50:32.462Z"
+                     *           "createdAt": "2026-11-26T17:00:38.214Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856444de4abfe3f52ef"
+                     *         "requestId": "req_01a218cd71f923400340d48d"
                      *       }
                      *     }
                      */
@@ -8769,7 +8920,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8810,17 +8961,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
-                     *           "endpointId": "svc_01m8c5cas6e00a957ekkwxky8k_whe",
+                     *           "eventId": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
+                     *           "endpointId": "svc_01m8ccte53e008gy90khntqgz3_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-26T14:50:32.602Z",
-                     *           "createdAt": "2026-11-26T14:50:32.578Z",
+                     *           "deliveredAt": "2026-11-26T17:00:38.543Z",
+                     *           "createdAt": "2026-11-26T17:00:38.302Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-26T14:50:32.582Z",
-                     *               "durationMs": 17,
+                     *               "attemptedAt": "2026-11-26T17:00:38.337Z",
+                     *               "durationMs": 174,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -8834,7 +8985,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218564459e750298bf25d"
+                     *         "requestId": "req_01a218cd721c187c41399a21"
                      *       }
                      *     }
                      */
@@ -8852,7 +9003,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8872,7 +9023,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8c5cas6e00a957ekkwxky8k_whe"
+                 *       "endpointId": "svc_01m8ccte53e008gy90khntqgz3_whe"
                  *     }
                  */
                 "application/json": {
@@ -8896,13 +9047,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8c5cd4fe018kgh9zxw08xqy_evt",
+                     *         "eventId": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8c5cas6e00a957ekkwxky8k_whe"
+                     *           "svc_01m8ccte53e008gy90khntqgz3_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185644683ba133d935c7"
+                     *         "requestId": "req_01a218cd725a59860dd2b5e7"
                      *       }
                      *     }
                      */
@@ -8916,11 +9067,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest2"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound15"];
-            422: components["responses"]["Unprocessable12"];
+            404: components["responses"]["NotFound16"];
+            422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8958,9 +9109,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
+                     *           "id": "svc_01m8cctx28e0088veevykxk11j_key",
                      *           "name": "Reports",
-                     *           "hint": "s2p3",
+                     *           "hint": "15WE",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -8968,19 +9119,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
+                     *           "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-26T14:50:36.697Z"
+                     *           "createdAt": "2026-11-26T17:00:47.552Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "SHdOWGO8HmXlTXE4xzFCC1bjbeZVOVZWoHszBf24fzhbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNDo1MDozNi42OTdaIiwiMDFhMjE4NTYtNDUxZi03MDAwLTk2NzMtN2M4YzVhNzVlYTgzIl0"
+                     *         "nextCursor": "jJZAvMzOEK0KDh_mgPR1saic2PxlwvEVzu9sqADG5xJbInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNzowMDo0Ny41NTJaIiwiMDFhMjE4Y2QtNzQ0OC03MDAwLTg0NmQtY2VkZmE3ZDk4NDMyIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185645445b357a2fad37"
+                     *         "requestId": "req_01a218cd74b6d84f128f34f2"
                      *       }
                      *     }
                      */
@@ -9006,7 +9157,10 @@ export interface operations {
     createApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9037,6 +9191,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -9048,9 +9203,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
+                     *         "id": "svc_01m8cctx28e0088veevykxk11j_key",
                      *         "name": "Reports",
-                     *         "hint": "s2p3",
+                     *         "hint": "15WE",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9058,14 +9213,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
+                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:50:36.697Z",
-                     *         "key": "svc_test_lxfpI4nwC7S3FEdzBFlceIzMnVWQMX0SSRZiWCcs2p3"
+                     *         "createdAt": "2026-11-26T17:00:47.552Z",
+                     *         "key": "svc_test_38tNZB1BG5dbrTyxljGh0jSziQweGkut6MKPDzv15WE"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185645110a58823d043d"
+                     *         "requestId": "req_01a218cd743ebd07bb00fd16"
                      *       }
                      *     }
                      */
@@ -9082,7 +9237,8 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Unprocessable14"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9115,9 +9271,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
+                     *         "id": "svc_01m8cctx28e0088veevykxk11j_key",
                      *         "name": "Reports",
-                     *         "hint": "s2p3",
+                     *         "hint": "15WE",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9125,13 +9281,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
+                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:50:36.697Z"
+                     *         "createdAt": "2026-11-26T17:00:47.552Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218564533561b4712f08c"
+                     *         "requestId": "req_01a218cd747d7ce525fd0d06"
                      *       }
                      *     }
                      */
@@ -9148,7 +9304,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
+            404: components["responses"]["NotFound17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9181,9 +9337,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5ch8ze009cwvwhhd7btm3_key",
+                     *         "id": "svc_01m8cctx28e0088veevykxk11j_key",
                      *         "name": "Reports",
-                     *         "hint": "s2p3",
+                     *         "hint": "15WE",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9191,13 +9347,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
-                     *         "expiresAt": "2026-11-26T15:50:36.801Z",
+                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
+                     *         "expiresAt": "2026-11-26T18:00:47.743Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:50:36.697Z"
+                     *         "createdAt": "2026-11-26T17:00:47.552Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856459f0943d7da5c40"
+                     *         "requestId": "req_01a218cd7553482f388d1b04"
                      *       }
                      *     }
                      */
@@ -9211,11 +9367,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
-            422: components["responses"]["Unprocessable14"];
+            404: components["responses"]["NotFound17"];
+            422: components["responses"]["Unprocessable17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9224,7 +9380,10 @@ export interface operations {
     rotateApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path: {
                 /** @description The public id of the resource */
                 id: string;
@@ -9248,6 +9407,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -9259,9 +9419,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8c5chcbe00b4jsaqmqxsn26_key",
+                     *         "id": "svc_01m8cctx8ce00aq11byfy74j8g_key",
                      *         "name": "Reports",
-                     *         "hint": "4nnW",
+                     *         "hint": "xu53",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9269,14 +9429,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
+                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T14:50:36.801Z",
-                     *         "key": "svc_test_ZIVuUhHmBb2bvVl1MkzR3mOgRX9DRytYlKvYDAk4nnW"
+                     *         "createdAt": "2026-11-26T17:00:47.743Z",
+                     *         "key": "svc_test_PPdXMl12LRQHIFLIjrcS1tmznVqKvbUDzujZK0nxu53"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856457dcd9b3020280e"
+                     *         "requestId": "req_01a218cd74f815021968aa91"
                      *       }
                      *     }
                      */
@@ -9293,8 +9453,9 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
-            422: components["responses"]["Unprocessable15"];
+            404: components["responses"]["NotFound18"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9335,28 +9496,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21856352f279c3d67930b",
-                     *           "keyId": "svc_01m8c5c94we00b74f1ac4a5ty7_key",
+                     *           "requestId": "req_01a218cd51999e1c01fd4af0",
+                     *           "keyId": "svc_01m8cct7tae00bqwe3948z7v4s_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8c5cb4ee00bhc4n9yrnz70e_wlt",
+                     *           "resourceId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 4,
-                     *           "createdAt": "2026-11-26T14:50:32.623Z"
+                     *           "durationMs": 17,
+                     *           "createdAt": "2026-11-26T17:00:38.681Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "xccxli84-OmywKyAWGYwAekauAAa00eM8zXlp5x2bLBbInRlc3QgMDFhMjE4NTYtMjQ2MS03MDAwLWFiMTUtMGU4MTRlMzI1ZTAzIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNDo1MDozMi42MjNaIiwiMDFhMjE4NTYzNTJmMjc5YzNkNjc5MzBiIl0"
+                     *         "nextCursor": "HIYrCYukJcj6Kh5KyYChi3n9fzIVoqEspEWFittllKdbInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNzowMDozOC42ODFaIiwiMDFhMjE4Y2Q1MTk5OWUxYzAxZmQ0YWYwIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856460a9f2cf7a5bf96"
+                     *         "requestId": "req_01a218cd75e74e720fc76439"
                      *       }
                      *     }
                      */
@@ -9526,7 +9687,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218563591e49527b4c223"
+                     *         "requestId": "req_01a218cd5212767a7083c28c"
                      *       }
                      *     }
                      */
@@ -9584,7 +9745,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185635a7c683c9cba880"
+                     *         "requestId": "req_01a218cd526c9d96ee7766b1"
                      *       }
                      *     }
                      */
@@ -9601,7 +9762,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Unprocessable16"];
+            422: components["responses"]["Unprocessable18"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -9643,7 +9804,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185635fa3005f68523ff"
+                     *         "requestId": "req_01a218cd52bebd0fee62b7b9"
                      *       }
                      *     }
                      */
@@ -9693,7 +9854,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856489cae8ae04b4fbe"
+                     *         "requestId": "req_01a218cd7a56cdce51f71441"
                      *       }
                      *     }
                      */
@@ -9707,9 +9868,9 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest7"];
+            400: components["responses"]["BadRequest8"];
             401: components["responses"]["Unauthorized2"];
-            404: components["responses"]["NotFound17"];
+            404: components["responses"]["NotFound19"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -9717,7 +9878,10 @@ export interface operations {
     simulateInboundCredit: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9748,6 +9912,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -9759,17 +9924,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999261126145031513609369540",
+                     *         "sessionId": "000999749630007927785024492976",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-26T14:50:31.082Z"
+                     *         "receivedAt": "2026-11-26T17:00:34.800Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218562eef04ff7e05c2b8"
+                     *         "requestId": "req_01a218cd42564071c68b55d2"
                      *       }
                      *     }
                      */
@@ -9786,6 +9951,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
+            409: components["responses"]["Conflict4"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9794,7 +9960,10 @@ export interface operations {
     simulateStatementLine: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9818,6 +9987,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -9830,13 +10000,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999261126145037345565590420",
+                     *         "reference": "000999961053873257952294248142",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-26T14:50:37.029Z"
+                     *         "at": "2026-11-26T17:00:48.109Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185646636a5e74a051fe"
+                     *         "requestId": "req_01a218cd76566631ca9afb00"
                      *       }
                      *     }
                      */
@@ -9853,6 +10023,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
+            409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9861,7 +10032,10 @@ export interface operations {
     simulateRecall: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path: {
                 /** @description The bank's id of the credit */
                 sessionId: string;
@@ -9874,6 +10048,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -9885,14 +10060,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999261126145032702155778052",
+                     *         "sessionId": "000999774729295186837167532720",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-26T14:50:36.963Z"
+                     *         "recalledAt": "2026-11-26T17:00:48.025Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856461bf376f0ed474f"
+                     *         "requestId": "req_01a218cd76070a999df6c2ae"
                      *       }
                      *     }
                      */
@@ -9906,10 +10081,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound18"];
+            404: components["responses"]["NotFound20"];
+            409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9963,7 +10139,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218564682502ea4dff697"
+                     *         "requestId": "req_01a218cd76a3b3f2af49f127"
                      *       }
                      *     }
                      */
@@ -9977,10 +10153,10 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest2"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            422: components["responses"]["Unprocessable17"];
+            422: components["responses"]["Unprocessable19"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10013,20 +10189,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8c5chpae00bkyzq0s6f2cnb_wth",
+                     *         "reference": "svc_01m8cctxv8e009vpy1z82d1jwb_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126145037702854395503",
+                     *         "sessionId": "000999261126170048980310239286",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21856488d24d96d8a97f7"
+                     *         "requestId": "req_01a218cd79c2ca0c89b95755"
                      *       }
                      *     }
                      */
@@ -10043,7 +10219,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound19"];
+            404: components["responses"]["NotFound21"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10089,20 +10265,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8c5chpae00bkyzq0s6f2cnb_wth",
+                     *         "reference": "svc_01m8cctxv8e009vpy1z82d1jwb_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126145037702854395503",
+                     *         "sessionId": "000999261126170048980310239286",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185646cf034eaca57cd3"
+                     *         "requestId": "req_01a218cd777fb45c86e4616f"
                      *       }
                      *     }
                      */
@@ -10116,10 +10292,10 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest2"];
+            400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound19"];
+            404: components["responses"]["NotFound21"];
             409: components["responses"]["Conflict6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -10129,7 +10305,10 @@ export interface operations {
     simulateExpiry: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
             path: {
                 /** @description The public id of the resource */
                 id: string;
@@ -10142,6 +10321,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                     "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                     "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -10153,7 +10333,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8c5cgd9e008jaw5m89qckkb_pay",
+                     *         "id": "svc_01m8cctt99e00921mb2snz0na6_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -10163,26 +10343,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T15:20:35.815Z",
+                     *         "expiresAt": "2026-11-26T17:30:44.685Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T14:50:35.815Z",
+                     *         "createdAt": "2026-11-26T17:00:44.685Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T15:20:35.815Z"
+                     *           "expiresAt": "2026-11-26T17:30:44.685Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYViRhcACrFQ6BTjJeAwGiGFZBqXAAiSuFohN2TmvxYEIP8_739i_sBfQ_6Foo"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1pKXAAkQaLFmvwVUbbF89qnv8jlBBFvCmHI5NU"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2185641b55e5daa5cd2cb"
+                     *         "requestId": "req_01a218cd695fbfac8dab6a61"
                      *       }
                      *     }
                      */
@@ -10196,11 +10376,12 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest6"];
+            400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound7"];
-            422: components["responses"]["Unprocessable18"];
+            404: components["responses"]["NotFound8"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable20"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10224,13 +10405,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5ckt9e00sbtbdyjkehzbh_evt",
+                 *       "id": "svc_01m8ccv2vwe008pea3emyst9b6_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-26T14:50:39.305Z",
-                 *       "resourceId": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
+                 *       "createdAt": "2026-11-26T17:00:53.500Z",
+                 *       "resourceId": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
+                 *         "id": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10240,32 +10421,32 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c5cjmfe009wway2hz17syc_wlt",
+                 *         "targetWalletId": "svc_01m8cctzmve00805ahbh4yt7ak_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T15:20:38.195Z",
-                 *         "settledAt": "2026-11-26T14:50:39.305Z",
-                 *         "createdAt": "2026-11-26T14:50:38.195Z",
+                 *         "expiresAt": "2026-11-26T17:30:50.892Z",
+                 *         "settledAt": "2026-11-26T17:00:53.499Z",
+                 *         "createdAt": "2026-11-26T17:00:50.892Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000024",
+                 *           "accountNumber": "6000000023",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T15:20:38.195Z"
+                 *           "expiresAt": "2026-11-26T17:30:50.892Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8c5cjsne008nw7j5w8e9qxz_inc",
+                 *           "id": "svc_01m8ccv110e0088hjcd2sy1m3f_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "d631da12-bc9d-4693-b987-4e26b34af16e",
+                 *           "sessionId": "81fa850b-e716-431f-9b75-65e0fe9c66a3",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T14:50:38.241Z"
+                 *           "receivedAt": "2026-11-26T17:00:51.555Z"
                  *         }
                  *       }
                  *     }
@@ -10308,13 +10489,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5ckt9e018x94qscm80yr1_evt",
+                 *       "id": "svc_01m8ccv2vwe00sw517nchaf8t0_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-26T14:50:39.305Z",
-                 *       "resourceId": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
+                 *       "createdAt": "2026-11-26T17:00:53.500Z",
+                 *       "resourceId": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjqne00rzram1hrw2pm8_pay",
+                 *         "id": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10324,32 +10505,32 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c5cjmfe009wway2hz17syc_wlt",
+                 *         "targetWalletId": "svc_01m8cctzmve00805ahbh4yt7ak_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T15:20:38.195Z",
-                 *         "settledAt": "2026-11-26T14:50:39.305Z",
-                 *         "createdAt": "2026-11-26T14:50:38.195Z",
+                 *         "expiresAt": "2026-11-26T17:30:50.892Z",
+                 *         "settledAt": "2026-11-26T17:00:53.499Z",
+                 *         "createdAt": "2026-11-26T17:00:50.892Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000024",
+                 *           "accountNumber": "6000000023",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T15:20:38.195Z"
+                 *           "expiresAt": "2026-11-26T17:30:50.892Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8c5cjsne008nw7j5w8e9qxz_inc",
+                 *           "id": "svc_01m8ccv110e0088hjcd2sy1m3f_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "d631da12-bc9d-4693-b987-4e26b34af16e",
+                 *           "sessionId": "81fa850b-e716-431f-9b75-65e0fe9c66a3",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T14:50:38.241Z"
+                 *           "receivedAt": "2026-11-26T17:00:51.555Z"
                  *         }
                  *       }
                  *     }
@@ -10392,13 +10573,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cn7xe008ga5zkhh54xsk_evt",
+                 *       "id": "svc_01m8ccv2v3e00879a8wjzad7yg_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-26T14:50:40.765Z",
-                 *       "resourceId": "svc_01m8c5cjqqe00bgzrte0w7a7fh_pay",
+                 *       "createdAt": "2026-11-26T17:00:53.475Z",
+                 *       "resourceId": "svc_01m8ccv088e00bhn0asxx8vc49_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjqqe00bgzrte0w7a7fh_pay",
+                 *         "id": "svc_01m8ccv088e00bhn0asxx8vc49_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10408,19 +10589,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c5cjnpe0084611hvhh9f9q_wlt",
+                 *         "targetWalletId": "svc_01m8cctzrce008jx9vq4h2235e_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T14:50:40.199Z",
+                 *         "expiresAt": "2026-11-26T17:00:52.824Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T14:50:38.199Z",
+                 *         "createdAt": "2026-11-26T17:00:50.824Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000025",
+                 *           "accountNumber": "6000000018",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T14:51:38.199Z"
+                 *           "expiresAt": "2026-11-26T17:01:50.824Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10465,13 +10646,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cmyce01b8t4bz87jj95z_evt",
+                 *       "id": "svc_01m8ccv486e01tvj4eaq8hxvyq_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-26T14:50:40.460Z",
-                 *       "resourceId": "svc_01m8c5cjq5e008zgmz9syr7wwz_pay",
+                 *       "createdAt": "2026-11-26T17:00:54.918Z",
+                 *       "resourceId": "svc_01m8ccv0b5e00bsekz2q8n2nj0_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjq5e008zgmz9syr7wwz_pay",
+                 *         "id": "svc_01m8ccv0b5e00bsekz2q8n2nj0_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10481,19 +10662,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c5cjmke009s2mj1cags2sn_wlt",
+                 *         "targetWalletId": "svc_01m8cctzppe009vc69hn7vkmhh_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T14:50:38.181Z",
+                 *         "expiresAt": "2026-11-26T17:00:50.917Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T14:50:38.181Z",
+                 *         "createdAt": "2026-11-26T17:00:50.917Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000019",
+                 *           "accountNumber": "6000000022",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T14:51:38.181Z"
+                 *           "expiresAt": "2026-11-26T17:01:50.917Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10538,13 +10719,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cpxde00srxgfc04r1ygk_evt",
+                 *       "id": "svc_01m8ccv7hxe00vb76qz2zq4ffz_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-26T14:50:42.477Z",
-                 *       "resourceId": "svc_01m8c5cjpje00bp73nt67j7k89_pay",
+                 *       "createdAt": "2026-11-26T17:00:58.301Z",
+                 *       "resourceId": "svc_01m8ccv0h4e00b4mzm46jxby0f_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjpje00bp73nt67j7k89_pay",
+                 *         "id": "svc_01m8ccv0h4e00b4mzm46jxby0f_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10554,19 +10735,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c5cjmme00bsewnahabtmmq_wlt",
+                 *         "targetWalletId": "svc_01m8cctzqke009d8vs09n90gme_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T15:20:38.154Z",
-                 *         "settledAt": "2026-11-26T14:50:39.866Z",
-                 *         "createdAt": "2026-11-26T14:50:38.154Z",
+                 *         "expiresAt": "2026-11-26T17:30:50.939Z",
+                 *         "settledAt": "2026-11-26T17:00:54.487Z",
+                 *         "createdAt": "2026-11-26T17:00:50.939Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000014",
+                 *           "accountNumber": "6000000025",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T15:20:38.154Z"
+                 *           "expiresAt": "2026-11-26T17:30:50.939Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10611,13 +10792,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cj2se00a3thqt7mmk19n_evt",
+                 *       "id": "svc_01m8ccty8be00r8pw54t4aq2p1_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-26T14:50:37.529Z",
-                 *       "resourceId": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                 *       "createdAt": "2026-11-26T17:00:48.779Z",
+                 *       "resourceId": "svc_01m8cctgate00apfv9637mf2dj_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8c5cbkse00b5n2dyzpctg4h_pay",
+                 *         "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -10627,34 +10808,34 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8c5cb1ee00a2g6b0vg798ke_wlt",
+                 *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-26T15:20:30.877Z",
-                 *         "settledAt": "2026-11-26T14:50:31.804Z",
-                 *         "createdAt": "2026-11-26T14:50:30.877Z",
+                 *         "expiresAt": "2026-11-26T17:30:34.376Z",
+                 *         "settledAt": "2026-11-26T17:00:36.458Z",
+                 *         "createdAt": "2026-11-26T17:00:34.376Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T15:20:30.877Z"
+                 *           "expiresAt": "2026-11-26T17:30:34.376Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8c5cbxge008ccc0e8a1q4y8_inc",
+                 *           "id": "svc_01m8cctgqre00b5nqhcgbr71bd_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999261126145031513609369540",
+                 *           "sessionId": "000999749630007927785024492976",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T14:50:31.082Z"
+                 *           "receivedAt": "2026-11-26T17:00:34.800Z"
                  *         }
                  *       }
                  *     }
@@ -10697,14 +10878,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cn7ye00rb88n567s3whq_evt",
+                 *       "id": "svc_01m8ccv4bee00s4jvzk1h9fxgj_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-26T14:50:40.766Z",
-                 *       "resourceId": "svc_01m8c5cjrne009wav8yyn2xjs4_wth",
+                 *       "createdAt": "2026-11-26T17:00:55.022Z",
+                 *       "resourceId": "svc_01m8ccv11pe00a5f1k665hz5r6_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjrne009wav8yyn2xjs4_wth",
-                 *         "sourceWalletId": "svc_01m8c5cjmqe00bktnc38ntpda4_wlt",
+                 *         "id": "svc_01m8ccv11pe00a5f1k665hz5r6_wth",
+                 *         "sourceWalletId": "svc_01m8cctzrbe00rs335zbrcj59s_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10719,10 +10900,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126145039813395708229",
+                 *         "sessionId": "000999261126170053058526897494",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:38.214Z",
-                 *         "completedAt": "2026-11-26T14:50:40.766Z"
+                 *         "createdAt": "2026-11-26T17:00:51.534Z",
+                 *         "completedAt": "2026-11-26T17:00:55.022Z"
                  *       }
                  *     }
                  */
@@ -10764,14 +10945,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cn7ne008twh7tk7jy13b_evt",
+                 *       "id": "svc_01m8ccv4bme009xsbzpbca210c_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-26T14:50:40.757Z",
-                 *       "resourceId": "svc_01m8c5cjrne01atvm9s2dthryy_wth",
+                 *       "createdAt": "2026-11-26T17:00:55.029Z",
+                 *       "resourceId": "svc_01m8ccv109e00ay5dn5dj0x3fw_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjrne01atvm9s2dthryy_wth",
-                 *         "sourceWalletId": "svc_01m8c5cjnge0085hdyexkken0h_wlt",
+                 *         "id": "svc_01m8ccv109e00ay5dn5dj0x3fw_wth",
+                 *         "sourceWalletId": "svc_01m8cctzrbe00810jj9jyc854y_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10786,10 +10967,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126145038949745678027",
+                 *         "sessionId": "000999261126170053759152773454",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:38.217Z",
-                 *         "completedAt": "2026-11-26T14:50:40.757Z"
+                 *         "createdAt": "2026-11-26T17:00:51.474Z",
+                 *         "completedAt": "2026-11-26T17:00:55.028Z"
                  *       }
                  *     }
                  */
@@ -10831,14 +11012,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cmjje00af9wksnxg94mq_evt",
+                 *       "id": "svc_01m8ccv5rde00bwn9sxq0dmrk4_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-26T14:50:40.082Z",
-                 *       "resourceId": "svc_01m8c5cjrge0095xek61552n21_wth",
+                 *       "createdAt": "2026-11-26T17:00:56.461Z",
+                 *       "resourceId": "svc_01m8ccv18fe00avd6kahcva2gn_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjrge0095xek61552n21_wth",
-                 *         "sourceWalletId": "svc_01m8c5cjnqe008f4me58e3gryd_wlt",
+                 *         "id": "svc_01m8ccv18fe00avd6kahcva2gn_wth",
+                 *         "sourceWalletId": "svc_01m8cctzs0e009tee0xgtyhsxe_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10853,10 +11034,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126145038769216805531",
+                 *         "sessionId": "000999261126170054238334564290",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:38.213Z",
-                 *         "completedAt": "2026-11-26T14:50:40.082Z"
+                 *         "createdAt": "2026-11-26T17:00:51.584Z",
+                 *         "completedAt": "2026-11-26T17:00:56.461Z"
                  *       }
                  *     }
                  */
@@ -10898,15 +11079,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5ckyve00tq3fxat451fgh_evt",
+                 *       "id": "svc_01m8ccv3g2e00amse4qxdrn6fx_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-26T14:50:39.451Z",
-                 *       "resourceId": "svc_01m8c5ckyve00bqct77pq2dpqa_trf",
+                 *       "createdAt": "2026-11-26T17:00:54.146Z",
+                 *       "resourceId": "svc_01m8ccv3g1e00vbdhkkmm2d3cm_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5ckyve00bqct77pq2dpqa_trf",
-                 *         "sourceWalletId": "svc_01m8c5cjpfe00842pzk3bxvmd0_wlt",
-                 *         "destinationWalletId": "svc_01m8c5cksde008a7x2j2m1bx8r_wlt",
+                 *         "id": "svc_01m8ccv3g1e00vbdhkkmm2d3cm_trf",
+                 *         "sourceWalletId": "svc_01m8cctzrce00rq0ed0pwkx6d3_wlt",
+                 *         "destinationWalletId": "svc_01m8ccv2zxe00bg7rbc1sq70z9_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -10914,7 +11095,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:39.445Z"
+                 *         "createdAt": "2026-11-26T17:00:53.913Z"
                  *       }
                  *     }
                  */
@@ -10956,14 +11137,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cp84e00rvvq1v3qv2a8j_evt",
+                 *       "id": "svc_01m8ccv6n4e00va70yqsmxm59r_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-26T14:50:41.796Z",
-                 *       "resourceId": "svc_01m8c5cm56e008qge347xjc0vb_rfd",
+                 *       "createdAt": "2026-11-26T17:00:57.380Z",
+                 *       "resourceId": "svc_01m8ccv4bge008v4jdwxmg45c2_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cm56e008qge347xjc0vb_rfd",
-                 *         "paymentId": "svc_01m8c5cjqje008davj43k1wcev_pay",
+                 *         "id": "svc_01m8ccv4bge008v4jdwxmg45c2_rfd",
+                 *         "paymentId": "svc_01m8ccv0d6e00abqnvqqrczj9x_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -10971,10 +11152,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126145040542143258766",
+                 *         "sessionId": "000999261126170056155468260488",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:39.646Z",
-                 *         "completedAt": "2026-11-26T14:50:41.796Z"
+                 *         "createdAt": "2026-11-26T17:00:54.898Z",
+                 *         "completedAt": "2026-11-26T17:00:57.380Z"
                  *       }
                  *     }
                  */
@@ -11016,14 +11197,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cnkve008h3ms7ae7ybxy_evt",
+                 *       "id": "svc_01m8ccv5tce008kdfvk05fhzfq_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-26T14:50:41.147Z",
-                 *       "resourceId": "svc_01m8c5ckmye00b3x24817h79bd_rfd",
+                 *       "createdAt": "2026-11-26T17:00:56.524Z",
+                 *       "resourceId": "svc_01m8ccv325e00a52rjj3ta5h5w_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5ckmye00b3x24817h79bd_rfd",
-                 *         "paymentId": "svc_01m8c5cjqee00a2tf58xb1eb49_pay",
+                 *         "id": "svc_01m8ccv325e00a52rjj3ta5h5w_rfd",
+                 *         "paymentId": "svc_01m8ccv0d8e00aps3mw70fpmt9_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -11031,10 +11212,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126145040654276980877",
+                 *         "sessionId": "000999261126170055908685499852",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:38.899Z",
-                 *         "completedAt": "2026-11-26T14:50:41.147Z"
+                 *         "createdAt": "2026-11-26T17:00:53.586Z",
+                 *         "completedAt": "2026-11-26T17:00:56.524Z"
                  *       }
                  *     }
                  */
@@ -11076,14 +11257,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cpb5e00a3jped6mjz9s6_evt",
+                 *       "id": "svc_01m8ccv5spe009wyynmv74cwps_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-26T14:50:41.893Z",
-                 *       "resourceId": "svc_01m8c5cjwhe0097mx0jppz9zmn_pyo",
+                 *       "createdAt": "2026-11-26T17:00:56.502Z",
+                 *       "resourceId": "svc_01m8ccv108e00st2t2ey9ash0e_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjwhe0097mx0jppz9zmn_pyo",
-                 *         "sourceWalletId": "svc_01m8c5cjnhe00938xk2dq7htr0_wlt",
+                 *         "id": "svc_01m8ccv108e00st2t2ey9ash0e_pyo",
+                 *         "sourceWalletId": "svc_01m8cctzv4e00a4321613tjp8q_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11093,7 +11274,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:38.351Z"
+                 *         "createdAt": "2026-11-26T17:00:51.580Z"
                  *       }
                  *     }
                  */
@@ -11135,14 +11316,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cnzye00822e8g12d0cca_evt",
+                 *       "id": "svc_01m8ccv63se00949qp12b8efdd_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-26T14:50:41.534Z",
-                 *       "resourceId": "svc_01m8c5cjrke00b3tkr68em94bd_pyo",
+                 *       "createdAt": "2026-11-26T17:00:56.825Z",
+                 *       "resourceId": "svc_01m8ccv10qe00ap27q3m3v254z_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjrke00b3tkr68em94bd_pyo",
-                 *         "sourceWalletId": "svc_01m8c5cjnme00b60pfa2v0pvmj_wlt",
+                 *         "id": "svc_01m8ccv10qe00ap27q3m3v254z_pyo",
+                 *         "sourceWalletId": "svc_01m8cctzvre00ban185w05mydb_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -11152,7 +11333,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:38.208Z"
+                 *         "createdAt": "2026-11-26T17:00:51.585Z"
                  *       }
                  *     }
                  */
@@ -11194,14 +11375,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cpa3e00bf3qd80s7mwxr_evt",
+                 *       "id": "svc_01m8ccv60ye00a6w5dayf2tk42_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-26T14:50:41.859Z",
-                 *       "resourceId": "svc_01m8c5cjv3e00apf6jvw0jpzpa_pyo",
+                 *       "createdAt": "2026-11-26T17:00:56.734Z",
+                 *       "resourceId": "svc_01m8ccv10re009tb18bjj9fp88_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjv3e00apf6jvw0jpzpa_pyo",
-                 *         "sourceWalletId": "svc_01m8c5cjpfe00vzgxdkrgner9m_wlt",
+                 *         "id": "svc_01m8ccv10re009tb18bjj9fp88_pyo",
+                 *         "sourceWalletId": "svc_01m8cctzxxe008rtf9czjz4ga1_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11211,7 +11392,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T14:50:38.304Z"
+                 *         "createdAt": "2026-11-26T17:00:51.580Z"
                  *       }
                  *     }
                  */
@@ -11253,13 +11434,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cpave009m3pcn4c6sjer_evt",
+                 *       "id": "svc_01m8ccv5s8e00ama764pwdzfg2_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-26T14:50:41.883Z",
-                 *       "resourceId": "svc_01m8c5cjwhe00rm36cnrczjnak_poi",
+                 *       "createdAt": "2026-11-26T17:00:56.489Z",
+                 *       "resourceId": "svc_01m8ccv108e01bqnk76j4fmsga_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjwhe00rm36cnrczjnak_poi",
+                 *         "id": "svc_01m8ccv108e01bqnk76j4fmsga_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -11272,8 +11453,8 @@ export interface operations {
                  *         },
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126145041728995018150",
-                 *         "payoutId": "svc_01m8c5cjwhe0097mx0jppz9zmn_pyo",
+                 *         "sessionId": "000999261126170055061971884970",
+                 *         "payoutId": "svc_01m8ccv108e00st2t2ey9ash0e_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11316,13 +11497,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cnz9e00aqh0fayc7q51j_evt",
+                 *       "id": "svc_01m8ccv612e00b1ecx7xvbarcc_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-26T14:50:41.513Z",
-                 *       "resourceId": "svc_01m8c5cjrke01b09hwvmn5xtbq_poi",
+                 *       "createdAt": "2026-11-26T17:00:56.738Z",
+                 *       "resourceId": "svc_01m8ccv10qe019c2kwtv8z9kg1_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjrke01b09hwvmn5xtbq_poi",
+                 *         "id": "svc_01m8ccv10qe019c2kwtv8z9kg1_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11335,8 +11516,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126145040597325425194",
-                 *         "payoutId": "svc_01m8c5cjrke00b3tkr68em94bd_pyo",
+                 *         "sessionId": "000999261126170055314736439607",
+                 *         "payoutId": "svc_01m8ccv10qe00ap27q3m3v254z_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11379,13 +11560,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cp8ve00a4mwm2k0ffv5m_evt",
+                 *       "id": "svc_01m8ccv602e00a1k98vj7hp073_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-26T14:50:41.819Z",
-                 *       "resourceId": "svc_01m8c5cjv3e018aha57pzrfm3r_poi",
+                 *       "createdAt": "2026-11-26T17:00:56.706Z",
+                 *       "resourceId": "svc_01m8ccv10re018j046aqnwf8b7_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cjv3e018aha57pzrfm3r_poi",
+                 *         "id": "svc_01m8ccv10re018j046aqnwf8b7_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11398,8 +11579,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126145040743192641726",
-                 *         "payoutId": "svc_01m8c5cjv3e00apf6jvw0jpzpa_pyo",
+                 *         "sessionId": "000999261126170055193313800639",
+                 *         "payoutId": "svc_01m8ccv10re009tb18bjj9fp88_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11442,23 +11623,23 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cmexe00rsycjdwfpqgfj_evt",
+                 *       "id": "svc_01m8ccv2mze00tknj7d7em06hr_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-26T14:50:39.965Z",
-                 *       "resourceId": "svc_01m8c5cjnpe00t46awpwg8hyd5_wlt",
+                 *       "createdAt": "2026-11-26T17:00:53.279Z",
+                 *       "resourceId": "svc_01m8cctzy5e008ec0wddt94d7b_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c5cjnpe00t46awpwg8hyd5_wlt",
-                 *         "inboundCreditId": "svc_01m8c5cjzxe00adc71cdy41ca3_inc",
+                 *         "walletId": "svc_01m8cctzy5e008ec0wddt94d7b_wlt",
+                 *         "inboundCreditId": "svc_01m8ccv10we00vt48sw1f51qrz_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "7da70146-d4e7-4d43-8ad7-693c9097d606",
+                 *         "sessionId": "aa31e0bd-0b33-4ce8-af0f-e0fac00dc666",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058"
                  *         },
-                 *         "receivedAt": "2026-11-26T14:50:38.359Z",
+                 *         "receivedAt": "2026-11-26T17:00:51.581Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -11501,14 +11682,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cn7ke01bja6jrzkn034q_evt",
+                 *       "id": "svc_01m8ccv5qte008kq0bzx6197e3_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-26T14:50:40.755Z",
-                 *       "resourceId": "svc_01m8c5cjpfe00842pzk3bxvmd0_wlt",
+                 *       "createdAt": "2026-11-26T17:00:56.442Z",
+                 *       "resourceId": "svc_01m8cctzrce00rq0ed0pwkx6d3_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8c5cjpfe00842pzk3bxvmd0_wlt",
-                 *         "inboundCreditId": "svc_01m8c5cjspe009drhpd587m2m0_inc",
+                 *         "walletId": "svc_01m8cctzrce00rq0ed0pwkx6d3_wlt",
+                 *         "inboundCreditId": "svc_01m8ccv108e009c8hve48kqy78_inc",
                  *         "amount": 20000,
                  *         "missing": 50000,
                  *         "currency": "NGN",
@@ -11554,14 +11735,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cn4he009nf94v88y2d4a_evt",
+                 *       "id": "svc_01m8ccv47fe0084ww8n7jt4cvt_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-26T14:50:40.657Z",
-                 *       "resourceId": "svc_01m8c5cjnre00b64nd2ypj5yt8_wlt",
+                 *       "createdAt": "2026-11-26T17:00:54.895Z",
+                 *       "resourceId": "svc_01m8cctzyke009g3trhgc3rgmx_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c5cjnre00b64nd2ypj5yt8_wlt",
-                 *         "adjustmentId": "svc_01m8c5cjrhe00adkcpppn24v8c_adj",
+                 *         "walletId": "svc_01m8cctzyke009g3trhgc3rgmx_wlt",
+                 *         "adjustmentId": "svc_01m8ccv10ae00t6e3qwyb87vnk_adj",
                  *         "reversesAdjustmentId": null,
                  *         "direction": "debit",
                  *         "amount": 2000,
@@ -11608,13 +11789,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cjfqe008x4a5amcv2cwj_evt",
+                 *       "id": "svc_01m8cctzege0092byeaw7bsvsd_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-26T14:50:37.947Z",
-                 *       "resourceId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
+                 *       "createdAt": "2026-11-26T17:00:50.004Z",
+                 *       "resourceId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
+                 *         "walletId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -11657,13 +11838,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cjg0e009sa81z9ntt9xt_evt",
+                 *       "id": "svc_01m8cctzexe0085p6vchr3sytr_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-26T14:50:37.979Z",
-                 *       "resourceId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
+                 *       "createdAt": "2026-11-26T17:00:50.043Z",
+                 *       "resourceId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
+                 *         "walletId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -11706,13 +11887,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cjhae009gf0882hfbze6_evt",
+                 *       "id": "svc_01m8cctzfwe0084e2bjsts9x0e_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-26T14:50:38.019Z",
-                 *       "resourceId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
+                 *       "createdAt": "2026-11-26T17:00:50.065Z",
+                 *       "resourceId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8c5cjf0e008tsrnxazgavdw_wlt",
+                 *         "walletId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -11755,13 +11936,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cma3e019gew8hz07vyma_evt",
+                 *       "id": "svc_01m8ccv10ee01bfv3pjttgahdb_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-26T14:50:39.811Z",
-                 *       "resourceId": "svc_01m8c5cma3e00rm828hshcnhbn_rev",
+                 *       "createdAt": "2026-11-26T17:00:51.598Z",
+                 *       "resourceId": "svc_01m8ccv10ee00vyytq2v41qq6x_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8c5cma3e00rm828hshcnhbn_rev",
+                 *         "id": "svc_01m8ccv10ee00vyytq2v41qq6x_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -11770,7 +11951,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8c5cjxje00aybkq18a9wmtq_inc",
+                 *         "inboundCreditId": "svc_01m8ccv07ge00bnbxcq2yn0kyc_inc",
                  *         "actions": [
                  *           "credit",
                  *           "return_to_sender",
@@ -11778,18 +11959,18 @@ export interface operations {
                  *         ],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T14:50:39.811Z",
+                 *         "createdAt": "2026-11-26T17:00:51.598Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8c5cjxje00aybkq18a9wmtq_inc",
+                 *           "id": "svc_01m8ccv07ge00bnbxcq2yn0kyc_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "2e1ab71f-5206-4dda-a61a-89935f5847a6",
+                 *           "sessionId": "b07f64dd-d8f2-41dd-a8d5-7383364b581a",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T14:50:38.157Z"
+                 *           "receivedAt": "2026-11-26T17:00:50.562Z"
                  *         }
                  *       }
                  *     }
@@ -11832,13 +12013,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cpg2e00a3vskh4y9vdpd_evt",
+                 *       "id": "svc_01m8ccv4m1e009gvd9nz60g092_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-26T14:50:42.050Z",
-                 *       "resourceId": "svc_01m8c5ckske00r9fsn5f0zrmv9_rev",
+                 *       "createdAt": "2026-11-26T17:00:55.297Z",
+                 *       "resourceId": "svc_01m8ccv106e00s8v5n18fze3pe_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c5ckske00r9fsn5f0zrmv9_rev",
+                 *         "id": "svc_01m8ccv106e00s8v5n18fze3pe_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -11847,12 +12028,12 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8c5cjqme00regcpneb0h9gk_inc",
+                 *         "inboundCreditId": "svc_01m8ccv0aae008j3b6p8z1yq66_inc",
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T14:50:39.283Z",
-                 *         "resolvedAt": "2026-11-26T14:50:42.050Z"
+                 *         "createdAt": "2026-11-26T17:00:51.590Z",
+                 *         "resolvedAt": "2026-11-26T17:00:55.297Z"
                  *       }
                  *     }
                  */
@@ -11894,20 +12075,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cj86e00b58nndfypvk7a_evt",
+                 *       "id": "svc_01m8cctyvqe009217ydwxx9cst_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-26T14:50:37.704Z",
-                 *       "resourceId": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
+                 *       "createdAt": "2026-11-26T17:00:49.400Z",
+                 *       "resourceId": "svc_01m8cctyn9e00bjzap6yf29red_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
+                 *         "id": "svc_01m8cctyn9e00bjzap6yf29red_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T12:50:37.622Z",
+                 *         "failingSince": "2026-11-26T15:00:49.232Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T14:50:37.603Z"
+                 *         "createdAt": "2026-11-26T17:00:49.186Z"
                  *       }
                  *     }
                  */
@@ -11949,20 +12130,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cjdje009fqnakdk6q46v_evt",
+                 *       "id": "svc_01m8cctz6ee009kb6gw62j7hcz_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-26T14:50:37.878Z",
-                 *       "resourceId": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
+                 *       "createdAt": "2026-11-26T17:00:49.743Z",
+                 *       "resourceId": "svc_01m8cctyn9e00bjzap6yf29red_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
+                 *         "id": "svc_01m8cctyn9e00bjzap6yf29red_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-20T14:50:37.739Z",
+                 *         "failingSince": "2026-11-20T17:00:49.496Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T14:50:37.603Z"
+                 *         "createdAt": "2026-11-26T17:00:49.186Z"
                  *       }
                  *     }
                  */
@@ -12004,20 +12185,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8c5cj9te00bagd5r7kmmk7z_evt",
+                 *       "id": "svc_01m8cctyzne00bnf0p6r87tmnb_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-26T14:50:37.742Z",
-                 *       "resourceId": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
+                 *       "createdAt": "2026-11-26T17:00:49.512Z",
+                 *       "resourceId": "svc_01m8cctyn9e00bjzap6yf29red_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8c5cj53e008zgy8wmvv5n32_whe",
+                 *         "id": "svc_01m8cctyn9e00bjzap6yf29red_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-20T14:50:37.739Z",
+                 *         "failingSince": "2026-11-20T17:00:49.496Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T14:50:37.603Z"
+                 *         "createdAt": "2026-11-26T17:00:49.186Z"
                  *       }
                  *     }
                  */

@@ -3,9 +3,9 @@
 // address that the service reaches.
 import type { Command } from 'commander';
 import { type Event, pagesOf } from '../../../typescript/src/index.ts';
+import { reasonOf } from '../../../typescript/src/reason.ts';
 import { addCommand, eventTypesOf, sinceOf, targetOf } from '../command.ts';
 import { eventText } from '../eventText.ts';
-import { reasonOf } from '../failure.ts';
 import { advance, follow, readLatest, START } from '../follow.ts';
 import { forwardEvent, forwardedText } from '../forward.ts';
 import { paint } from '../output.ts';

@@ -1,9 +1,9 @@
 // `logs tail`: the requests that the API answered, as they come, from GET /request-logs.
 import { type Command, InvalidArgumentError } from 'commander';
 import { pagesOf, type Schemas } from '../../../typescript/src/index.ts';
+import { reasonOf } from '../../../typescript/src/reason.ts';
 import { parseStatus } from '../arguments.ts';
 import { addCommand } from '../command.ts';
-import { reasonOf } from '../failure.ts';
 import { advance, follow, readLatest, START } from '../follow.ts';
 import { clockText, paint, statusText } from '../output.ts';
 import { openSession, type Session, type SessionOptions } from '../session.ts';
