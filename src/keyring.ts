@@ -14,6 +14,7 @@ export const KEY_PURPOSES = [
   'rail-credentials',
   'rail-row',
   'checkout',
+  'idempotency',
 ] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 

@@ -13,7 +13,7 @@
 //   rate limit      429: the key's requests this minute; the same statement looks up the Idempotency-Key
 //   authorise       403: the route's scope
 //   validate        400: query and body against the route's schemas
-//   idempotency     400, 409 or a replay (money routes)
+//   idempotency     400, 409 or a replay (POSTs with an Idempotency-Key)
 //   handle          the route's handler
 import { Readable } from 'node:stream';
 import { type RouterContext as KoaRouterContext, Router } from '@koa/router';
@@ -26,15 +26,7 @@ import { isTracing } from '../telemetry/tracing.ts';
 import { ApiKeys } from './admission/apiKeys.ts';
 import { clientAddress } from './admission/clientAddress.ts';
 import { requireHost } from './admission/host.ts';
-import {
-  fingerprint,
-  IdempotencyKeys,
-  isIdempotencyKey,
-  type KeyAttempt,
-  outcomeOf,
-  readIdempotencyKey,
-  type StoredOutcome,
-} from './admission/idempotency.ts';
+import { IdempotencyKeys, isIdempotencyKey } from './admission/idempotency.ts';
 import { type Leave, Places } from './admission/places.ts';
 import { type CheckResult, type Rate, RateLimiter } from './admission/rateLimit.ts';
 import { OpenPages } from './checkout/openPages.ts';
@@ -42,8 +34,9 @@ import { addCheckout } from './checkout/pages.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { successEnvelope } from './envelope.ts';
 import { ApiError, routeNotFound } from './errors.ts';
+import { handleIdempotently } from './handleIdempotently.ts';
 import { respond } from './middleware/answer.ts';
-import { parseJson, readBody } from './middleware/body.ts';
+import { parseJson, readBody, requireUtf8 } from './middleware/body.ts';
 import { holdRefusal, holdRefusals } from './middleware/holdRefusals.ts';
 import { trace } from './middleware/trace.ts';
 import { withLocations } from './payoutFile.ts';
@@ -57,6 +50,7 @@ import {
   type Page,
   type Route,
   requireScope,
+  takesIdempotencyKey,
 } from './route.ts';
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
@@ -167,9 +161,9 @@ async function serve(
         requestId: ctx.state.requestId,
         now,
         outcome: () => undefined,
+        repeatId: null,
         wantsCsv: route.answersCsv === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
       };
-      if (route.idempotent !== true) return await route.handle(call);
       return await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
     });
     send(ctx, route, result);
@@ -197,6 +191,7 @@ type Upload = ReturnType<CsvUpload['read']>;
 /** A body that is CSV, where the route takes that, with what its query adds. Throws VALIDATION_FAILED. */
 function readUpload({ fromCsv }: Route, ctx: Context, rawBody: Buffer): Upload | null {
   if (fromCsv === undefined || ctx.is('text/csv') !== 'text/csv') return null;
+  requireUtf8(ctx);
   const given = parse(fromCsv.query, { ...ctx.query });
   const { body, locationOf } = fromCsv.read(rawBody);
   return { body: { ...given, ...body }, locationOf };
@@ -273,7 +268,7 @@ function closingOf({ res }: Context): AbortSignal {
 /** Counts the request of a key, where the route needs one. Throws RATE_LIMIT_EXCEEDED. */
 async function count(rateLimiter: RateLimiter, route: Route, caller: Caller, ctx: Context): Promise<Counted> {
   if (route.access === 'none') return { now: new Date(), keyIsKnown: false };
-  const idempotencyKey = route.idempotent !== true ? '' : ctx.get('Idempotency-Key');
+  const idempotencyKey = takesIdempotencyKey(route) ? ctx.get('Idempotency-Key') : '';
   const { rate, now, keyIsKnown } = await rateLimiter.check(
     caller,
     isIdempotencyKey(idempotencyKey) ? idempotencyKey : undefined,
@@ -299,69 +294,13 @@ function setRateLimitHeaders(ctx: Context, rate: Rate, now: Date): void {
   throw new ApiError('RATE_LIMIT_EXCEEDED', { limit: rate.limit, remaining: 0, resetAt, retryAfterSeconds });
 }
 
-/** Runs a money route: replays the outcome of a known key; otherwise the handler commits its outcome with the money. */
-async function handleIdempotently(
-  keys: IdempotencyKeys,
-  route: Route,
-  keyIsKnown: boolean,
-  call: Call,
-  ctx: Context,
-): Promise<unknown> {
-  const key = readIdempotencyKey(ctx.get('Idempotency-Key'));
-  const { book } = call;
-  // Only an uploaded file comes with a query.
-  const path = ctx.querystring === '' ? ctx.path : `${ctx.path}?${ctx.querystring}`;
-  const requestFingerprint = fingerprint(ctx.method, path, call.rawBody);
-  const stored = keyIsKnown ? await keys.find(book, key, requestFingerprint) : null;
-  if (stored !== null) return replay(ctx, stored);
-  const attempt = keys.reserve(book, key, requestFingerprint);
-  try {
-    return await route.handle({
-      ...call,
-      outcome: (data) => outcomeOf(attempt, { statusCode: route.success.status, response: JSON.stringify({ data }) }),
-    });
-  } catch (error) {
-    throw await storeRefusal(keys, attempt, error);
-  } finally {
-    keys.release(attempt);
-  }
-}
-
-/**
- * Stores a refusal (404, 409 or 422) as the outcome of its key; any other error leaves the key unused. Returns the
- * error to send: IDEMPOTENCY_IN_PROGRESS when another attempt has committed meanwhile, and the storage error when the
- * refusal could not be stored, because a retry might then succeed.
- */
-async function storeRefusal(keys: IdempotencyKeys, attempt: KeyAttempt, error: unknown): Promise<unknown> {
-  if (!(error instanceof ApiError) || error.code === 'IDEMPOTENCY_IN_PROGRESS' || !STORED_REFUSALS.has(error.status)) {
-    return error;
-  }
-  try {
-    const response = JSON.stringify({ code: error.code, details: error.details });
-    const stored = await keys.storeRefusal(attempt, { statusCode: error.status, response });
-    return stored ? error : new ApiError('IDEMPOTENCY_IN_PROGRESS');
-  } catch (storageError) {
-    return storageError;
-  }
-}
-
-const STORED_REFUSALS: ReadonlySet<number> = new Set([404, 409, 422]);
-
-/** The data of a stored success; throws a stored refusal. */
-function replay(ctx: Context, stored: StoredOutcome): unknown {
-  ctx.set('Idempotent-Replayed', 'true');
-  const response = JSON.parse(stored.response);
-  if (stored.statusCode >= 400) throw new ApiError(response.code, response.details);
-  ctx.status = stored.statusCode;
-  return response.data;
-}
-
 /** Sends the result of a handler: the data of a resource, or a page of a list, or all of it as CSV. */
 function send(ctx: Context, { success }: Route, result: unknown): void {
   const response = success.paginated === true ? (result as Page | CsvExport) : { data: result };
   if ('csv' in response) {
     ctx.type = 'text/csv';
-    ctx.set('Content-Disposition', 'attachment');
+    const name = ctx.path.replace('/v1/', '').replaceAll(/\W+/g, '-');
+    ctx.set('Content-Disposition', `attachment; filename="${name}.csv"`);
     ctx.body = Readable.from(response.csv);
     return;
   }

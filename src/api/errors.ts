@@ -26,7 +26,7 @@ const MESSAGES = {
     BODY_TOO_LARGE:
       'The request body is too large. Send fewer items or shorter texts; details.fields states the limit in bytes.',
     UNSUPPORTED_CONTENT_TYPE:
-      'The content type of the request body is not supported. Send JSON with the header Content-Type: application/json.',
+      'The content type of the request body is not supported. Send uncompressed UTF-8 JSON with the header Content-Type: application/json.',
     IDEMPOTENCY_KEY_MISSING:
       'This request requires an Idempotency-Key header. Send a unique value, such as a UUID, and reuse it when you retry.',
     IDEMPOTENCY_KEY_INVALID:

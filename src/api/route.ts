@@ -28,10 +28,7 @@ export interface Caller {
   book: Book;
 }
 
-/**
- * The input of a handler. `outcome` builds the idempotency record that the handler commits with the money; on a route
- * without Idempotency-Key it returns undefined.
- */
+/** The input of a handler. */
 export interface Call<Body = unknown, Query = unknown> {
   dependencies: ApiDependencies;
   /** Of the dependencies: durable connections. */
@@ -49,7 +46,13 @@ export interface Call<Body = unknown, Query = unknown> {
   requestId: string;
   /** By the clock of the database: a process whose own clock is wrong dates and expires nothing wrongly. */
   now: Date;
+  /**
+   * Builds the outcome of the request's Idempotency-Key, which the handler commits with its change; undefined without a
+   * key. Where a handler does not build it, it is stored after the handler: only for a change that may be made twice.
+   */
   outcome: (data: unknown) => IdempotencyOutcome | undefined;
+  /** The same for each attempt at a request with an Idempotency-Key; null without one. */
+  repeatId: string | null;
   /** The caller prefers CSV, and the route has it. */
   wantsCsv: boolean;
 }
@@ -106,8 +109,13 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   ) => Promise<Uuid>;
   /** The environments that have this route; default: both. On the other host it is ROUTE_NOT_FOUND. */
   environments?: readonly Environment[];
-  /** Requires an Idempotency-Key. The handler makes one movement, which commits the outcome, and no other change. */
-  idempotent?: true;
+  /**
+   * A POST takes an Idempotency-Key. `required`: it moves money; the handler makes one movement, which commits the
+   * key's outcome with it, and no other change that a second attempt must not make. `none`: it creates nothing.
+   */
+  idempotencyKey?: 'required' | 'none';
+  /** `data` has a secret, which is shown once: a stored response is sealed. */
+  returnsSecret?: true;
   body?: z.ZodType<Body>;
   /** Should be strict, so that unknown parameters are rejected. A route without a query schema takes no parameters. */
   query?: z.ZodType<Query>;
@@ -122,6 +130,10 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   /** Resolves with the `data` of the response; with a page or a file where the success is paginated. */
   handle: (call: Call<Body, Query>) => Promise<Data | Page<Data> | CsvExport>;
 }
+
+/** Whether requests of the route may have an Idempotency-Key: all POSTs of an API key that create something. */
+export const takesIdempotencyKey = ({ method, access, idempotencyKey }: Route): boolean =>
+  method === 'post' && access !== 'none' && idempotencyKey !== 'none';
 
 /** Infers the handler's types of body, query and response from their schemas. */
 export function route<Data extends z.ZodType, Body = undefined, Query = undefined>(

@@ -3,16 +3,41 @@ import { z } from 'zod';
 import { parseId, type Uuid } from '../ids.ts';
 import { AMOUNT_MAX } from '../money.ts';
 import type { Attached, Metadata } from '../resources/references.ts';
-import { ApiError, type FieldError } from './errors.ts';
+import { ApiError, type FieldError, invalidField } from './errors.ts';
 
-/** A string of 1 to `max` characters. NUL and lone surrogates are rejected, because Postgres cannot store them. */
-export const text = (max: number) =>
+/**
+ * A string of 1 to `max` characters that programs read, stored as it is. NUL and lone surrogates are rejected, because
+ * Postgres cannot store them.
+ */
+const data = (max: number) =>
   z
     .string()
     .min(1)
     .max(max)
     .regex(/^[^\0]*$/u, 'must not contain a NUL character')
     .refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
+
+const readable = (max: number, hidden: RegExp, message: string) =>
+  z
+    .string()
+    .trim()
+    .normalize('NFC')
+    .min(1)
+    .max(max)
+    .refine((value) => value.isWellFormed(), 'must be well-formed Unicode')
+    .refine((value) => !hidden.test(value), { message, params: { code: 'invalid_string' } });
+
+/** A text that people read, of 1 to `max` characters without the spaces around it, of any number of lines. */
+export const text = (max: number) =>
+  readable(max, /(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/u, 'must not contain control or bidirectional characters');
+
+/** The same on one line, such as a name. */
+export const line = (max: number) =>
+  readable(
+    max,
+    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u,
+    'must not contain line breaks, control or bidirectional characters',
+  );
 
 /** An optional field. `null` is the same as leaving it out: many generated clients send every field. */
 export const optional = <Schema extends z.ZodType>(schema: Schema) =>
@@ -39,17 +64,17 @@ const metadata = z.preprocess(
     }
     return input;
   },
-  z.record(text(40), text(500)).meta({ maxProperties: METADATA_KEYS_MAX }),
+  z.record(data(40), data(500)).meta({ maxProperties: METADATA_KEYS_MAX }),
 );
 
 /** An absolute address for people or programs on the web. */
-export const webUrl = text(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
+export const webUrl = data(2048).refine((value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value), {
   message: 'must be an absolute http or https URL',
   params: { code: 'invalid_string', constraint: { format: 'url' } },
   when: ({ issues }) => issues.length === 0, // report one error per string
 });
 
-export const reference = text(100);
+export const reference = line(100);
 
 /** What a caller may attach to a new resource that moves money. */
 export const attachedFields = { reference: optional(reference), metadata: optional(metadata) };
@@ -61,10 +86,15 @@ export function attachedOf(body: { reference?: string | undefined; metadata?: Me
 }
 
 /** A positive integer of kobo. Strings and fractions are rejected, never converted or rounded. */
-export const amount = z.number().int().min(1).max(AMOUNT_MAX);
+const WHOLE_KOBO = 'must be a whole number of kobo';
+export const amount = z
+  .number(WHOLE_KOBO)
+  .int(WHOLE_KOBO)
+  .min(1, 'must be at least 1')
+  .max(AMOUNT_MAX, `must be at most ${AMOUNT_MAX}`);
 
 /** An id in a body. Its format is not checked here: a malformed id is reported as 404, like an unknown one. */
-export const id = text(64);
+export const id = data(64);
 
 /** A wallet id as a list filter. An unknown wallet gives an empty page, as does a wallet of another organisation. */
 export const walletIdFilter = idFilter('wallet');
@@ -88,7 +118,7 @@ export const bankCode = z.string().regex(/^[0-9]{3,6}$/, 'must be a bank code of
 export const bankAccount = z.strictObject({
   accountNumber: bankAccountNumber,
   bankCode,
-  accountName: optional(text(200)),
+  accountName: optional(line(200)),
 });
 
 /** A calendar date that exists, `YYYY-MM-DD`. */
@@ -118,7 +148,10 @@ export const timestamp = z.iso
   });
 
 /** The filters that all lists of resources share. */
-export const createdFilters = { createdAtFrom: timestamp.optional(), createdAtTo: timestamp.optional() };
+export const createdFilters = {
+  createdAtFrom: timestamp.describe('The beginning of a period: created at this time or later').optional(),
+  createdAtTo: timestamp.describe('The end of a period: created before this time').optional(),
+};
 
 /** The query of a route that takes no parameters. */
 export const noQuery = z.strictObject({});
@@ -128,21 +161,46 @@ const FIELD_ERRORS_MAX = 1_000;
 
 /** Parses a value by a schema. Throws VALIDATION_FAILED with the invalid fields, up to FIELD_ERRORS_MAX. */
 export function parse<Output>(schema: z.ZodType<Output>, value: unknown): Output {
-  const parsed = schema.safeParse(value);
+  if (z.util.isObject(value) && Object.hasOwn(value, '__proto__')) throw invalidField(unrecognised('__proto__'));
+  const parsed = schema.safeParse(value, { error: messageOf });
   if (!parsed.success) throw new ApiError('VALIDATION_FAILED', { fields: fieldErrors(parsed.error) });
   return parsed.data;
 }
+
+const unrecognised = (key: string, path: readonly string[] = []): FieldError => ({
+  field: [...path, key].join('.'),
+  code: 'unrecognized_keys',
+  message: `${key} is not a field or parameter of this request; remove it or correct its spelling`,
+});
+
+/** What is wrong with a field, where its schema does not say it; undefined: in the words of zod. */
+function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return issue.expected === 'int' ? 'must be a whole number' : `must be of the type ${issue.expected}`;
+    case 'too_small':
+      return `must ${MEASURES[issue.origin] ?? 'be'} at least ${issue.minimum}${UNITS[issue.origin] ?? ''}`;
+    case 'too_big':
+      return `must ${MEASURES[issue.origin] ?? 'be'} at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
+    case 'invalid_format':
+      return issue.format === 'email' ? 'must be an e-mail address' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const MEASURES: Readonly<Record<string, string>> = { string: 'have', array: 'have' };
+const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' items' };
 
 /** Maps zod's issues to the contract's field errors: dotted path, code, message and violated constraint. */
 function fieldErrors(error: z.ZodError): FieldError[] {
   const fields = error.issues.slice(0, FIELD_ERRORS_MAX).flatMap((issue): FieldError[] => {
     const path = issue.path.map(String);
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.slice(0, FIELD_ERRORS_MAX).map((key) => ({
-        field: [...path, key].join('.'),
-        code: issue.code,
-        message: `${key} is not a field or parameter of this request; remove it or correct its spelling`,
-      }));
+      return issue.keys.slice(0, FIELD_ERRORS_MAX).map((key) => unrecognised(key, path));
     }
     // A custom rule has its code and constraint in `params`. The contract keeps the name `invalid_string` of zod 3.
     const { code, constraint }: Pick<FieldError, 'code' | 'constraint'> =

@@ -47,6 +47,6 @@ export const reEncryptAll = (options: { json?: true }): Promise<void> =>
       { newestKey: newest, reEncrypted: done, left, removableKeys: older },
       `${done} values were encrypted again; everything is encrypted with ${newest} now.`,
       older.length > 0 &&
-        `Remove ${older.join(', ')} from MANILLA_KEYS a day after ${newest} became the first: what they have signed is not accepted any more then.`,
+        `Remove ${older.join(', ')} from MANILLA_KEYS a week after ${newest} became the first: what they have signed is not accepted any more then.`,
     );
   });

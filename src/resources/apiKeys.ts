@@ -2,6 +2,8 @@
 // database, which checks who makes it and writes the audit entry. src/api/admission/apiKeys.ts authenticates requests.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
+import { keepOutcome } from '../ledger/keepOutcome.ts';
+import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Environment } from '../money.ts';
 import { bookTable } from './bookTable.ts';
 import type { Proof } from './proofs.ts';
@@ -56,8 +58,17 @@ const keyRow = (sql: Sql, { allowedIps, rateLimit, expiresAt, createdAt, organis
   })}::text::json)`;
 
 /** Stores a new key. `proof`: of an operator, or of a caller whose key has the scopes that it gives. */
-export async function insertApiKey(sql: Sql, key: NewApiKeyRow, proof: Proof): Promise<void> {
-  await sql`SELECT ledger.create_api_key(${proof}, ${keyRow(sql, key)}, NULL, NULL)`;
+export async function insertApiKey(
+  sql: Sql,
+  key: NewApiKeyRow,
+  proof: Proof,
+  outcome?: IdempotencyOutcome,
+): Promise<void> {
+  await sql`
+    WITH created AS (
+      SELECT ledger.create_api_key(${proof}, ${keyRow(sql, key)}, NULL, NULL)
+    )${keepOutcome(sql, key, outcome, sql`created`)}
+    SELECT FROM created`;
 }
 
 /** One API key of this organisation; null when it does not exist. */
@@ -107,9 +118,14 @@ export async function replaceApiKey(
   oldExpiresAt: Date,
   successor: NewApiKeyRow,
   proof: Proof,
+  outcome?: IdempotencyOutcome,
 ): Promise<boolean> {
   const [row] = await sql<{ isReplaced: boolean }[]>`
-    SELECT ledger.replace_api_key(${proof}, ${old.id}, ${old.expiresAt}, ${oldExpiresAt}, ${keyRow(sql, successor)}) AS is_replaced`;
+    WITH replaced AS (
+      SELECT ledger.replace_api_key(${proof}, ${old.id}, ${old.expiresAt}, ${oldExpiresAt}, ${keyRow(sql, successor)})
+        AS is_replaced
+    )${keepOutcome(sql, successor, outcome, sql`replaced WHERE is_replaced`)}
+    SELECT is_replaced FROM replaced`;
   return row?.isReplaced === true;
 }
 

@@ -1,7 +1,8 @@
 // Queries for events. `ledger.post` writes an event with the change that it describes; it never changes.
 import type { Sql } from '../database/pool.ts';
 import { newUuid, parseId, timeOfId, type Uuid } from '../ids.ts';
-import type { EventRow } from '../ledger/movement.ts';
+import { keepOutcome } from '../ledger/keepOutcome.ts';
+import type { EventRow, IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from './bookTable.ts';
 import { filterClause, type ListFilters, type Order, type PageRequest, pageClause } from './pages.ts';
@@ -128,21 +129,31 @@ export async function listEvents(
     ORDER BY sequence ${direction} LIMIT ${limit + 1}`;
 }
 
+/** The sequence of a test event in the response of its `outcome`, which the statement replaces by the real one. */
+export const SEQUENCE_UNKNOWN = -1;
+
 /** Writes a test event for one endpoint, whatever types it subscribes to. Returns its sequence. */
 export async function insertTestEvent(
   sql: Sql,
-  { organisationId, environment }: Book,
+  book: Book,
   endpointId: Uuid,
   { id, type, resource, data, createdAt }: Omit<Event, 'sequence'>,
+  outcome?: IdempotencyOutcome,
 ): Promise<number> {
+  const { organisationId, environment } = book;
+  const response = sql`
+    replace(${outcome?.response ?? null}::text, ${`"sequence":${SEQUENCE_UNKNOWN}`}, '"sequence":' || inserted.sequence)`;
   const [row] = await sql<{ sequence: number }[]>`
-    SELECT ledger.insert_event(${organisationId}, ${environment}, ${id}, ${type}, ${resource},
-                              ${JSON.stringify(data)}::text::json, ${createdAt}, w.id) AS sequence
-    FROM (
-      SELECT id FROM webhook_endpoints
-      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ${endpointId}
-      FOR NO KEY UPDATE
-    ) w`;
+    WITH inserted AS (
+      SELECT ledger.insert_event(${organisationId}, ${environment}, ${id}, ${type}, ${resource},
+                                ${JSON.stringify(data)}::text::json, ${createdAt}, w.id) AS sequence
+      FROM (
+        SELECT id FROM webhook_endpoints
+        WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ${endpointId}
+        FOR NO KEY UPDATE
+      ) w
+    )${keepOutcome(sql, book, outcome, sql`inserted`, response)}
+    SELECT sequence FROM inserted`;
   if (row === undefined) throw new Error(`there is no endpoint ${endpointId}`);
   return row.sequence;
 }

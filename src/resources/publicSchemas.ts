@@ -252,7 +252,11 @@ export const reviewCase = z
   })
   .meta({ id: 'ReviewCase', description: 'Received money that waits for a decision' });
 
-const problem = z.object({ field: z.string(), code: z.string(), message: z.string() });
+const problem = z.object({
+  field: z.string().describe('Its path in the request, as in an error'),
+  code: z.string(),
+  message: z.string(),
+});
 
 export const payoutValidation = z
   .object({

@@ -1,6 +1,8 @@
 // Queries of webhook endpoints: URL, subscribed event types and signing secrets.
 import type { Sql } from '../database/pool.ts';
 import { newUuid, publicId, type Uuid } from '../ids.ts';
+import { keepOutcome } from '../ledger/keepOutcome.ts';
+import type { IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from '../resources/bookTable.ts';
 import { type EventType, FAILING_EVENT_TYPE } from '../resources/events.ts';
@@ -47,14 +49,19 @@ export async function insertWebhookEndpoint(
   book: Book,
   endpoint: Omit<WebhookEndpoint, 'previousSecretUntil' | 'failingSince'>,
   sealedSecret: string,
+  outcome?: IdempotencyOutcome,
 ): Promise<boolean> {
   const inserted = await sql`
-    INSERT INTO webhook_endpoints (organisation_id, environment, id, url, description, event_types, status,
-                                   sealed_secret, created_at)
-    SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${endpoint.id}::uuid, ${endpoint.url}::text,
-           ${endpoint.description}::text, ${endpoint.eventTypes}::text[], ${endpoint.status}::text,
-           ${sealedSecret}::text, ${endpoint.createdAt}::timestamptz
-    WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${existing(sql, book)}) < ${WEBHOOK_ENDPOINTS_MAX}`;
+    WITH inserted AS (
+      INSERT INTO webhook_endpoints (organisation_id, environment, id, url, description, event_types, status,
+                                     sealed_secret, created_at)
+      SELECT ${book.organisationId}::uuid, ${book.environment}::text, ${endpoint.id}::uuid, ${endpoint.url}::text,
+             ${endpoint.description}::text, ${endpoint.eventTypes}::text[], ${endpoint.status}::text,
+             ${sealedSecret}::text, ${endpoint.createdAt}::timestamptz
+      WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${existing(sql, book)}) < ${WEBHOOK_ENDPOINTS_MAX}
+      RETURNING id
+    )${keepOutcome(sql, book, outcome, sql`inserted`)}
+    SELECT FROM inserted`;
   return inserted.count === 1;
 }
 
@@ -100,6 +107,7 @@ export async function rotateWebhookSecret(
   id: Uuid,
   sealedSecret: string,
   previousUntil: Date,
+  outcome?: IdempotencyOutcome,
 ): Promise<WebhookEndpoint | null> {
   const [row] = await sql<WebhookEndpoint[]>`
     WITH changed AS (
@@ -108,7 +116,7 @@ export async function rotateWebhookSecret(
           sealed_secret = ${sealedSecret}
       WHERE ${existing(sql, book)} AND id = ${id}
       RETURNING *
-    )
+    )${keepOutcome(sql, book, outcome, sql`changed`)}
     SELECT ${table.columns(sql)} FROM changed`;
   return row ?? null;
 }

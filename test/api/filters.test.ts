@@ -186,11 +186,11 @@ describe('POST /payouts/validate', () => {
     });
     expect(data.isValid).toBe(false);
     expect(itemsOf(data).map(({ problems }) => problems.map(({ field, code }) => `${field} ${code}`))).toEqual([
-      ['bankAccount.accountNumber account_not_resolved'],
-      ['bankAccount.accountName name_mismatch'],
-      ['bankAccount.bankCode bank_code_unknown'],
-      ['destinationWalletId same_wallet'],
-      ['amount wallet_tier1_limit_exceeded'],
+      ['items.0.bankAccount.accountNumber account_not_resolved'],
+      ['items.1.bankAccount.accountName name_mismatch'],
+      ['items.2.bankAccount.bankCode bank_code_unknown'],
+      ['items.3.destinationWalletId same_wallet'],
+      ['items.4.amount wallet_tier1_limit_exceeded'],
     ]);
     expect(data.missingAmount).toBeGreaterThan(4_990_000);
   });

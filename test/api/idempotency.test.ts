@@ -1,23 +1,29 @@
-// One effect per Idempotency-Key (contract, section 4.2), on every route that moves money.
+// One effect per Idempotency-Key (contract, section 4.2), on every POST that creates something.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { fingerprint, IdempotencyKeys, type KeyAttempt, outcomeOf } from '../../src/api/admission/idempotency.ts';
+import { takesIdempotencyKey } from '../../src/api/route.ts';
 import { newUuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { idempotentRequests } from '../../src/telemetry/metrics.ts';
-import { type Answer, startTestApi } from '../support/api.ts';
+import { type Answer, type Client, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { changedRail } from '../support/changedRail.ts';
+import { type CreatingRoute, creatingRoutes } from '../support/creatingRequests.ts';
 import { added, type MoneyRequest, type MoneyRoute, moneyRoutes, written } from '../support/moneyRequests.ts';
 import { expectError } from '../support/refusals.ts';
-import { kindOf, pathOf, routeCases } from '../support/routes.ts';
+import { pathOf, routeCases } from '../support/routes.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const api = await startTestApi();
 /** A second process of the same service. */
 const second = await startTestApi({ databaseUrl: api.databaseUrl });
 const book: Book = { organisationId: api.organisation.organisationId, environment: 'test' };
-const table: Record<string, MoneyRoute> = moneyRoutes(api);
+const tableOf = (organisation?: TestOrganisation): Record<string, CreatingRoute & Partial<MoneyRoute>> => ({
+  ...moneyRoutes(api, organisation),
+  ...creatingRoutes(api, organisation),
+});
+const table = tableOf();
 
 afterAll(async () => {
   await second.close();
@@ -26,9 +32,9 @@ afterAll(async () => {
 
 const send = ({ path, body }: MoneyRequest, key?: string): Promise<Answer> => api.test.money(path, body, key);
 
-function requestsOf(name: string): MoneyRoute {
+function requestsOf(name: string): CreatingRoute & Partial<MoneyRoute> {
   const found = table[name];
-  if (found === undefined) throw new Error(`add the requests of ${name} to test/support/moneyRequests.ts`);
+  if (found === undefined) throw new Error(`add the requests of ${name} to test/support/creatingRequests.ts`);
   return found;
 }
 
@@ -36,15 +42,34 @@ function requestsOf(name: string): MoneyRoute {
 const lasting = ({ status, text, requestId }: Answer) => [status, text.replace(requestId, '')];
 const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true';
 
-const cases = routeCases(({ idempotent }) => idempotent === true);
+/** POSTs of an API key that create nothing: they read, or send or end again what there is. */
+const CREATING_NOTHING = [
+  'POST /events/:id/redeliver',
+  'POST /payouts/validate',
+  'POST /simulations/bank-transfers/:reference/resolve',
+  'POST /webhook-endpoints/:id/redeliver',
+];
+
+test('every POST of an API key takes an Idempotency-Key, but those that create nothing', () => {
+  const posts = routeCases(({ method, access }) => method === 'post' && access !== 'none');
+  const without = posts.filter(({ route }) => !takesIdempotencyKey(route)).map(({ name }) => name);
+  expect(without.toSorted()).toEqual(CREATING_NOTHING);
+});
+
+const cases = routeCases(takesIdempotencyKey);
 
 describe.each(cases)('$name', ({ name, route }) => {
-  test('a request without a key is 400 IDEMPOTENCY_KEY_MISSING', async () => {
-    const { path, body } = await requestsOf(name).good();
+  const { good, refused, status } = requestsOf(name);
+  const isRequired = route.idempotencyKey === 'required';
+  const hasParameter = route.path.includes(':');
+
+  test(`a request without a key ${isRequired ? 'is 400 IDEMPOTENCY_KEY_MISSING' : 'succeeds'}`, async () => {
     const none: Record<string, string>[] = [{}, { 'idempotency-key': '' }, { 'idempotency-key': '   ' }];
     for (const headers of none) {
+      const { path, body } = await good();
       const answer = await api.test.call('POST', path, { body, headers });
-      expectError(answer, 400, 'IDEMPOTENCY_KEY_MISSING', { fields: [] });
+      const refusal = isRequired ? [400, 'IDEMPOTENCY_KEY_MISSING'] : [status, undefined];
+      expect([answer.status, answer.error?.code]).toEqual(refusal);
     }
   });
 
@@ -92,7 +117,7 @@ describe.each(cases)('$name', ({ name, route }) => {
     await send(request, key);
     const other = cases[(cases.findIndex((each) => each.name === name) + 1) % cases.length]?.name ?? '';
     const elsewhere = [await requestsOf(other).good()];
-    if (kindOf(route) !== null) elsewhere.push({ ...request, path: pathOf(route) });
+    if (hasParameter) elsewhere.push({ ...request, path: pathOf(route) });
     for (const each of elsewhere) expect((await send(each, key)).error.code).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
@@ -118,49 +143,55 @@ describe.each(cases)('$name', ({ name, route }) => {
     expect(lasting(await send(request, key))).toEqual(lasting(done[0] as Answer));
   });
 
-  test('a business refusal is stored and replayed for its key', async () => {
-    const { repair, ...request } = await requestsOf(name).refused();
-    const key = randomUUID();
-    const first = await send(request, key);
-    expect([first.status, isReplay(first)]).toEqual([422, false]);
-    await repair();
-    const again = await send(request, key);
-    expect([lasting(again), isReplay(again)]).toEqual([lasting(first), true]);
-    expect((await send(request)).status).toBe(requestsOf(name).status);
-  });
+  if (refused !== undefined)
+    test('a business refusal is stored and replayed for its key', async () => {
+      const { repair, ...request } = await refused();
+      const key = randomUUID();
+      const first = await send(request, key);
+      expect([first.status, isReplay(first)]).toEqual([422, false]);
+      await repair();
+      const again = await send(request, key);
+      expect([lasting(again), isReplay(again)]).toEqual([lasting(first), true]);
+      expect((await send(request)).status).toBe(requestsOf(name).status);
+    });
 
-  test('a 404 is stored and replayed for its key', async () => {
-    const request = await requestsOf(name).good();
-    const missing = kindOf(route) === null ? missingInBody(request) : { ...request, path: pathOf(route) };
-    const key = randomUUID();
-    const first = await send(missing, key);
-    expect(first.status).toBe(404);
-    const again = await send(missing, key);
-    expect([lasting(again), isReplay(again)]).toEqual([lasting(first), true]);
-  });
+  if (isRequired || hasParameter)
+    test('a 404 is stored and replayed for its key', async () => {
+      const request = await requestsOf(name).good();
+      const missing = hasParameter ? { ...request, path: pathOf(route) } : missingInBody(request);
+      const key = randomUUID();
+      const first = await send(missing, key);
+      expect(first.status).toBe(404);
+      const again = await send(missing, key);
+      expect([lasting(again), isReplay(again)]).toEqual([lasting(first), true]);
+    });
 
-  test('a request that fails validation does not consume its key', async () => {
-    const request = await requestsOf(name).good();
-    const key = randomUUID();
-    for (const body of ['{bad', requestsOf(name).invalid]) {
-      expect((await api.test.money(request.path, body, key)).status).toBe(400);
-    }
-    const answer = await send(request, key);
-    expect([answer.status, isReplay(answer)]).toEqual([requestsOf(name).status, false]);
-  });
+  if (route.body !== undefined)
+    test('a request that fails validation does not consume its key', async () => {
+      const request = await requestsOf(name).good();
+      const key = randomUUID();
+      for (const body of ['{bad', requestsOf(name).invalid]) {
+        expect((await api.test.money(request.path, body, key)).status).toBe(400);
+      }
+      const answer = await send(request, key);
+      expect([answer.status, isReplay(answer)]).toEqual([requestsOf(name).status, false]);
+    });
 
   test('a request that fails authentication or authorisation does not consume its key', async () => {
     const request = await requestsOf(name).good();
     const key = randomUUID();
     const { key: powerless } = await api.createKey(book.organisationId, { scopes: [] });
-    expect((await api.client(powerless).money(request.path, request.body, key)).status).toBe(403);
-    expect((await api.client(null).money(request.path, request.body, key)).status).toBe(401);
+    const strangers: [Client, number][] = [[api.client(null), 401]];
+    if (route.access !== 'any') strangers.push([api.client(powerless), 403]);
+    for (const [client, refusal] of strangers) {
+      expect((await client.money(request.path, request.body, key)).status).toBe(refusal);
+    }
     expect((await send(request, key)).status).toBe(requestsOf(name).status);
   });
 
   test('another organisation may use the same key', async () => {
     const other = await api.createOrganisation();
-    const theirs = moneyRoutes(api, other)[name];
+    const theirs = tableOf(other)[name];
     if (theirs === undefined) throw new Error('no requests');
     const key = randomUUID();
     await send(await requestsOf(name).good(), key);
@@ -284,11 +315,15 @@ describe('an idempotency key', () => {
     });
   });
 
-  test('an Idempotency-Key is optional and ignored on routes that move no money', async () => {
-    const body = { email: 'a@test.example' };
-    const create = () => api.test.money('/wallets', body, 'same');
-    const [first, second] = [await create(), await create()];
-    expect([first.status, second.status, first.data.id === second.data.id]).toEqual([201, 201, false]);
+  test('a secret in a stored response is sealed, and shown only to the API key that asked for it', async () => {
+    const key = randomUUID();
+    const body = { scopes: ['wallet'] };
+    const first = await api.test.money('/api-keys', body, key);
+    const [row] = await api.sql<{ response: string }[]>`SELECT response FROM idempotency_keys WHERE key = ${key}`;
+    expect(row?.response).not.toContain(first.data.key);
+    expect((await api.test.money('/api-keys', body, key)).data.key).toBe(first.data.key);
+    const { key: another } = await api.createKey(book.organisationId);
+    expectError(await api.client(another).money('/api-keys', body, key), 409, 'IDEMPOTENCY_KEY_REUSED', {});
   });
 
   test('a key is free again after an internal error', async () => {
@@ -344,7 +379,7 @@ describe('a new idempotency key', () => {
     expect(await post(first)).toEqual({ outcome: 'posted' });
     const before = await written(api, api.organisation);
     expect(await post(late)).toMatchObject({ outcome: 'refused', code: 'IDEMPOTENCY_IN_PROGRESS' });
-    expect(await there.storeRefusal(late, { statusCode: 422, response: '{}' })).toBe(false);
+    expect(await there.store(late, { statusCode: 422, response: '{}' })).toBe(false);
     expect(await written(api, api.organisation)).toEqual(before);
     expect(await there.find(book, key, print)).toEqual(outcome);
   });
@@ -352,7 +387,7 @@ describe('a new idempotency key', () => {
   test('a stored refusal is found again, and a key that was only reserved is not', async () => {
     const { here } = createTwo();
     const [refused, failed] = [here.reserve(book, randomUUID(), print), here.reserve(book, randomUUID(), print)];
-    expect(await here.storeRefusal(refused, outcome)).toBe(true);
+    expect(await here.store(refused, outcome)).toBe(true);
     expect(await here.find(book, refused.key, print)).toEqual(outcome);
     expect(await here.find(book, failed.key, other)).toBeNull();
   });

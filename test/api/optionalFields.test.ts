@@ -94,7 +94,7 @@ describe('requests with null for every optional field', () => {
 
   const BANK_ACCOUNT = { accountNumber: '0123456789', bankCode: '058' };
 
-  test.each(routeCases(({ idempotent }) => idempotent === true))(
+  test.each(routeCases(({ idempotencyKey }) => idempotencyKey === 'required'))(
     '$name with nulls has the usual status',
     async ({ name }) => {
       const { good, status } = moneyRoutes(api)[name] ?? { good: undefined, status: 0 };

@@ -81,9 +81,9 @@ test('every route has the scope that the contract gives it, and no route is miss
   expect(Object.fromEntries(routeCases().map(({ name, route }) => [name, route.access]))).toEqual(CONTRACT);
 });
 
-test('exactly the seven POST routes that move money accept an Idempotency-Key', () => {
+test('exactly the seven POST routes that move money require an Idempotency-Key', () => {
   expect(
-    routeCases(({ idempotent }) => idempotent === true)
+    routeCases(({ idempotencyKey }) => idempotencyKey === 'required')
       .map(({ name }) => name)
       .toSorted(),
   ).toEqual([

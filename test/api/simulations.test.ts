@@ -257,11 +257,19 @@ describe('POST /simulations/inbound-credits', () => {
     });
   });
 
-  test('an inbound credit with a known session id returns the first credit, whatever its other fields', async () => {
+  test('an inbound credit with a known session id is the same credit, and with other fields 409', async () => {
     const first = { accountNumber: '6000000001', amount: 5_000, sessionId: 'session-1' };
     const { data } = await api.test.post('/simulations/inbound-credits', first);
-    const again = await api.test.post('/simulations/inbound-credits', { ...first, amount: 9_000 });
+    const again = await api.test.post('/simulations/inbound-credits', first);
     expect([again.status, again.data]).toEqual([201, data]);
+    for (const other of [{ amount: 9_000 }, { accountNumber: '6000000002' }, { senderName: 'Bola Ade' }]) {
+      const { status, error } = await api.test.post('/simulations/inbound-credits', { ...first, ...other });
+      expect([status, error.code, error.details]).toEqual([
+        409,
+        'REFERENCE_TAKEN',
+        { resource: 'inbound_credit', reference: 'session-1', id: 'session-1' },
+      ]);
+    }
   });
 
   test.each([

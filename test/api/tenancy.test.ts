@@ -93,7 +93,7 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
     const unknown = publicId(kind, newUuid());
     const body = await bodyFor(name);
     const call = (id: string) =>
-      route.idempotent === true
+      route.idempotencyKey === 'required'
         ? api.test.money(pathOf(route, id), body)
         : api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
     const before = await written(api, other);
@@ -109,7 +109,7 @@ describe.each(routeCases((route) => kindOf(route) !== null))('$name', ({ name, m
     const own = api.organisation.settlementWalletId;
     for (const id of [publicId(otherKind, newUuid()), 'nonsense', `${own}x`, own.toUpperCase(), 'null', '1']) {
       const answer =
-        route.idempotent === true
+        route.idempotencyKey === 'required'
           ? await api.test.money(pathOf(route, id), body)
           : await api.test.call(method, pathOf(route, id), body === undefined ? {} : { body });
       expect(answer).toMatchObject({ status: 404, error: notFound(kind, id) });

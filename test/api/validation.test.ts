@@ -1,6 +1,8 @@
 // Request validation: accepted values, and errors with dotted paths, codes and bounds (contract, section 7).
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { KYC } from '../../dev/chaos/requests.ts';
+import { ROUTES } from '../../src/api/routes/index.ts';
 import { type Answer, startTestApi } from '../support/api.ts';
 import { moneyRoutes } from '../support/moneyRequests.ts';
 import { pathOf, routeCases } from '../support/routes.ts';
@@ -109,7 +111,7 @@ describe('text fields', () => {
     const refused: [string, object][] = [
       ['""', { field, code: 'too_small', constraint: { minimum: 1 } }],
       [`"${'x'.repeat(max + 1)}"`, { field, code: 'too_big', constraint: { maximum: max } }],
-      ['"a\\u0000b"', { field, code: 'invalid_string', constraint: { format: 'regex', pattern: '^[^\\0]*$' } }],
+      ['"a\\u0000b"', expect.objectContaining({ field, code: 'invalid_string' })],
       ['"a\\ud800b"', { field, code: 'custom' }],
       ['"\\udc00\\ud800"', { field, code: 'custom' }],
       ['5', { field, code: 'invalid_type', constraint: { expected: 'string' } }],
@@ -121,7 +123,7 @@ describe('text fields', () => {
     for (const value of [
       `"${'x'.repeat(max)}"`,
       '"\\ud83d\\ude00"',
-      '"\\u00e9\\n\\t\\u202e"',
+      '"\\u00e9"',
       '"0"',
       '"null"',
       '"\'; DROP TABLE wallets"',
@@ -131,7 +133,7 @@ describe('text fields', () => {
   });
 
   test('a text is returned exactly as it was sent', async () => {
-    const fullName = 'Ọlá\t"Ada" \\ \u{1F600} \u202E <script>&amp; %00 $1 \'';
+    const fullName = 'Ọlá "Ada" \\ \u{1F600} <script>&amp; %00 $1 \''.normalize('NFC');
     const { data } = await api.test.post('/wallets', { email: 'a@test.example', fullName });
     expect((await api.test.get(`/wallets/${data.id}`)).data.fullName).toBe(fullName);
   });
@@ -174,6 +176,136 @@ describe('unknown fields', () => {
       { field: 'items.1.fee', code: 'unrecognized_keys' },
       { field: 'total', code: 'unrecognized_keys' },
     ]);
+  });
+});
+
+describe('texts that people read', () => {
+  const create = (fullName: string) => api.test.post('/wallets', { email: 'a@test.example', fullName });
+
+  test('are stored without the spaces around them, and with one form of each letter', async () => {
+    expect((await create('  Adé Obi \t')).data.fullName).toBe('Adé Obi');
+    expect((await create('Ade\u0301 Obi')).data.fullName).toBe('Ad\u00e9 Obi');
+    expect(problemsOf(await create('   '))).toEqual([
+      { field: 'fullName', code: 'too_small', constraint: { minimum: 1 } },
+    ]);
+  });
+
+  test.each(['\u202e', '\u2066', '\u200f', '\u001b', '\u0085', '\u007f'])(
+    'have no character that is not seen, such as %j',
+    async (character) => {
+      for (const answer of [
+        await create(`Ada${character} Obi`),
+        await api.test.money('/wallets/x/transfer', {
+          amount: 1,
+          destinationWalletId: 'x',
+          description: `${character}x`,
+        }),
+      ]) {
+        expect(problemsOf(answer)).toEqual([expect.objectContaining({ code: 'invalid_string' })]);
+      }
+    },
+  );
+
+  test('have line breaks where they may be long, and not in names', async () => {
+    expect(problemsOf(await create('Ada\nObi'))).toEqual([expect.objectContaining({ field: 'fullName' })]);
+    const body = { amount: 1, destinationWalletId: 'x', description: 'two\nlines' };
+    expect((await api.test.money('/wallets/x/transfer', body)).status).toBe(404);
+  });
+
+  test('are all texts of requests but ids, addresses and metadata', () => {
+    const anyCharacter = '^[^\\0]*$';
+    const found = new Set<string>();
+    const visit = (schema: JsonSchema, name: string): void => {
+      if ([schema.pattern, ...(schema.allOf ?? []).map(({ pattern }) => pattern)].includes(anyCharacter))
+        found.add(name);
+      for (const [field, property] of Object.entries(schema.properties ?? {})) visit(property, field);
+      for (const part of [...(schema.anyOf ?? []), ...(schema.allOf ?? [])]) visit(part, name);
+      for (const part of [schema.items, schema.additionalProperties, schema.propertyNames]) {
+        if (typeof part === 'object') visit(part, name);
+      }
+    };
+    for (const { body } of ROUTES) {
+      if (body !== undefined) visit(z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');
+    }
+    expect([...found].toSorted()).toEqual([
+      'destinationWalletId',
+      'endpointId',
+      'metadata',
+      'paymentId',
+      'returnUrl',
+      'sourceWalletId',
+      'targetWalletId',
+      'url',
+      'walletId',
+    ]);
+  });
+});
+
+interface JsonSchema {
+  pattern?: string;
+  properties?: Record<string, JsonSchema>;
+  anyOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  items?: JsonSchema;
+  additionalProperties?: JsonSchema | boolean;
+  propertyNames?: JsonSchema;
+}
+
+describe('a body', () => {
+  const send = (body: string | Buffer, headers: Record<string, string> = {}) =>
+    api.test.call('POST', '/wallets', { body, headers: { 'content-type': 'application/json', ...headers } });
+
+  test.each([
+    ['{"email":"a@test.example","email":"b@test.example"}', 'email'],
+    ['{"email":"a@test.example","\\u0065mail":"b@test.example"}', 'email'],
+    ['{"email":"a@test.example" , "x":{"y":"a:","z":[{"y":1}],"y":2}}', 'y'],
+  ])('with a field given twice is refused: %s', async (body, field) => {
+    expect(problemsOf(await send(body))).toEqual([{ field, code: 'duplicate' }]);
+  });
+
+  test('may have the same field in two objects, and in texts', async () => {
+    const { status } = await api.test.money('/payouts', {
+      items: [1, 2].map((amount) => ({
+        amount,
+        reference: `"amount":${amount}\\":`,
+        bankAccount: { accountNumber: '0123456789', bankCode: '058' },
+      })),
+    });
+    expect(status).toBe(422);
+  });
+
+  test.each<Record<string, string>>([
+    { 'content-type': 'application/json; charset=iso-8859-1' },
+    { 'content-encoding': 'gzip' },
+  ])('that is not plain UTF-8 is refused: %j', async (headers) => {
+    const { status, error } = await send('{"email":"a@test.example"}', headers);
+    expect([status, error.code]).toEqual([400, 'UNSUPPORTED_CONTENT_TYPE']);
+  });
+
+  test.each(['utf-8', 'UTF-8', '"utf-8"', 'utf8'])('may say that it is %s', async (charset) => {
+    const type = { 'content-type': `application/json; charset=${charset}` };
+    expect((await send('{"email":"a@test.example"}', type)).status).toBe(201);
+  });
+});
+
+describe('the words of an error', () => {
+  const messageOf = async (body: object): Promise<unknown> => {
+    const { error } = await api.test.money('/payments', { method: 'bank_transfer', targetWalletId: 'x', ...body });
+    return (error.details.fields as { message: string }[])[0]?.message;
+  };
+
+  test.each<[object, string]>([
+    [{ baseAmount: 10.5 }, 'must be a whole number of kobo'],
+    [{ baseAmount: '10' }, 'must be a whole number of kobo'],
+    [{}, 'must be a whole number of kobo'],
+    [{ baseAmount: 0 }, 'must be at least 1'],
+    [{ baseAmount: 1, method: 'cash' }, 'must be one of bank_transfer, virtual_wallet'],
+    [{ baseAmount: 1, targetWalletId: undefined }, 'is required'],
+    [{ baseAmount: 1, targetWalletId: 5 }, 'must be of the type string'],
+    [{ baseAmount: 1, expiresIn: 60.5 }, 'must be a whole number'],
+    [{ baseAmount: 1, description: 'x'.repeat(501) }, 'must have at most 500 characters'],
+  ])('%j', async (body, message) => {
+    expect(await messageOf(body)).toBe(message);
   });
 });
 

@@ -156,6 +156,13 @@ export async function written(api: TestApi, organisation: TestOrganisation): Pro
     'review_cases',
     'events',
     'outbox',
+    'wallets',
+    'wallet_kyc',
+    'webhook_endpoints',
+    'api_keys',
+    'audit_log',
+    'sandbox_bank.credits',
+    'sandbox_bank.statement_lines',
   ]) {
     const [row] = await api.sql.unsafe<{ number: number }[]>(
       `SELECT count(*)::int AS number FROM ${table} WHERE organisation_id = $1`,

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the route table, the error catalog and the event types.
 import { readFileSync } from 'node:fs';
 import { EVENTS, event, eventSchemaName } from '../../src/api/contract/events.ts';
-import type { Route } from '../../src/api/route.ts';
+import { type Route, takesIdempotencyKey } from '../../src/api/route.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
 import { successOf } from './envelope.ts';
 import { ErrorResponses, errorExamples } from './errors.ts';
@@ -58,7 +58,10 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
   const example = examples.operations[route.operationId];
   const { status } = route.success;
   const parameters = [...pathParameters(route), ...queryParameters(route, writer)];
-  if (route.idempotent === true) parameters.push({ $ref: '#/components/parameters/IdempotencyKey' });
+  if (takesIdempotencyKey(route)) {
+    const name = route.idempotencyKey === 'required' ? 'IdempotencyKey' : 'OptionalIdempotencyKey';
+    parameters.push({ $ref: `#/components/parameters/${name}` });
+  }
   return {
     operationId: route.operationId,
     summary: route.summary,
@@ -81,7 +84,7 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
     responses: {
       [status]: {
         description: route.success.paginated === true ? 'A page of the list' : 'Success',
-        headers: headersOf(route, ['XRequestId', ...(route.idempotent === true ? ['IdempotentReplayed'] : [])]),
+        headers: headersOf(route, ['XRequestId', ...(takesIdempotencyKey(route) ? ['IdempotentReplayed'] : [])]),
         content: {
           'application/json': { schema: writer.output(successOf(route.success)), ...exampleOf(example?.response) },
           ...(route.answersCsv === true && { 'text/csv': CSV_EXPORT }),
@@ -110,7 +113,7 @@ function webhookOf(type: string, writer: SchemaWriter, examples: Examples): Json
       operationId: `receive${eventSchemaName(type)}`,
       summary: entry[0],
       description: 'Verify the signature, store the id, and respond with any 2xx within ten seconds.',
-      tags: ['Events'],
+      tags: ['Webhooks'],
       security: [],
       parameters: ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'].map((name) => ({
         $ref: `#/components/parameters/${name}`,

@@ -1,7 +1,7 @@
 // The error responses of each operation: those that every route of its declaration has, and its own.
 
 import { CATALOG, type ErrorCode, type ErrorStatus, typeOf } from '../../src/api/errors.ts';
-import type { Route } from '../../src/api/route.ts';
+import { type Route, takesIdempotencyKey } from '../../src/api/route.ts';
 import { ERRORS, REACTIONS } from './envelope.ts';
 import type { Examples } from './examples.ts';
 import type { JsonSchema, SchemaWriter } from './schemas.ts';
@@ -21,13 +21,9 @@ function errorsOf(route: Route): ErrorCode[] {
     );
   }
   if (route.access !== 'none' && route.access !== 'any') codes.push('API_KEY_SCOPE_FORBIDDEN');
-  if (route.idempotent === true) {
-    codes.push(
-      'IDEMPOTENCY_KEY_MISSING',
-      'IDEMPOTENCY_KEY_INVALID',
-      'IDEMPOTENCY_KEY_REUSED',
-      'IDEMPOTENCY_IN_PROGRESS',
-    );
+  if (route.idempotencyKey === 'required') codes.push('IDEMPOTENCY_KEY_MISSING');
+  if (takesIdempotencyKey(route)) {
+    codes.push('IDEMPOTENCY_KEY_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_IN_PROGRESS');
   }
   const order = Object.keys(CATALOG);
   return [...new Set(codes)].toSorted((a, b) => order.indexOf(a) - order.indexOf(b));
@@ -71,7 +67,7 @@ export class ErrorResponses {
         const names = ['XRequestId', 'Link'];
         if (status === 429) names.push('RetryAfter');
         if (status === 503) names.push('RetryAfterOverload');
-        if (route.idempotent === true && REPLAYED.includes(status)) names.push('IdempotentReplayed');
+        if (takesIdempotencyKey(route) && REPLAYED.includes(status)) names.push('IdempotentReplayed');
         const response = errorResponse(status, codes, this.#writer, this.#examples, headersOf(names));
         return [status, { $ref: `#/components/responses/${this.#nameOf(status, response)}` }];
       }),

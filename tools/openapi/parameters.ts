@@ -36,15 +36,17 @@ export const HEADERS: JsonSchema = {
   Link: { description: 'The page of this error, as `rel="help"`', required: true, schema: text },
 };
 
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+};
+
 export const PARAMETERS: JsonSchema = {
-  IdempotencyKey: {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: true,
-    description:
-      'A unique value, such as a UUID. A repeat with the same key returns the same response, and moves nothing.',
-    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
-  },
+  IdempotencyKey: { ...idempotencyKey, required: true },
+  OptionalIdempotencyKey: idempotencyKey,
   Limit: {
     name: 'limit',
     in: 'query',

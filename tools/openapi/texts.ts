@@ -7,7 +7,8 @@ A JSON API over HTTP for wallets and payments in naira, over a double-entry ledg
 - **Amounts** are whole kobo, as JSON numbers (100 kobo are one naira). **Times** are ISO 8601 in UTC.
 - **Two environments**, each with its own host, keys and data: the sandbox (\`svc_test_…\`), which moves no real money,
   and live (\`svc_live_…\`). A key works on its own host only.
-- **Idempotency**: the requests that move money need an \`Idempotency-Key\`. A repeat returns the stored response.
+- **Idempotency**: a POST takes an \`Idempotency-Key\`, one that moves money needs it. A repeat returns the stored
+  response.
 - **Errors** have one shape. Branch on \`error.code\`, whose meaning never changes; every error links to its page
   (\`Link: …; rel="help"\`). \`meta.requestId\` names the request in the log.
 - **Lists** are newest first. Send \`pagination.nextCursor\` as \`cursor\` until \`hasMore\` is false.
@@ -32,6 +33,7 @@ export const TAGS = [
   { name: 'Payouts', description: 'Up to a thousand disbursements in one request' },
   { name: 'Webhook endpoints', description: 'The URLs that receive events' },
   { name: 'Events', description: 'What happened, and its deliveries' },
+  { name: 'Webhooks', description: 'The requests that an endpoint receives' },
   { name: 'Review cases', description: 'Received money that waits for a decision' },
   { name: 'API keys', description: 'Keys of this environment, made by a key; the log of requests' },
   { name: 'Banks and fees', description: 'Look-ups before money is sent' },

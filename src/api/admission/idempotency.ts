@@ -1,6 +1,6 @@
-// Idempotency of the money POSTs (contract, section 4.2). The outcome of a key is committed in the statement that moves
-// the money (`IdempotencyOutcome`), and only if no other attempt has committed one. So of two attempts only one moves
-// money, and a crash leaves the whole outcome or nothing.
+// Idempotency of POSTs (contract, section 4.2). The outcome of a key is committed in the statement that moves the money
+// or makes the change (`IdempotencyOutcome`), and only if no other attempt has committed one. So of two attempts only
+// one takes effect, and a crash leaves the whole outcome or nothing.
 //
 // Until that commit a key is reserved in the memory of its process, so that a repeat which arrives meanwhile is refused
 // at once. A repeat that reaches another process is refused when it commits.
@@ -22,7 +22,10 @@ export interface KeyAttempt {
   fingerprint: string;
 }
 
-/** The stored outcome of a key. `response` is JSON: `data` of a success, or `code` and `details` of a refusal. */
+/**
+ * The stored outcome of a key. `response` is JSON: `data` of a success, sealed if it has a secret, or `code` and
+ * `details` of a refusal.
+ */
 export interface StoredOutcome {
   statusCode: number;
   response: string;
@@ -103,15 +106,15 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Stores a refusal, which moved no money, as the outcome of its key. It is on disk before the response is sent;
-   * otherwise a crash could lose it, and a retry of the refused request could move money. Returns false when another
-   * attempt has committed an outcome meanwhile.
+   * Stores a refusal, which moved no money, as the outcome of its key, or the success of a change that may be made
+   * twice. It is on disk before the response is sent; otherwise a crash could lose it, and a retry of the refused
+   * request could move money. Returns false when another attempt has committed an outcome meanwhile.
    */
-  async storeRefusal({ id, book, key, fingerprint: print }: KeyAttempt, refusal: StoredOutcome): Promise<boolean> {
+  async store({ id, book, key, fingerprint: print }: KeyAttempt, outcome: StoredOutcome): Promise<boolean> {
     const { count } = await this.#sql`
       INSERT INTO idempotency_keys (organisation_id, environment, key, fingerprint, attempt, status_code, response)
       VALUES (${book.organisationId}, ${book.environment}, ${key}, decode(${print}, 'base64'), ${id},
-              ${refusal.statusCode}, ${refusal.response})
+              ${outcome.statusCode}, ${outcome.response})
       ON CONFLICT (organisation_id, environment, key) DO NOTHING`;
     return count === 1;
   }

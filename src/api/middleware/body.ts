@@ -1,7 +1,7 @@
 // Reads a request body: first its raw bytes, which the idempotency fingerprint needs, then the JSON.
 import type { Context } from 'koa';
 import getRawBody from 'raw-body';
-import { ApiError } from '../errors.ts';
+import { ApiError, type FieldError, invalidField } from '../errors.ts';
 
 /** 64 KB, hundreds of times the size of an ordinary request. */
 const BODY_BYTES_MAX = 64 * 1024;
@@ -28,13 +28,53 @@ export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX):
   }
 }
 
-/** Parses a body as JSON; undefined when it is empty. Throws UNSUPPORTED_CONTENT_TYPE or MALFORMED_JSON. */
+/** Throws UNSUPPORTED_CONTENT_TYPE for a body that is said to be in another charset than UTF-8, or compressed. */
+export function requireUtf8(ctx: Context): void {
+  const isUtf8 = /^(utf-?8|us-ascii)?$/i.test(ctx.request.charset);
+  if (!isUtf8 || !/^(identity)?$/i.test(ctx.get('Content-Encoding'))) throw new ApiError('UNSUPPORTED_CONTENT_TYPE');
+}
+
+/**
+ * Parses a body as JSON; undefined when it is empty. Throws UNSUPPORTED_CONTENT_TYPE, MALFORMED_JSON, or
+ * VALIDATION_FAILED for a field that is given twice: parsers differ in which one counts.
+ */
 export function parseJson(ctx: Context, bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   if (ctx.is('application/json') !== 'application/json') throw new ApiError('UNSUPPORTED_CONTENT_TYPE');
+  requireUtf8(ctx);
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch (error) {
     throw new ApiError('MALFORMED_JSON', {}, { cause: error });
   }
+  const ambiguous = ambiguousField(text);
+  if (ambiguous !== null) throw invalidField(ambiguous);
+  return value;
+}
+
+/** Of valid JSON: strings, with the colon after a name, the beginnings and ends of objects, and fractions. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|[{}]|-?\d+\.\d+(?![\deE])/g;
+
+/**
+ * A field of valid JSON whose value depends on its reader: one that an object has twice, and a fraction that a number
+ * cannot hold, which would become a whole number. Null: there is none.
+ */
+function ambiguousField(json: string): FieldError | null {
+  const open: Set<string>[] = [];
+  let field = '';
+  for (const [token] of json.matchAll(TOKENS)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (token.endsWith(':')) {
+      field = JSON.parse(token.slice(0, -1));
+      if (open.at(-1)?.has(field) === true) return { field, code: 'duplicate', message: 'must be given once' };
+      open.at(-1)?.add(field);
+    } else if (/\.0*[1-9]/.test(token) && Number.isInteger(Number(token))) {
+      return { field, code: 'invalid_type', message: 'must be a whole number', constraint: { expected: 'int' } };
+    }
+  }
+  return null;
 }

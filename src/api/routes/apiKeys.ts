@@ -21,7 +21,7 @@ import { type Grant, missingScopes, passedLimit } from '../keyGrant.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, optional, optionalOr, text, timestamp } from '../schemas.ts';
+import { createdFilters, line, optional, optionalOr, timestamp } from '../schemas.ts';
 import { apiKeyView } from '../views.ts';
 
 const ALLOWED_IPS_MAX = 100;
@@ -30,7 +30,7 @@ const OVERLAP_HOURS_DEFAULT = 24;
 const OVERLAP_HOURS_MAX = 24 * 30;
 const HOUR_MS = 3_600_000;
 
-const address = text(50).refine((range) => parseRange(range) !== null, {
+const address = line(50).refine((range) => parseRange(range) !== null, {
   message: 'must be an IP address, or a range in CIDR notation such as 203.0.113.0/24',
   params: { code: 'invalid_string', constraint: { format: 'cidr' } },
 });
@@ -43,8 +43,9 @@ const create = route({
   method: 'post',
   path: '/api-keys',
   access: 'keys',
+  returnsSecret: true,
   body: z.strictObject({
-    name: optional(text(100)),
+    name: optional(line(100)),
     scopes: z
       .array(z.enum(KEY_SCOPES))
       .min(1)
@@ -54,7 +55,7 @@ const create = route({
     expiresAt: optional(timestamp),
   }),
   handle: async (call) => {
-    const { sql, caller, book, body, now } = call;
+    const { sql, caller, book, body, now, outcome } = call;
     if (body.expiresAt !== undefined) assertFuture(body.expiresAt, now);
     const own = await requireOwn(call);
     const wanted = {
@@ -67,8 +68,9 @@ const create = route({
     };
     assertMayGive(call, own, wanted);
     const made = makeApiKey(book.organisationId, wanted);
-    await withinBudgets(insertApiKey(sql, { ...made.row, createdAt: now }, caller.proof()));
-    return viewOfNew(call, made);
+    const data = viewOfNew(call, made);
+    await withinBudgets(insertApiKey(sql, { ...made.row, createdAt: now }, caller.proof(), outcome(data)));
+    return data;
   },
 });
 
@@ -102,11 +104,12 @@ const rotate = route({
   method: 'post',
   path: '/api-keys/:id/rotate',
   access: 'keys',
+  returnsSecret: true,
   body: z
     .strictObject({ overlapHours: optionalOr(z.number().min(0).max(OVERLAP_HOURS_MAX), OVERLAP_HOURS_DEFAULT) })
     .prefault({}),
   handle: async (call) => {
-    const { sql, caller, book, body, now } = call;
+    const { sql, caller, book, body, now, outcome } = call;
     const old = await requireKey(call);
     await assertMayEnd(call, old);
     const keyId = publicId('apiKey', old.id);
@@ -115,11 +118,12 @@ const rotate = route({
     const oldExpiresAt = new Date(Math.min(overlapEnd, old.expiresAt?.getTime() ?? overlapEnd));
     const made = makeApiKey(book.organisationId, old);
     const successor = { ...made.row, createdAt: now };
-    if (!(await withinBudgets(replaceApiKey(sql, old, oldExpiresAt, successor, caller.proof())))) {
+    const data = viewOfNew(call, made);
+    if (!(await withinBudgets(replaceApiKey(sql, old, oldExpiresAt, successor, caller.proof(), outcome(data))))) {
       const { revokedAt } = await requireKey(call);
       throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: revokedAt === null ? 'expired' : 'revoked' });
     }
-    return viewOfNew(call, made);
+    return data;
   },
 });
 

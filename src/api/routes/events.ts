@@ -65,6 +65,7 @@ const redeliver = route({
   method: 'post',
   path: '/events/:id/redeliver',
   access: 'webhook',
+  idempotencyKey: 'none',
   body: z.strictObject({ endpointId: optional(id) }).optional(),
   handle: async (call) => {
     const { sql, book, body } = call;

@@ -35,7 +35,7 @@ const pay = route({
   method: 'post',
   path: '/wallets/:id/pay',
   access: 'payment',
-  idempotent: true,
+  idempotencyKey: 'required',
   body: z.strictObject({ paymentId: id }),
   handle: async (call) => {
     const payerWalletId = requireId('wallet', call.params.id ?? '');

@@ -2,6 +2,7 @@
 import { expiredPayment, expiryMovement } from '../../resources/payments/movements.ts';
 import { payment as paymentSchema } from '../../resources/publicSchemas.ts';
 import { decideExpiry } from '../../workflows/payment/decide.ts';
+import { throwIfRefused } from '../postOutcome.ts';
 import { type Route, route } from '../route.ts';
 import { paymentView } from '../views.ts';
 import { payRefusal } from './pay.ts';
@@ -30,9 +31,11 @@ const expire = route({
       if (decision.kind === 'no_change') throw payRefusal('PAYMENT_NOT_PAYABLE', payment);
       const next = expiredPayment(payment, decision.toSuspense);
       const movement = expiryMovement(call.book, next, decision.toSuspense);
-      const { outcome } = await call.dependencies.journal.post(movement);
-      if (outcome === 'posted') return paymentView(next, call);
-      if (outcome !== 'conflict') throw new Error(`the expiry of a payment was ${outcome}`);
+      const data = paymentView(next, call);
+      const posted = await call.dependencies.journal.post({ ...movement, outcome: call.outcome(data) });
+      if (posted.outcome === 'posted') return data;
+      throwIfRefused(movement, posted);
+      if (posted.outcome !== 'conflict') throw new Error(`the expiry of a payment was ${posted.outcome}`);
     }
     throw new Error(`a payment changed during each of ${ATTEMPTS_MAX} attempts to expire it`);
   },

@@ -78,7 +78,7 @@ const create = route({
   method: 'post',
   path: '/payments',
   access: 'payment',
-  idempotent: true,
+  idempotencyKey: 'required',
   body: createBody,
   handle: async (call) => {
     const { dependencies, book, body, now: createdAt, outcome } = call;

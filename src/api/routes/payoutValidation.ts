@@ -31,6 +31,7 @@ const validate = route({
   method: 'post',
   path: '/payouts/validate',
   access: 'payout',
+  idempotencyKey: 'none',
   body: payoutBody,
   fromCsv: payoutFile,
   bodyBytesMax: PAYOUT_BYTES_MAX,
@@ -46,21 +47,20 @@ const validate = route({
     const items = body.items.map((item, position) => {
       const fee = itemFee(fees, rail, item);
       const known = errorsOfItem.get(position) ?? [];
-      const problems: Problem[] = known.map(({ field, code, message }) => ({
-        field: field.slice(`items.${position}.`.length),
-        code,
-        message,
-      }));
-      if (postingMax !== null && item.amount > postingMax) problems.push(OVER_LIMIT);
+      const problems = known.map(({ field, code, message }) => ({ field, code, message }));
+      if (postingMax !== null && item.amount > postingMax) {
+        problems.push({ ...OVER_LIMIT, field: `items.${position}.amount` });
+      }
       const name = nameOf(names, item);
-      const problem = known.length > 0 ? null : problemOfName(item, name);
+      const ofName = known.length > 0 ? null : problemOfName(item, name);
+      if (ofName !== null) problems.push({ ...ofName, field: `items.${position}.${ofName.field}` });
       return {
         reference: item.reference ?? null,
         amount: item.amount,
         fee,
         totalAmount: item.amount + fee,
         accountName: typeof name === 'string' ? name : null,
-        problems: problem === null ? problems : [...problems, problem],
+        problems,
       };
     });
     const totalAmount = items.reduce((sum, { amount }) => sum + amount, 0);
@@ -79,8 +79,7 @@ const validate = route({
   },
 });
 
-const OVER_LIMIT: Problem = {
-  field: 'amount',
+const OVER_LIMIT = {
   code: 'wallet_tier1_limit_exceeded',
   message: 'must not exceed what the source wallet may send in one transaction',
 };

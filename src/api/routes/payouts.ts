@@ -43,7 +43,7 @@ const create = route({
   method: 'post',
   path: '/payouts',
   access: 'payout',
-  idempotent: true,
+  idempotencyKey: 'required',
   body: payoutBody,
   fromCsv: payoutFile,
   bodyBytesMax: PAYOUT_BYTES_MAX,

@@ -72,7 +72,7 @@ const create = route({
   method: 'post',
   path: '/payments/:id/refund',
   access: 'payment',
-  idempotent: true,
+  idempotencyKey: 'required',
   body: createBody,
   handle: async (call) => {
     const payment = await requirePayment(call);

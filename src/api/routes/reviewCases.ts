@@ -78,7 +78,7 @@ const resolve = route({
   method: 'post',
   path: '/review-cases/:id/resolve',
   access: 'review',
-  idempotent: true,
+  idempotencyKey: 'required',
   body: resolveBody,
   handle: async (call) => {
     const { dependencies, outcome } = call;

@@ -1,6 +1,6 @@
 // Simulations: requests by which an integrator controls the sandbox bank (docs/sandbox.md). On the test host only.
 import { z } from 'zod';
-import { OWN_LINE_KINDS } from '../../rail/sandbox/bank.ts';
+import { OWN_LINE_KINDS, SessionIdTakenError } from '../../rail/sandbox/bank.ts';
 import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
 import { newSessionId, type SandboxTransferRecord } from '../../rail/sandbox/transfers.ts';
@@ -14,7 +14,7 @@ import {
 } from '../contract/answers.ts';
 import { ApiError, notFound } from '../errors.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, bankAccountNumber, bankCode, optional, optionalOr, parse, text } from '../schemas.ts';
+import { amount, bankAccountNumber, bankCode, line, optional, optionalOr, parse } from '../schemas.ts';
 
 const creditView = viewOf(simulatedCredit);
 const recallView = viewOf(simulatedRecall);
@@ -25,6 +25,7 @@ const inboundCredit = route({
   operationId: 'simulateInboundCredit',
   summary: 'Send money to an account number',
   success: { status: 201, data: simulatedCredit },
+  errors: ['REFERENCE_TAKEN'],
   method: 'post',
   path: '/simulations/inbound-credits',
   access: 'any',
@@ -32,7 +33,7 @@ const inboundCredit = route({
   body: z.strictObject({
     accountNumber: bankAccountNumber,
     amount,
-    senderName: optionalOr(text(200), 'Sandbox Payer'),
+    senderName: optionalOr(line(200), 'Sandbox Payer'),
     senderAccountNumber: optionalOr(bankAccountNumber, '0123456789'),
     senderBankCode: optionalOr(bankCode, '058'),
     sessionId: optional(
@@ -40,10 +41,15 @@ const inboundCredit = route({
     ),
     callback: optionalOr(z.boolean(), true),
   }),
-  handle: async ({ dependencies, book, body }) => {
-    const { callback, sessionId = newSessionId(new Date()), ...fields } = body;
+  handle: async ({ dependencies, book, body, repeatId }) => {
+    const { callback, sessionId = newSessionId(new Date(), repeatId), ...fields } = body;
     const credit = { organisationId: book.organisationId, sessionId, ...fields };
-    return creditView(await dependencies.sandboxBank.receiveCredit(credit, { callback }));
+    try {
+      return creditView(await dependencies.sandboxBank.receiveCredit(credit, { callback }));
+    } catch (error) {
+      if (!(error instanceof SessionIdTakenError)) throw error;
+      throw new ApiError('REFERENCE_TAKEN', { resource: 'inbound_credit', reference: sessionId, id: sessionId });
+    }
   },
 });
 
@@ -56,11 +62,11 @@ const statementLine = route({
   access: 'any',
   environments: ['test'],
   body: z.strictObject({ kind: z.enum(OWN_LINE_KINDS), amount }),
-  handle: async ({ dependencies, book, body }) => {
+  handle: async ({ dependencies, book, body, repeatId }) => {
     const line = await dependencies.sandboxBank.addStatementLine({
       organisationId: book.organisationId,
       kind: body.kind,
-      reference: newSessionId(new Date()),
+      reference: newSessionId(new Date(), repeatId),
       amount: body.amount,
     });
     return lineView({ ...line, kind: body.kind });
@@ -93,7 +99,7 @@ const chooseBankAccount = route({
   path: '/simulations/bank-accounts/:accountNumber',
   access: 'any',
   environments: ['test'],
-  body: z.strictObject({ bankCode: optional(bankCode), name: optional(text(200)), behaviour: z.enum(BEHAVIOURS) }),
+  body: z.strictObject({ bankCode: optional(bankCode), name: optional(line(200)), behaviour: z.enum(BEHAVIOURS) }),
   handle: async (call) => {
     const { dependencies, book, body } = call;
     const accountNumber = requireAccountNumber(call);
@@ -133,6 +139,7 @@ const resolveTransfer = route({
   method: 'post',
   path: '/simulations/bank-transfers/:reference/resolve',
   access: 'any',
+  idempotencyKey: 'none',
   environments: ['test'],
   body: z.strictObject({ outcome: z.enum(OUTCOMES), contradict: optionalOr(z.boolean(), false) }),
   handle: async (call) => {

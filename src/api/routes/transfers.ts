@@ -42,7 +42,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/transfer',
   access: 'transfer',
-  idempotent: true,
+  idempotencyKey: 'required',
   body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)), ...attachedFields }),
   handle: async (call) => {
     const { book, params, body, now, outcome } = call;

@@ -23,15 +23,15 @@ import { ApiError } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { calendarDate, createdFilters, optional, optionalOr, optionalOrNull, text, timestamp } from '../schemas.ts';
+import { calendarDate, createdFilters, line, optional, optionalOr, optionalOrNull, timestamp } from '../schemas.ts';
 import { balanceView, creditView, walletView } from '../views.ts';
 import { requireTier1 } from '../walletRefusal.ts';
 
 const createBody = z.strictObject({
   email: z.email().max(254),
-  fullName: optionalOrNull(text(200)),
-  phone: optionalOrNull(text(32)),
-  externalReference: optionalOrNull(text(255)),
+  fullName: optionalOrNull(line(200)),
+  phone: optionalOrNull(line(32)),
+  externalReference: optionalOrNull(line(255)),
 });
 
 const createWallet = route({
@@ -43,10 +43,11 @@ const createWallet = route({
   path: '/wallets',
   access: 'wallet',
   body: createBody,
-  handle: async ({ sql, book, body, now }) => {
+  handle: async ({ sql, book, body, now, outcome }) => {
     const wallet = { ...body, id: newUuid(), kind: 'end_user' as const, createdAt: now };
+    const data = walletView({ ...wallet, kycStatus: 'none', status: 'active' });
     try {
-      await insertWallet(sql, book, wallet);
+      await insertWallet(sql, book, wallet, outcome(data));
     } catch (error) {
       if (violatedUnique(error) !== 'wallet_external_reference_unique' || wallet.externalReference === null)
         throw error;
@@ -56,7 +57,7 @@ const createWallet = route({
         ...(existing && { walletId: publicId('wallet', existing.id) }),
       });
     }
-    return walletView({ ...wallet, kycStatus: 'none', status: 'active' });
+    return data;
   },
 });
 
@@ -71,8 +72,8 @@ const update = route({
   body: z.strictObject({
     email: optional(z.email().max(254)),
     // For these two, null clears the value; omitting the field leaves it unchanged.
-    fullName: text(200).nullish(),
-    phone: text(32).nullish(),
+    fullName: line(200).nullish(),
+    phone: line(32).nullish(),
   }),
   handle: async (call) =>
     walletView(await requireRow(call, 'wallet', (sql, book, id) => updateWallet(sql, book, id, call.body))),
@@ -86,8 +87,8 @@ const list = listRoute({
   access: 'wallet',
   filters: {
     ...createdFilters,
-    externalReference: text(255).optional(),
-    email: text(254).optional(),
+    externalReference: line(255).optional(),
+    email: z.email().max(254).optional(),
     kind: z.enum(['settlement', 'end_user']).optional(),
     status: z.enum(['active', 'frozen', 'closed']).optional(),
     kycStatus: z.enum(['none', 'tier1']).optional(),
@@ -146,10 +147,10 @@ const kycBody = z.strictObject({
       /^(\+[1-9][0-9]{6,14}|0[1-9][0-9]{9})$/,
       'must be a phone number without spaces: international (+2348012345678) or Nigerian (08012345678)',
     ),
-  addressLine1: text(200),
-  addressLine2: optional(text(200)),
-  city: text(100),
-  state: text(100),
+  addressLine1: line(200),
+  addressLine2: optional(line(200)),
+  city: line(100),
+  state: line(100),
   country: optionalOr(
     z.string().refine(
       (code) => COUNTRY_CODES.has(code),
@@ -159,7 +160,7 @@ const kycBody = z.strictObject({
     ),
     'NG',
   ),
-  postalCode: optional(text(20)),
+  postalCode: optional(line(20)),
 });
 
 const submitKyc = route({
@@ -176,7 +177,8 @@ const submitKyc = route({
     const wallet = await requireWallet(call);
     if (wallet.kind === 'settlement') throw new ApiError('WALLET_KYC_NOT_APPLICABLE', { walletId: call.params.id });
     const sealed = dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body));
-    await recordKyc(sql, book, wallet, sealed, caller.proof());
+    const data = walletView({ ...wallet, kycStatus: 'tier1' });
+    await recordKyc(sql, book, wallet, sealed, caller.proof(), call.outcome(data));
     const rail = await dependencies.rails.accepting(book);
     if (rail !== null) {
       try {
@@ -186,7 +188,7 @@ const submitKyc = route({
         if (!(error instanceof RailCallError)) throw error;
       }
     }
-    return walletView({ ...wallet, kycStatus: 'tier1' });
+    return data;
   },
 });
 

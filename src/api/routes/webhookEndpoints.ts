@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Book } from '../../money.ts';
-import { EVENT_TYPES, insertTestEvent, TEST_EVENT_TYPE } from '../../resources/events.ts';
+import { EVENT_TYPES, insertTestEvent, SEQUENCE_UNKNOWN, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { webhookEndpoint } from '../../resources/publicSchemas.ts';
 import { redeliverSince } from '../../webhooks/bulkRedelivery.ts';
 import { listDeliveries } from '../../webhooks/deliveries.ts';
@@ -51,21 +51,23 @@ const create = route({
   method: 'post',
   path: '/webhook-endpoints',
   access: 'webhook',
+  returnsSecret: true,
   body: z.strictObject({
     url: webUrl,
     description: optionalOrNull(text(500)),
     eventTypes: optionalOrNull(eventTypes),
     status: optionalOr(status, 'enabled'),
   }),
-  handle: async ({ dependencies, sql, book, body, now }) => {
+  handle: async ({ dependencies, sql, book, body, now, outcome }) => {
     requireDestination(dependencies, book, body.url);
     const endpoint = { ...body, id: newUuid(), failingSince: null, previousSecretUntil: null, createdAt: now };
     const secret = newWebhookSecret();
     const stored = sealed(dependencies, endpoint.id, secret);
-    if (!(await insertWebhookEndpoint(sql, book, endpoint, stored))) {
+    const data = { ...webhookEndpointView(endpoint), secret };
+    if (!(await insertWebhookEndpoint(sql, book, endpoint, stored, outcome(data)))) {
       throw new ApiError('WEBHOOK_ENDPOINT_LIMIT_REACHED', { limit: WEBHOOK_ENDPOINTS_MAX });
     }
-    return { ...webhookEndpointView(endpoint), secret };
+    return data;
   },
 });
 
@@ -140,14 +142,18 @@ const rotate = route({
   method: 'post',
   path: '/webhook-endpoints/:id/rotate-secret',
   access: 'webhook',
+  returnsSecret: true,
   body: z.strictObject({}).optional(),
   handle: async (call) => {
+    const { dependencies, now, outcome } = call;
     const secret = newWebhookSecret();
-    const previousUntil = new Date(call.now.getTime() + ROTATION_OVERLAP_MS);
-    const endpoint = await requireRow(call, 'webhook_endpoint', (sql, book, id) =>
-      rotateWebhookSecret(sql, book, id, sealed(call.dependencies, id, secret), previousUntil),
+    const previousSecretUntil = new Date(now.getTime() + ROTATION_OVERLAP_MS);
+    const endpoint = await requireEndpoint(call);
+    const data = { ...webhookEndpointView({ ...endpoint, previousSecretUntil }), secret };
+    await requireRow(call, 'webhook_endpoint', (sql, book, id) =>
+      rotateWebhookSecret(sql, book, id, sealed(dependencies, id, secret), previousSecretUntil, outcome(data)),
     );
-    return { ...webhookEndpointView(endpoint), secret };
+    return data;
   },
 });
 
@@ -164,7 +170,8 @@ const sendTest = route({
     const endpoint = await requireEnabledEndpoint(call);
     const data = webhookEndpointView(endpoint);
     const event = { id: newUuid(), type: TEST_EVENT_TYPE, resource: data.id, data, createdAt: call.now };
-    return eventView({ ...event, sequence: await insertTestEvent(call.sql, call.book, endpoint.id, event) });
+    const outcome = call.outcome(eventView({ ...event, sequence: SEQUENCE_UNKNOWN }));
+    return eventView({ ...event, sequence: await insertTestEvent(call.sql, call.book, endpoint.id, event, outcome) });
   },
 });
 
@@ -192,6 +199,7 @@ const redeliver = route({
   method: 'post',
   path: '/webhook-endpoints/:id/redeliver',
   access: 'webhook',
+  idempotencyKey: 'none',
   body: z.strictObject({ since: timestamp }),
   handle: async (call) => {
     const { sql, book, body } = call;

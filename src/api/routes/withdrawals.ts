@@ -19,9 +19,9 @@ import {
   bankAccountNumber,
   bankCode,
   createdFilters,
+  line,
   optional,
   reference,
-  text,
   walletIdFilter,
 } from '../schemas.ts';
 import { requireWallet } from './wallets.ts';
@@ -30,8 +30,8 @@ const createBody = z.strictObject({
   amount,
   accountNumber: bankAccountNumber,
   bankCode,
-  accountName: optional(text(200)),
-  narration: optional(text(100)).describe(
+  accountName: optional(line(200)),
+  narration: optional(line(100)).describe(
     'For the receiver. A live rail carries letters without their accents, digits, spaces and `.,/-`; anything else ' +
       'becomes a space, and without a narration it is `Transfer`',
   ),
@@ -52,7 +52,7 @@ const create = route({
   method: 'post',
   path: '/wallets/:id/withdraw',
   access: 'wallet',
-  idempotent: true,
+  idempotencyKey: 'required',
   body: createBody,
   handle: async (call) => {
     const { dependencies, book, body, now, outcome } = call;

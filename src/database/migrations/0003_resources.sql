@@ -19,7 +19,7 @@ CREATE TABLE wallets (
 );
 CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environment) WHERE kind = 'settlement';
 CREATE INDEX wallets_newest ON wallets (organisation_id, environment, created_at, id);
-CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, email, created_at, id);
+CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, lower(email), created_at, id);
 
 CREATE TABLE wallet_kyc (
   organisation_id uuid NOT NULL,

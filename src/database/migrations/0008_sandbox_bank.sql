@@ -84,7 +84,10 @@ CREATE TABLE sandbox_bank.statement_lines (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organisation_id, reference);
-COMMENT ON TABLE sandbox_bank.statement_lines IS 'No unique reference: a double payment would show as two lines.';
+CREATE UNIQUE INDEX statement_lines_own ON sandbox_bank.statement_lines (organisation_id, reference)
+  WHERE kind IN ('charge', 'settlement', 'interest');
+COMMENT ON TABLE sandbox_bank.statement_lines IS
+  'No unique reference of transfers: a double payment would show as two lines.';
 
 CREATE TABLE sandbox_bank.callbacks (
   organisation_id uuid NOT NULL,

@@ -35,6 +35,11 @@ export type SandboxCredit = InboundCreditRecord & { accountNumber: string };
 export const OWN_LINE_KINDS = ['charge', 'settlement', 'interest'] as const;
 export type OwnLineKind = (typeof OWN_LINE_KINDS)[number];
 
+/** Another credit has the session id. */
+export class SessionIdTakenError extends Error {
+  override readonly name = 'SessionIdTakenError';
+}
+
 export interface SandboxBankOptions extends CallbackOptions {
   /** The delay before the bank acts and reports, in milliseconds. */
   delayMs: number;
@@ -81,7 +86,7 @@ export class SandboxBank {
   /**
    * Simulates an inbound credit. Any account number accepts it, also a closed or unknown one, because real banks
    * sometimes do that. The same session id is the same credit; its callback is sent again. With `callback` false none
-   * is sent, as if it had been lost.
+   * is sent, as if it had been lost. Throws SessionIdTakenError.
    */
   async receiveCredit(
     credit: Omit<SandboxCredit, 'accountReference' | 'receivedAt' | 'recalledAt'> & { organisationId: Uuid },
@@ -90,11 +95,14 @@ export class SandboxBank {
     const { sql, delayMs } = this.#options;
     const [received] = await sql<SandboxCredit[]>`
       WITH credit AS (
-        INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, sender_name,
-                                          sender_account_number, sender_bank_code)
+        INSERT INTO sandbox_bank.credits AS c (organisation_id, session_id, account_number, amount, sender_name,
+                                               sender_account_number, sender_bank_code)
         VALUES (${credit.organisationId}, ${credit.sessionId}, ${credit.accountNumber}, ${credit.amount},
                 ${credit.senderName}, ${credit.senderAccountNumber}, ${credit.senderBankCode})
         ON CONFLICT (organisation_id, session_id) DO UPDATE SET session_id = excluded.session_id
+        WHERE (c.account_number, c.amount, c.sender_name, c.sender_account_number, c.sender_bank_code)
+          IS NOT DISTINCT FROM (excluded.account_number, excluded.amount, excluded.sender_name,
+                                excluded.sender_account_number, excluded.sender_bank_code)
         RETURNING *
       ), callback AS (
         INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
@@ -102,7 +110,8 @@ export class SandboxBank {
         FROM credit WHERE ${callback}::boolean
       )
       SELECT ${creditColumns(sql)} FROM credit`;
-    return received as SandboxCredit;
+    if (received === undefined) throw new SessionIdTakenError();
+    return received;
   }
 
   /** Simulates that the sending bank takes a credit back. A repeat sends the callback again. Null: no such credit. */
@@ -144,7 +153,7 @@ export class SandboxBank {
     };
   }
 
-  /** Simulates a line of the statement that is the bank's own doing: a charge, a settlement or interest. */
+  /** Simulates a line of the statement that is the bank's own doing. The same reference is the same line. */
   async addStatementLine(line: {
     organisationId: Uuid;
     kind: OwnLineKind;
@@ -154,6 +163,8 @@ export class SandboxBank {
     const [added] = await this.#options.sql<Omit<StatementLine, 'charge'>[]>`
       INSERT INTO sandbox_bank.statement_lines (organisation_id, kind, reference, amount)
       VALUES (${line.organisationId}, ${line.kind}, ${line.reference}, ${line.amount})
+      ON CONFLICT (organisation_id, reference) WHERE kind IN ('charge', 'settlement', 'interest')
+      DO UPDATE SET reference = excluded.reference
       RETURNING kind, reference, amount, created_at AS at`;
     return added as Omit<StatementLine, 'charge'>;
   }

@@ -1,6 +1,6 @@
 // The sandbox bank's outgoing transfers: accepts them, ends them when they are due or resolved, and returns their
 // status. Each step is one statement, which also writes its callback, so a step is atomic.
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import type postgres from 'postgres';
 import { PollingLoop } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
@@ -255,8 +255,19 @@ export class SandboxTransfers {
 const unavailable = (): RailUnavailableError =>
   new RailUnavailableError('the sandbox bank is set to be unavailable for this account', { ofOneAccount: true });
 
-/** Generates a session id in the NIBSS format: institution (6 digits), time (12) and a random number (12). */
-export function newSessionId(at: Date): string {
+/**
+ * Generates a session id in the NIBSS format: institution (6 digits), time (12) and a random number (12). For the
+ * repeats of one request it is the same one, made from `repeatId`.
+ */
+export function newSessionId(at: Date, repeatId: string | null = null): string {
   const time = at.toISOString().replaceAll(/\D/g, '').slice(2, 14);
-  return `000${SANDBOX_BANK.code}${time}${String(randomInt(10 ** 12)).padStart(12, '0')}`;
+  const number = repeatId === null ? `${time}${String(randomInt(10 ** 12)).padStart(12, '0')}` : digitsOf(repeatId);
+  return `000${SANDBOX_BANK.code}${number}`;
 }
+
+/** 24 digits of a digest. */
+const digitsOf = (text: string): string =>
+  BigInt(`0x${createHash('sha256').update(text).digest('hex')}`)
+    .toString()
+    .padStart(24, '0')
+    .slice(-24);

@@ -1,7 +1,9 @@
 // Queries for wallets: the reads, and the writes that move no money.
 import type { Sql } from '../../database/pool.ts';
 import { publicId, type Uuid } from '../../ids.ts';
+import { keepOutcome } from '../../ledger/keepOutcome.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
+import type { IdempotencyOutcome } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import type { Proof } from '../proofs.ts';
@@ -68,12 +70,13 @@ export interface WalletFilters extends ListFilters {
 export async function listWallets(
   sql: Sql,
   book: Book,
-  { status, ...filters }: WalletFilters,
+  { status, email, ...filters }: WalletFilters,
   page: PageRequest,
 ): Promise<Wallet[]> {
   return await sql<Wallet[]>`
     ${walletsOf(sql, book)}
     ${status ? sql`AND a.status = ${status}` : sql``}
+    ${email ? sql`AND lower(w.email) = lower(${email})` : sql``}
     ${pageClause(sql, filters, page, { table: 'w' })}`;
 }
 
@@ -86,22 +89,40 @@ export type NewWallet = Pick<
  * Creates a wallet and its ledger account, in one statement. A settlement wallet belongs to the platform: it needs no
  * KYC and has no limits. Violates `wallet_external_reference_unique` when the reference is taken.
  */
-export async function insertWallet(sql: Sql, book: Book, wallet: NewWallet): Promise<void> {
+export async function insertWallet(
+  sql: Sql,
+  book: Book,
+  wallet: NewWallet,
+  outcome?: IdempotencyOutcome,
+): Promise<void> {
   await sql`
-    SELECT FROM ledger.create_wallet(
-      ${book.organisationId}, ${book.environment}, ${wallet.id}, ${wallet.kind}, ${wallet.email}, ${wallet.fullName},
-      ${wallet.phone}, ${wallet.externalReference}, ${wallet.createdAt})`;
+    WITH created AS (
+      SELECT FROM ledger.create_wallet(
+        ${book.organisationId}, ${book.environment}, ${wallet.id}, ${wallet.kind}, ${wallet.email}, ${wallet.fullName},
+        ${wallet.phone}, ${wallet.externalReference}, ${wallet.createdAt})
+    )${keepOutcome(sql, book, outcome, sql`created`)}
+    SELECT FROM created`;
 }
 
 /**
  * Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1 and the tier1 limits on its account,
  * in one statement. A settlement wallet gets no limits. `proof`: of the caller whose key has the scope `wallet`.
  */
-export async function recordKyc(sql: Sql, book: Book, wallet: Wallet, sealed: string, proof: Proof): Promise<void> {
+export async function recordKyc(
+  sql: Sql,
+  book: Book,
+  wallet: Wallet,
+  sealed: string,
+  proof: Proof,
+  outcome?: IdempotencyOutcome,
+): Promise<void> {
   const [balanceMax, postingMax] = wallet.kind === 'end_user' ? [TIER1_BALANCE_MAX, TIER1_POSTING_MAX] : [null, null];
   await sql`
-    SELECT FROM ledger.record_kyc(
-      ${book.organisationId}, ${book.environment}, ${proof}, ${wallet.id}, ${sealed}, ${balanceMax}, ${postingMax})`;
+    WITH recorded AS (
+      SELECT FROM ledger.record_kyc(
+        ${book.organisationId}, ${book.environment}, ${proof}, ${wallet.id}, ${sealed}, ${balanceMax}, ${postingMax})
+    )${keepOutcome(sql, book, outcome, sql`recorded`)}
+    SELECT FROM recorded`;
 }
 
 export type WalletChanges = {
