@@ -15,7 +15,8 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   IDEMPOTENCY_IN_PROGRESS: undefined,
   BANK_TRANSFER_ENDED: '`reference`, `status`, `outcome`',
   EXTERNAL_REFERENCE_TAKEN: '`externalReference`, `walletId`',
-  REFERENCE_TAKEN: '`resource` (`payment`, `transfer`, `withdrawal`, `refund`, `payout`), `reference`, `id`',
+  REFERENCE_TAKEN:
+    '`resource` (`payment`, `transfer`, `withdrawal`, `refund`, `payout`, `inbound_credit`), `reference`, `id`',
   DEPOSIT_ACCOUNT_UNAVAILABLE: '`walletId`',
   WALLET_KYC_REQUIRED: '`walletId`',
   WALLET_KYC_NOT_APPLICABLE: '`walletId`',
@@ -60,7 +61,7 @@ const FIELD_CODES: [code: string, when: string, constraint: string][] = [
   ['too_big', 'above the maximum', '`maximum`'],
   ['unrecognized_keys', 'unknown field or parameter', ''],
   ['invalid_key', 'a key of `metadata` is empty or too long', ''],
-  ['duplicate', 'another payout item has the same `reference`', '`sameAs`: the path of the first'],
+  ['duplicate', 'given twice; of a payout item, a `reference` that another has', '`sameAs`: the path of the first'],
   ['bank_code_unknown', 'payout item: unknown bank code', ''],
   ['same_wallet', 'payout item: the destination is the source wallet', ''],
   ['wallet_frozen`, `wallet_closed`, `wallet_kyc_required', 'payout item: the destination accepts no money', ''],
@@ -161,10 +162,11 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto
 code { background: #f2f2f2; padding: 0.1em 0.3em; border-radius: 3px; overflow-wrap: anywhere; }
 pre { background: #f2f2f2; padding: 1rem; overflow-x: auto; }
 table { border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: 0.3rem 0.6rem; text-align: left; }
-h3 { font-family: ui-monospace, monospace; font-size: 1rem; } h3:target { background: #fff3bf; }
+h3 { font-family: ui-monospace, monospace; font-size: 1rem; overflow-wrap: anywhere; } h3:target { background: #fff3bf; }
 </style>
 </head>
 <body>
+<nav><a href="/docs/guide/">Guide</a> · <a href="/docs">Reference</a></nav>
 BODY
 </body>
 </html>

@@ -19,6 +19,7 @@ import { pathOf, routeCases } from '../support/routes.ts';
 const OUTSIDE = {
   both: ['GET /v1/openapi.json', 'GET /docs/errors', 'GET /llms.txt'],
   test: [
+    'GET /',
     'GET /docs',
     'GET /docs/reference.js',
     'GET /docs/swagger-ui.js',

@@ -50,6 +50,17 @@ test('only the sandbox host has the reference page, whose requests move no real 
   expect((await fetch(`${origins.test}/docs`, { method: 'POST' })).status).toBe(404);
 });
 
+test('the pages of the sandbox host lead to each other, and its root to the guide', async () => {
+  const linksOf = async (host: 'test' | 'live', path: string): Promise<string[]> => {
+    const text = await (await fetch(`${origins[host]}${path}`)).text();
+    return [...text.matchAll(/href="(\/docs[^"#.]*)"/g)].map(([, link]) => link ?? '');
+  };
+  expect(await linksOf('test', '/docs')).toEqual(['/docs/guide/', '/docs/errors']);
+  expect(await linksOf('test', '/docs/errors')).toEqual(['/docs/guide/', '/docs']);
+  expect(await linksOf('live', '/docs/errors')).toEqual([]);
+  expect((await fetch(`${origins.test}/`, { redirect: 'manual' })).headers.get('location')).toBe('/docs/guide/');
+});
+
 test('a page may load scripts and send requests to its own host only, and may not be framed', async () => {
   const { headers } = await fetch(`${origins.test}/docs`);
   const policy = headers.get('content-security-policy') ?? '';

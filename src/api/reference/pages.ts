@@ -31,15 +31,25 @@ const HTML = 'text/html; charset=utf-8';
 /** Adds the pages of one environment's host. `docs` has no prefix; `api` has that of the API. */
 export function addPages(docs: Router, api: Router, environment: Environment): void {
   serve(api, '/openapi.json', { type: 'application/json', load: () => openApiOf(environment) });
-  serve(docs, '/docs/errors', { type: HTML, load: generated('errors.html') });
+  serve(docs, '/docs/errors', { type: HTML, load: () => errorsOf(environment) });
   serve(docs, '/llms.txt', { type: 'text/plain; charset=utf-8', load: generated('llms.txt') });
   // With its "Try it out" the page sends requests to its own host, so it is on the one without real money.
   if (environment === 'live') return;
+  docs.get('/', (ctx: Context) => {
+    ctx.state.route = 'GET /';
+    ctx.redirect('/docs/guide/');
+  });
   serve(docs, '/docs', { type: HTML, load: own('reference.html') });
   serve(docs, '/docs/reference.js', { type: 'text/javascript', load: own('reference.js') });
   serve(docs, '/docs/swagger-ui.js', { type: 'text/javascript', load: ofSwaggerUi('swagger-ui-bundle.js') });
   serve(docs, '/docs/swagger-ui.css', { type: 'text/css', load: ofSwaggerUi('swagger-ui.css') });
   addGuide(docs);
+}
+
+/** The page of errors, with links to the pages that only the sandbox host has. */
+async function errorsOf(environment: Environment): Promise<string> {
+  const page = String(await generated('errors.html')());
+  return environment === 'live' ? page.replace(/<nav>.*<\/nav>/, '') : page;
 }
 
 /** The document without the operations that this environment does not have, and on live with the rules of live. */
