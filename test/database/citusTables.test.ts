@@ -76,6 +76,18 @@ test('a function of the ledger that takes an organisation takes it first, by the
   expect(wrong.map(({ name }) => name)).toEqual([]);
 });
 
+test('a function that reads or writes tables of organisations is in plpgsql: one in SQL becomes part of the statement of its caller', async () => {
+  const functions = await sql<{ name: string; language: string; source: string }[]>`
+    SELECT p.proname AS name, l.lanname AS language, p.prosrc AS source
+    FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE p.pronamespace = 'ledger'::regnamespace AND p.prokind = 'f'`;
+  const tables = byOrganisation.map((table) => table.replace('.', '\\.')).join('|');
+  const reading = functions.filter(({ source }) =>
+    new RegExp(`\\b(FROM|JOIN|INTO|UPDATE) (${tables})\\b`).test(source),
+  );
+  expect(reading.length).toBeGreaterThan(20);
+  expect(reading.filter(({ language }) => language !== 'plpgsql').map(({ name }) => name)).toEqual([]);
+});
+
 test('what a function has written of rows that may conflict is counted by RETURNING: Citus counts those that it has read', async () => {
   const [, found = ''] = /p\.prosrc ~ '([^']+)'/.exec(script) ?? [];
   const [, pattern = '', replacement = ''] =

@@ -120,23 +120,27 @@ CREATE OR REPLACE FUNCTION ledger.decided_changes(organisation uuid, env text, r
 RETURNS TABLE (
   movement integer, actions text[], subject text, wallet text, own_wallet text, needs_two boolean, requested_by uuid, postings jsonb,
   is_stale boolean
-) LANGUAGE sql STABLE AS $$
+) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+  by_two_from CONSTANT bigint := (
+    SELECT l.credit_by_two_from FROM public.decision_limits l WHERE l.organisation_id = '00000000-0000-0000-0000-000000000000');
+BEGIN
+  IF row_table = 'adjustments' THEN RETURN QUERY
   SELECT r.movement,
          ARRAY[CASE concat_ws(' ', a.status, r.status) WHEN 'requested' THEN 'adjustment.request'
                  WHEN 'requested posted' THEN 'adjustment.approve' WHEN 'requested rejected' THEN 'adjustment.reject' END],
          ledger.public_id(r.id, 'adj'), NULL, NULL, false, CASE WHEN r.status = 'posted' THEN a.requested_by END,
          CASE WHEN r.status = 'posted' THEN a.postings END, coalesce(a.version, 0) <> r.version - 1
   FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, status text, version integer)
-  LEFT JOIN public.adjustments a ON a.organisation_id = organisation AND a.id = r.id
-  WHERE row_table = 'adjustments'
-  UNION ALL
-  SELECT r.movement, ARRAY['fees.sweep'], ledger.public_id(r.id, 'fsw'), NULL, NULL, false, NULL,
+  LEFT JOIN public.adjustments a ON a.organisation_id = organisation AND a.id = r.id;
+  ELSIF row_table = 'fee_sweeps' THEN RETURN QUERY
+  SELECT r.movement, ARRAY['fees.sweep'], ledger.public_id(r.id, 'fsw'), NULL, NULL, false, NULL::uuid,
          jsonb_build_array(jsonb_build_object('debit', 'income:fees', 'credit', w.account_code, 'amount', r.amount)), false
   FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, wallet_id uuid, amount bigint)
   LEFT JOIN public.wallets w
-    ON w.organisation_id = organisation AND w.environment = env AND w.id = r.wallet_id AND w.kind = 'settlement'
-  WHERE row_table = 'fee_sweeps'
-  UNION ALL
+    ON w.organisation_id = organisation AND w.environment = env AND w.id = r.wallet_id AND w.kind = 'settlement';
+  ELSIF row_table = 'review_cases' THEN RETURN QUERY
   SELECT r.movement,
          CASE r.status
            WHEN 'credited' THEN ARRAY['review:credit']
@@ -148,10 +152,8 @@ RETURNS TABLE (
          ledger.public_id(r.id, 'rev'),
          CASE WHEN r.status = 'credited' THEN ledger.public_id(r.wallet_id, 'wlt') END,
          CASE WHEN r.status = 'credited' THEN ledger.public_id(c.wallet_id, 'wlt') END,
-         r.status = 'credited' AND (r.wallet_id IS DISTINCT FROM c.wallet_id OR c.amount >= (
-           SELECT l.credit_by_two_from FROM public.decision_limits l
-           WHERE l.organisation_id = '00000000-0000-0000-0000-000000000000')),
-         NULL,
+         r.status = 'credited' AND (r.wallet_id IS DISTINCT FROM c.wallet_id OR c.amount >= by_two_from),
+         NULL::uuid,
          CASE WHEN r.status <> 'closed' THEN (
            SELECT jsonb_agg(jsonb_build_object('debit', x.debit, 'credit', x.credit, 'amount', x.amount) ORDER BY x.place) FROM (VALUES
              (1, m.holder, m.held_in, CASE WHEN m.held > 0 THEN c.amount END),
@@ -173,7 +175,9 @@ RETURNS TABLE (
            CASE WHEN r.status = 'credited' AND r.wallet_id = p.target_wallet_id
                 THEN least(r.fee, p.fee - p.fee_charged) ELSE 0 END AS fee
   ) m
-  WHERE row_table = 'review_cases' AND r.status IN ('credited', 'unclaimed', 'closed', 'returning')
+  WHERE r.status IN ('credited', 'unclaimed', 'closed', 'returning');
+  END IF;
+END
 $$;
 
 -- Checks the decisions of a batch. Raises an error for a change that needs one and has none, or another: that is never
