@@ -226,6 +226,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
       creditPollingEveryMs: read('CREDIT_POLLING_EVERY_SECONDS', seconds(300)),
       idempotencyKeysKeptDays: read('IDEMPOTENCY_KEYS_KEPT_DAYS', positive.min(7).default(7)),
       webhookAttemptsKeptDays: read('WEBHOOK_ATTEMPTS_KEPT_DAYS', positive.min(30).default(90)),
+      /** Of transfers that have ended. */
+      sendsKeptDays: 90,
       /** 0: no request log. */
       requestLogsKeptDays: read('REQUEST_LOGS_KEPT_DAYS', notNegative.default(30)),
     },

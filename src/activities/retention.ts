@@ -7,6 +7,8 @@ import { closeDays, listBooksToClose } from '../ledger/closing.ts';
 import { type Book, ENVIRONMENTS } from '../money.ts';
 import { listOrganisationIds } from '../resources/organisations.ts';
 import { deleteRequestLogs } from '../resources/requestLogs.ts';
+import { type DeletedSends, deleteSends } from '../resources/transferSends.ts';
+import { DAY_MS } from '../times.ts';
 import type { MaintenanceActivities } from '../workflows/maintenance/messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 
@@ -42,12 +44,28 @@ export function createRetentionActivities({
     return total;
   }
 
+  async function deleteOldSends(): Promise<number> {
+    const before = new Date(Date.now() - maintenance.sendsKeptDays * DAY_MS);
+    let total = 0;
+    for (const organisationId of await listOrganisationIds(sql)) {
+      for (let after: string | null = ''; after !== null; ) {
+        requireTimeLeft(0);
+        const step: DeletedSends = await deleteSends(sql, organisationId, { after, before, rowsMax: BATCH_SIZE });
+        total += step.deleted;
+        heartbeat(total);
+        after = step.next;
+      }
+    }
+    return total;
+  }
+
   return {
     async deleteExpiredRows() {
       return {
         idempotencyKeys: await inBatches((max) => deleteIdempotencyKeys(sql, maintenance.idempotencyKeysKeptDays, max)),
         webhookAttempts: await inBatches((max) => deleteWebhookAttempts(sql, maintenance.webhookAttemptsKeptDays, max)),
         requestLogs: await deleteOldRequestLogs(),
+        transferSends: await deleteOldSends(),
       };
     },
 

@@ -6,6 +6,7 @@ import { newUuid, requireUuid } from '../../src/ids.ts';
 import { walletAccount } from '../../src/ledger/chart.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { asSuperuser } from '../support/stack.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const flows = await startTestFlows();
 
@@ -70,6 +71,26 @@ test('retention deletes idempotency keys after 7 days and webhook attempts after
   expect(await flows.sql`SELECT count(*)::int AS kept FROM idempotency_keys WHERE key LIKE '6-%'`).toEqual([
     { kept: 3 },
   ]);
+});
+
+test('retention deletes the sends of transfers that have ended after 90 days, and keeps those that may be sent again', async () => {
+  const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
+  const withdraw = async (accountNumber: string): Promise<string> => {
+    const body = { amount: 1_000, accountNumber, bankCode: '058' };
+    return String((await flows.test.money(`/wallets/${walletId}/withdraw`, body)).data.id);
+  };
+  const [old, recent, held] = [
+    await withdraw('0123456789'),
+    await withdraw('0123456789'),
+    await withdraw('9999999003'),
+  ];
+  await Promise.all([old, recent].map((id) => flows.untilStatus(`/withdrawals/${id}`, 'completed')));
+  const sends = async () => (await flows.sql`SELECT reference FROM transfer_sends`).map(({ reference }) => reference);
+  await waitFor('the held one to be sent', async () => (await sends()).includes(held));
+  await flows.sql`
+    UPDATE transfer_sends SET sent_at = sent_at - interval '91 days' WHERE reference IN ${flows.sql([old, held])}`;
+  expect(await flows.runMaintenance('retention')).toMatchObject({ transferSends: 1 });
+  expect((await sends()).toSorted()).toEqual([recent, held].toSorted());
 });
 
 test('the application role cannot delete webhook attempts of the last month', async () => {

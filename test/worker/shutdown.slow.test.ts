@@ -68,7 +68,13 @@ test('a worker exits while maintenance waits for a lock, and the next worker doe
     expect(await end(worker)).toBe(0);
   });
   const next = startWorkerProcess();
-  expect(await flow.result()).toEqual({ idempotencyKeys: 0, webhookAttempts: 0, requestLogs: 0, closedDays: 0 });
+  expect(await flow.result()).toEqual({
+    idempotencyKeys: 0,
+    webhookAttempts: 0,
+    requestLogs: 0,
+    transferSends: 0,
+    closedDays: 0,
+  });
   await end(next);
 }, 300_000);
 

@@ -82,4 +82,5 @@ COMMENT ON TABLE transfer_sends IS 'By these, money goes back as refused, and ne
 GRANT SELECT, INSERT ON rail_contracts, rail_checks TO manilla_app;
 GRANT UPDATE (version, sealed, capabilities, closing_at, disconnected_at) ON rail_contracts TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON rail_balances, provider_messages, transfer_sends TO manilla_app;
+GRANT DELETE ON transfer_sends TO manilla_app;
 GRANT SELECT ON rail_pauses TO manilla_app;

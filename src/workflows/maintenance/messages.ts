@@ -18,6 +18,7 @@ export interface DeletedRows {
   idempotencyKeys: number;
   webhookAttempts: number;
   requestLogs: number;
+  transferSends: number;
 }
 
 export interface RetentionResult extends DeletedRows {

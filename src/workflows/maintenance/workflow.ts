@@ -51,8 +51,9 @@ export async function retention(): Promise<RetentionResult> {
   const deleted = await deleteExpiredRows();
   const closedDays = await closeAccountingDays();
   setCurrentDetails(
-    `Deleted ${deleted.idempotencyKeys} idempotency keys, ${deleted.webhookAttempts} webhook attempts and ` +
-      `${deleted.requestLogs} request logs. Closed ${closedDays} accounting days.`,
+    `Deleted ${deleted.idempotencyKeys} idempotency keys, ${deleted.webhookAttempts} webhook attempts, ` +
+      `${deleted.requestLogs} request logs and the sends of ${deleted.transferSends} transfers. ` +
+      `Closed ${closedDays} accounting days.`,
   );
   return { ...deleted, closedDays };
 }
