@@ -7,6 +7,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, ti
 export const KEY_PURPOSES = [
   'cursor',
   'kyc',
+  'bvn-index',
   'webhook-secret',
   'sandbox-rail-callback',
   'temporal-payload',
@@ -36,6 +37,8 @@ export interface Keyring {
   decrypt(purpose: KeyPurpose, context: string, keyId: string, encrypted: Uint8Array): Buffer;
   /** HMAC-SHA256 of the text with the newest key. */
   sign(purpose: KeyPurpose, text: string): Buffer;
+  /** As `sign`, with each key of the keyring, the newest first. */
+  signAll(purpose: KeyPurpose, text: string): Buffer[];
   /** Whether any key made this signature, or the first `bytes` of it; compares in constant time. */
   verify(purpose: KeyPurpose, text: string, signature: Buffer, bytes?: number): boolean;
 }
@@ -106,6 +109,7 @@ export function parseKeyring(text: string, setting = 'MANILLA_KEYS'): Keyring {
       return decrypt(purpose, context, id, Buffer.from(encoded, 'base64url')).toString('utf8');
     },
     sign: (purpose, text) => signWith(newest, purpose, text),
+    signAll: (purpose, text) => masters.map((master) => signWith(master, purpose, text)),
     verify: (purpose, text, signature, bytes = SIGNATURE_BYTES) =>
       masters.some((master) => {
         const expected = signWith(master, purpose, text).subarray(0, bytes);

@@ -20,6 +20,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   DEPOSIT_ACCOUNT_UNAVAILABLE: '`walletId`',
   WALLET_KYC_REQUIRED: '`walletId`',
   WALLET_KYC_NOT_APPLICABLE: '`walletId`',
+  WALLET_BVN_LIMIT_REACHED: '`walletId`, `limit`',
   WALLET_TIER1_LIMIT_EXCEEDED:
     '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance); of a new payment also `availableAmount`: what the wallet can take',
   WALLET_INSUFFICIENT_FUNDS: '`walletId`, `attemptedAmount`: the whole debit, with its fee',

@@ -85,6 +85,8 @@ const MESSAGES = {
     WALLET_KYC_REQUIRED: 'The wallet has not reached tier1. Submit its KYC details first.',
     WALLET_KYC_NOT_APPLICABLE:
       'A settlement wallet has no KYC details and no tier1 limits. Submit KYC details for other wallets only.',
+    WALLET_BVN_LIMIT_REACHED:
+      'As many wallets as may have one BVN, details.limit, have this one. Use one of them, or have one closed.',
     WALLET_TIER1_LIMIT_EXCEEDED:
       'The amount exceeds a limit of the wallet, which details.limit and details.limitAmount describe. Send a smaller amount.',
     WALLET_INSUFFICIENT_FUNDS:

@@ -3,9 +3,11 @@
 import type { Sql } from '../database/pool.ts';
 import { ALL_ORGANISATIONS, type Uuid } from '../ids.ts';
 import { type KeyPurpose, type Keyring, keyIdOf } from '../keyring.ts';
+import type { Environment } from '../money.ts';
 import type { Proof } from './proofs.ts';
+import { bvnIndexes } from './wallets/kyc.ts';
 
-/** Every column with sealed values; the id of the row is the context of its seal. */
+/** Every column with sealed values; the id of the row is the context of its seal. The index of a BVN is made anew too. */
 export const SEALED_COLUMNS: readonly { table: string; id: string; column: string; purpose: KeyPurpose }[] = [
   { table: 'wallet_kyc', id: 'wallet_id', column: 'sealed', purpose: 'kyc' },
   { table: 'webhook_endpoints', id: 'id', column: 'sealed_secret', purpose: 'webhook-secret' },
@@ -58,15 +60,18 @@ export async function reEncrypt(
   for (const organisationId of organisationIds) {
     for (const { table, id: idColumn, column, purpose } of SEALED_COLUMNS) {
       for (let after: Uuid | undefined = FIRST; after !== undefined; ) {
-        const rows: { id: Uuid; sealed: string | null }[] = await sql`
-          SELECT ${sql(idColumn)} AS id, ${sql(column)} AS sealed FROM ${sql(table)}
+        const rows: { id: Uuid; environment: Environment; sealed: string | null }[] = await sql`
+          SELECT ${sql(idColumn)} AS id, environment, ${sql(column)} AS sealed FROM ${sql(table)}
           WHERE organisation_id = ${organisationId} AND ${sql(idColumn)} > ${after}
           ORDER BY ${sql(idColumn)} LIMIT ${STEP_ROWS}`;
-        const changes: { id: Uuid; old: string; sealed: string }[] = [];
-        for (const { id, sealed: old } of rows) {
+        const changes: { id: Uuid; old: string; sealed: string; bvnIndex: string | null }[] = [];
+        for (const { id, environment, sealed: old } of rows) {
           if (old === null || keyIdOf(old) === keyring.keyIds[0]) continue;
           try {
-            changes.push({ id, old, sealed: keyring.seal(purpose, id, keyring.open(purpose, id, old)) });
+            const text = keyring.open(purpose, id, old);
+            const book = { organisationId, environment };
+            const bvnIndex = purpose === 'kyc' ? (bvnIndexes(keyring, book, JSON.parse(text).bvn)[0] ?? null) : null;
+            changes.push({ id, old, sealed: keyring.seal(purpose, id, text), bvnIndex });
           } catch (error) {
             unreadable.push({ table, id, error: (error as Error).message });
           }
@@ -74,9 +79,10 @@ export async function reEncrypt(
         // What the service has written meanwhile stays.
         if (changes.length > 0) {
           await sql`
-            UPDATE ${sql(table)} t SET ${sql(column)} = c.sealed
+            UPDATE ${sql(table)} t SET ${sql(column)} = c.sealed ${purpose === 'kyc' ? sql`, bvn_index = c.bvn_index` : sql``}
             FROM unnest(${changes.map(({ id }) => id)}::uuid[], ${changes.map(({ old }) => old)}::text[],
-                        ${changes.map(({ sealed }) => sealed)}::text[]) AS c (id, old, sealed)
+                        ${changes.map(({ sealed }) => sealed)}::text[],
+                        ${changes.map(({ bvnIndex }) => bvnIndex)}::text[]) AS c (id, old, sealed, bvn_index)
             WHERE t.organisation_id = ${organisationId} AND t.${sql(idColumn)} = c.id AND t.${sql(column)} = c.old`;
           onStep(changes.length);
         }

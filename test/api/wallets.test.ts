@@ -220,6 +220,59 @@ describe('POST /wallets/:id/kyc', () => {
   });
 });
 
+describe('WALLETS_PER_BVN_MAX', () => {
+  const OLDER = `k1:${Buffer.alloc(32, 1).toString('base64url')}`;
+  const NEWER = `k2:${Buffer.alloc(32, 2).toString('base64url')}`;
+  const settings = { WALLETS_PER_BVN_MAX: '2', MANILLA_KEYS: OLDER };
+  /** A client of another API with these settings. */
+  const withLimit = (more: object, work: (client: Client) => Promise<void>) =>
+    api.withAnother({ settings: { ...settings, ...more } }, (other) => work(other.client(api.test.key)));
+  const statuses = async (client: Client, bvn: string, count: number): Promise<number[]> => {
+    const ids = await Promise.all(Array.from({ length: count }, () => wallet({ tier1: false })));
+    return (await Promise.all(ids.map((id) => submitKyc(id, { bvn }, client)))).map(({ status }) => status).toSorted();
+  };
+
+  test('of concurrent wallets with one BVN only so many get KYC; a wallet may submit it again', async () => {
+    await withLimit({}, async (client) => {
+      const bvn = '22345678901';
+      expect(await statuses(client, bvn, 5)).toEqual([200, 200, 422, 422, 422]);
+      const walletId = await wallet({ tier1: false });
+      expectError(await submitKyc(walletId, { bvn }, client), 422, 'WALLET_BVN_LIMIT_REACHED', { walletId, limit: 2 });
+      expect((await api.test.get(`/wallets/${walletId}`)).data.kycStatus).toBe('none');
+      expect((await submitKyc(walletId, { bvn: '22345678902' }, client)).status).toBe(200);
+      expect((await submitKyc(walletId, { bvn: '22345678902' }, client)).status).toBe(200);
+    });
+  });
+
+  test('a closed wallet does not count, nor one of another organisation', async () => {
+    await withLimit({}, async (client) => {
+      const bvn = '22345678903';
+      expect(await statuses(client, bvn, 2)).toEqual([200, 200]);
+      const [walletId, last] = [await wallet({ tier1: false }), await wallet({ tier1: false })];
+      expect((await submitKyc(walletId, { bvn }, client)).status).toBe(422);
+      const [closing] = await api.sql<{ id: string }[]>`
+        SELECT ledger.public_id(wallet_id, 'wlt') AS id FROM wallet_kyc ORDER BY submitted_at DESC LIMIT 1`;
+      await api.setWalletStatus(String(closing?.id), 'closed');
+      expect((await submitKyc(walletId, { bvn }, client)).status).toBe(200);
+      expect((await submitKyc(last, { bvn }, client)).status).toBe(422);
+    });
+    const stranger = await api.createOrganisation();
+    await api.withAnother({ settings }, async (other) => {
+      const client = other.client(stranger.test.key);
+      const walletId = await wallet({ tier1: false }, stranger.test);
+      expect((await submitKyc(walletId, { bvn: '22345678903' }, client)).status).toBe(200);
+    });
+  });
+
+  test('wallets whose BVN was indexed with an older key of the keyring count', async () => {
+    const bvn = '22345678904';
+    await withLimit({}, async (client) => expect(await statuses(client, bvn, 1)).toEqual([200]));
+    await withLimit({ MANILLA_KEYS: `${NEWER},${OLDER}` }, async (client) =>
+      expect(await statuses(client, bvn, 2)).toEqual([200, 422]),
+    );
+  });
+});
+
 describe('GET /wallets/:id/balance', () => {
   test('GET /wallets/:id/balance is 200 with the current balance', async () => {
     const walletId = await wallet({ balance: 12_345 });

@@ -6,6 +6,7 @@ import { connect } from '../../src/database/pool.ts';
 import { newUuid, requireUuid, type Uuid } from '../../src/ids.ts';
 import { type KeyPurpose, type Keyring, keyIdOf, parseKeyring } from '../../src/keyring.ts';
 import { SEALED_COLUMNS } from '../../src/resources/reEncryption.ts';
+import { bvnIndexes } from '../../src/resources/wallets/kyc.ts';
 import { createDatabase, ownerOf } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Ended, runCli, startCliProcess } from './run.ts';
@@ -29,17 +30,21 @@ const surroundings = (keys: string) => ({ databaseUrl: database.url, home: tmpdi
 const reEncrypt = (keys: string): Promise<Ended> =>
   runCli(['keys', 'rotate', '--re-encrypt', '--json'], surroundings(keys));
 
+const textOf = (purpose: KeyPurpose, id: Uuid): string =>
+  purpose === 'kyc' ? JSON.stringify({ bvn: id }) : `text of ${id}`;
+
 /** An organisation with a value in every sealed column, and with many wallets. */
 async function createOrganisation(wallets: number): Promise<Uuid> {
   const made = await runCli(['organisations', 'create', '--name', 'Acme', '--json'], surroundings(OLD));
   const organisation = requireUuid('organisation', JSON.parse(made.output).organisationId);
-  const seal = (purpose: KeyPurpose, id: Uuid): string => oldRing.seal(purpose, id, `text of ${id}`);
+  const seal = (purpose: KeyPurpose, id: Uuid): string => oldRing.seal(purpose, id, textOf(purpose, id));
   const kyc = Array.from({ length: wallets }, newUuid).map((id) => ({ id, sealed: seal('kyc', id) }));
   const [endpoint, contract] = [newUuid(), newUuid()];
   await sql`
-    INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed)
-    SELECT ${organisation}, 'live', id, sealed
-    FROM unnest(${kyc.map(({ id }) => id)}::uuid[], ${kyc.map(({ sealed }) => sealed)}::text[]) AS k (id, sealed)`;
+    INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed, bvn_index)
+    SELECT ${organisation}, 'live', k.*
+    FROM unnest(${kyc.map(({ id }) => id)}::uuid[], ${kyc.map(({ sealed }) => sealed)}::text[],
+                ${kyc.map(({ id }) => bvnIndexes(oldRing, { organisationId: organisation, environment: 'live' }, id)[0] ?? '')}::text[]) AS k`;
   await sql`
     INSERT INTO webhook_endpoints (organisation_id, environment, id, url, sealed_secret, sealed_previous_secret,
                                    previous_secret_until, created_at)
@@ -58,14 +63,22 @@ async function createOrganisation(wallets: number): Promise<Uuid> {
   return organisation;
 }
 
+interface Value {
+  table: string;
+  id: Uuid;
+  keyId: string;
+  text: string;
+  purpose: KeyPurpose;
+}
+
 /** Every sealed value; `text`: what this keyring makes of it. */
-async function readAll(keyring: Keyring): Promise<{ table: string; id: Uuid; keyId: string; text: string }[]> {
+async function readAll(keyring: Keyring): Promise<Value[]> {
   const all = [];
   for (const { table, id: idColumn, column, purpose } of SEALED_COLUMNS) {
     const rows = await sql<{ id: Uuid; sealed: string }[]>`
       SELECT ${sql(idColumn)} AS id, ${sql(column)} AS sealed FROM ${sql(table)} WHERE ${sql(column)} IS NOT NULL`;
     for (const { id, sealed } of rows) {
-      all.push({ table, id, keyId: keyIdOf(sealed), text: keyring.open(purpose, id, sealed) });
+      all.push({ table, id, keyId: keyIdOf(sealed), text: keyring.open(purpose, id, sealed), purpose });
     }
   }
   return all;
@@ -119,7 +132,12 @@ test('after a kill in the middle it goes on, and then the old key is needed for 
 
   const values = await readAll(newRing);
   expect(values).toHaveLength(total);
-  for (const { id, text } of values) expect(text).toBe(`text of ${id}`);
+  for (const { id, text, purpose } of values) expect(text).toBe(textOf(purpose, id));
+  const indexed = await sql<{ organisationId: Uuid; id: Uuid; index: string }[]>`
+    SELECT organisation_id, wallet_id AS id, bvn_index AS index FROM wallet_kyc`;
+  for (const { organisationId, id, index } of indexed) {
+    expect(index).toEqual(bvnIndexes(newRing, { organisationId, environment: 'live' }, id)[0]);
+  }
   expect(JSON.parse((await reEncrypt(NEW)).output)).toMatchObject({ reEncrypted: 0, left: 0, removableKeys: [] });
 });
 

@@ -1,11 +1,12 @@
 // Wallets (contract, section 4.4): create, list, read, KYC, balance, deposit account and statement.
 import { z } from 'zod';
-import { violatedUnique } from '../../database/errors.ts';
+import { violatedCheck, violatedUnique } from '../../database/errors.ts';
 import { newUuid, publicId } from '../../ids.ts';
 import { RailCallError } from '../../rail/errors.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
 import { credit, virtualAccount, walletBalance, wallet as walletSchema } from '../../resources/publicSchemas.ts';
 import { virtualAccountView } from '../../resources/views.ts';
+import { sealKyc } from '../../resources/wallets/kyc.ts';
 import {
   findWallet,
   findWalletByReference,
@@ -167,7 +168,7 @@ const submitKyc = route({
   operationId: 'submitKyc',
   summary: "Submit a customer's KYC details",
   success: { status: 200, data: walletSchema },
-  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_NOT_APPLICABLE', 'BANK_RAIL_TIMEOUT'],
+  errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_NOT_APPLICABLE', 'WALLET_BVN_LIMIT_REACHED', 'BANK_RAIL_TIMEOUT'],
   method: 'post',
   path: '/wallets/:id/kyc',
   access: 'wallet',
@@ -176,9 +177,16 @@ const submitKyc = route({
     const { dependencies, sql, book, body, caller } = call;
     const wallet = await requireWallet(call);
     if (wallet.kind === 'settlement') throw new ApiError('WALLET_KYC_NOT_APPLICABLE', { walletId: call.params.id });
-    const sealed = dependencies.keyring.seal('kyc', wallet.id, JSON.stringify(body));
+    const { keyring, config } = dependencies;
+    const limit = config.walletsPerBvnMax;
     const data = walletView({ ...wallet, kycStatus: 'tier1' });
-    await recordKyc(sql, book, wallet, sealed, caller.proof(), call.outcome(data));
+    try {
+      const kyc = { ...sealKyc(keyring, book, wallet.id, body), walletsPerBvnMax: limit };
+      await recordKyc(sql, book, wallet, kyc, caller.proof(), call.outcome(data));
+    } catch (error) {
+      if (violatedCheck(error) !== 'wallets_per_bvn') throw error;
+      throw new ApiError('WALLET_BVN_LIMIT_REACHED', { walletId: call.params.id, limit });
+    }
     const rail = await dependencies.rails.accepting(book);
     if (rail !== null) {
       try {

@@ -26,9 +26,11 @@ CREATE TABLE wallet_kyc (
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   wallet_id       uuid NOT NULL,
   sealed          text NOT NULL, -- key id and AES-256-GCM ciphertext, bound to the id of the wallet
+  bvn_index       text NOT NULL, -- HMAC-SHA256 of book and BVN, with the key that sealed the details
   submitted_at    timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, wallet_id)
 );
+CREATE INDEX wallet_kyc_by_bvn ON wallet_kyc (organisation_id, bvn_index);
 
 CREATE TABLE virtual_accounts (
   organisation_id uuid NOT NULL,
@@ -238,7 +240,7 @@ CREATE INDEX payout_items_clawed_back ON payout_items (organisation_id, payout_i
 -- change the contact; functions write the rest. Otherwise it could give the money of a wallet to the customer of
 -- another one, which no check of the ledger finds.
 GRANT SELECT ON wallets, wallet_kyc TO manilla_app;
-GRANT UPDATE (sealed) ON wallet_kyc TO manilla_app;
+GRANT UPDATE (sealed, bvn_index) ON wallet_kyc TO manilla_app;
 GRANT SELECT, INSERT ON virtual_accounts TO manilla_app;
 GRANT UPDATE (email, full_name, phone) ON wallets TO manilla_app;
 -- Only ledger.post writes the resources that move money; the application reads them.

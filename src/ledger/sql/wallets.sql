@@ -17,22 +17,34 @@ END $$;
 
 -- Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1, verifies its account and sets the
 -- limits of it. NULL: no limit. `proof`: of the caller.
+-- `bvn_indexes`: of the BVN, by every key that may have made the index of another wallet; the first is stored. Violates
+-- wallets_per_bvn when `per_bvn_max` other wallets, which are not closed, have the BVN.
 CREATE OR REPLACE FUNCTION ledger.record_kyc(
-  organisation uuid, env text, proof text, wallet uuid, sealed_details text, new_balance_max bigint, new_posting_max bigint
+  organisation uuid, env text, proof text, wallet uuid, sealed_details text, bvn_indexes text[], per_bvn_max integer,
+  new_balance_max bigint, new_posting_max bigint
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE wallet_account text;
 BEGIN
   PERFORM ledger.audit(organisation, env, proof, 'wallet.verify', wallet::text, NULL);
+  IF per_bvn_max IS NOT NULL THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended(b.index, 0)) FROM (SELECT unnest(bvn_indexes) AS index ORDER BY 1) b;
+    IF per_bvn_max <= (
+      SELECT count(*) FROM wallet_kyc k
+      JOIN wallets w ON w.organisation_id = organisation AND w.id = k.wallet_id
+      JOIN ledger.accounts a ON a.organisation_id = organisation AND a.environment = env AND a.code = w.account_code
+      WHERE k.organisation_id = organisation AND k.bvn_index = ANY (bvn_indexes) AND k.wallet_id <> wallet AND a.status <> 'closed'
+    ) THEN RAISE EXCEPTION 'the BVN has as many wallets as it may have' USING ERRCODE = '23514', CONSTRAINT = 'wallets_per_bvn'; END IF;
+  END IF;
   SELECT w.account_code INTO STRICT wallet_account FROM wallets w
   WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet;
   UPDATE ledger.accounts a SET verified = true, balance_max = new_balance_max, posting_max = new_posting_max
   WHERE a.organisation_id = organisation AND a.environment = env AND a.code = wallet_account;
   UPDATE wallets w SET kyc_status = 'tier1'
   WHERE w.organisation_id = organisation AND w.environment = env AND w.id = wallet;
-  INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed)
-  VALUES (organisation, env, wallet, sealed_details)
+  INSERT INTO wallet_kyc (organisation_id, environment, wallet_id, sealed, bvn_index)
+  VALUES (organisation, env, wallet, sealed_details, bvn_indexes[1])
   ON CONFLICT (organisation_id, wallet_id) DO UPDATE
-  SET sealed = excluded.sealed, submitted_at = excluded.submitted_at;
+  SET sealed = excluded.sealed, bvn_index = excluded.bvn_index, submitted_at = excluded.submitted_at;
 END $$;
 
 -- Creates an organisation, its settlement wallet in each environment, and the audit entry.

@@ -104,15 +104,24 @@ export async function insertWallet(
     SELECT FROM created`;
 }
 
+export interface Kyc {
+  sealed: string;
+  /** Of the BVN, by each key of the keyring. */
+  bvnIndexes: readonly string[];
+  /** Null: any number of wallets. */
+  walletsPerBvnMax: number | null;
+}
+
 /**
  * Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1 and the tier1 limits on its account,
  * in one statement. A settlement wallet gets no limits. `proof`: of the caller whose key has the scope `wallet`.
+ * Violates `wallets_per_bvn` when so many other wallets have the BVN.
  */
 export async function recordKyc(
   sql: Sql,
   book: Book,
   wallet: Wallet,
-  sealed: string,
+  { sealed, bvnIndexes, walletsPerBvnMax }: Kyc,
   proof: Proof,
   outcome?: IdempotencyOutcome,
 ): Promise<void> {
@@ -120,7 +129,8 @@ export async function recordKyc(
   await sql`
     WITH recorded AS (
       SELECT FROM ledger.record_kyc(
-        ${book.organisationId}, ${book.environment}, ${proof}, ${wallet.id}, ${sealed}, ${balanceMax}, ${postingMax})
+        ${book.organisationId}, ${book.environment}, ${proof}, ${wallet.id}, ${sealed}, ${[...bvnIndexes]}::text[],
+        ${walletsPerBvnMax}, ${balanceMax}, ${postingMax})
     )${keepOutcome(sql, book, outcome, sql`recorded`)}
     SELECT FROM recorded`;
 }

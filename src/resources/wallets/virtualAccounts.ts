@@ -6,6 +6,7 @@ import type { Book } from '../../money.ts';
 import { RailNotReadyError } from '../../rail/errors.ts';
 import type { AccountHolder, BankRail, InboundCreditReport, OpenedAccount, VirtualAccount } from '../../rail/port.ts';
 import { bookTable } from '../bookTable.ts';
+import { openKyc } from './kyc.ts';
 import { holderName, type Wallet } from './queries.ts';
 
 export interface VirtualAccountRow {
@@ -101,8 +102,7 @@ async function verifiedHolder(
     SELECT sealed FROM wallet_kyc
     WHERE organisation_id = ${organisationId} AND environment = ${environment} AND wallet_id = ${wallet.id}`;
   if (row === undefined) return wallet.kind === 'settlement' ? holderOf(wallet) : null;
-  const details = JSON.parse(keyring.open('kyc', wallet.id, row.sealed)) as { bvn: string };
-  return { ...holderOf(wallet), bvn: details.bvn };
+  return { ...holderOf(wallet), bvn: openKyc(keyring, wallet.id, row.sealed).bvn };
 }
 
 /**
