@@ -39,7 +39,9 @@ export function buildBatch(movements: readonly Movement[]) {
       ({ code, kind }) => [code, kind === 'stored_balance' ? 't' : 'f'],
     ),
     transactions: compositeArrayLiteral(movements, ({ transaction: t }) =>
-      t ? [t.id, t.key, t.kind, t.resource, isoTime(t.effectiveAt), t.rules] : null,
+      t
+        ? [t.id, t.key, t.kind, t.resource, isoTime(t.effectiveAt), isoTime(t.movedAt ?? t.effectiveAt), t.rules]
+        : null,
     ),
     links: compositeArrayLiteral(linksOf(movements), ({ movement, resolves, reverses }) => [
       movement,

@@ -14,9 +14,11 @@ export interface Transaction {
   /** Public id of the resource that caused it. */
   resource: string;
   effectiveAt: Date;
+  /** The time of the movement that its resource shows; default: `effectiveAt`. */
+  movedAt?: Date;
   /**
-   * `credit_exempt`, for money that returns to a wallet: the credited account may be frozen, unverified or over a
-   * limit; only a closed one refuses the credit.
+   * `credit_exempt`, for money that returns to a wallet: the credited account may be frozen or unverified, and be over
+   * its limit after it; a closed one, or one that was over its limit before, refuses the credit.
    * `exempt`, for money that a bank has taken: the debited account too; only a closed one, or one with less, refuses.
    */
   rules: 'enforced' | 'credit_exempt' | 'exempt';

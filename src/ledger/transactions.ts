@@ -27,7 +27,7 @@ export interface PostedTransaction {
 /** A transaction with its postings; null when this book has none with this id. */
 export async function findTransaction(sql: Sql, book: Book, id: Uuid): Promise<PostedTransaction | null> {
   const [row] = await sql<PostedTransaction[]>`
-    SELECT t.id, t.kind, t.resource, t.reverses, t.effective_at, t.created_at, p.postings
+    SELECT t.id, t.kind, t.resource, t.reverses, t.effective_at, t.moved_at AS created_at, p.postings
     FROM ledger.transactions t
     CROSS JOIN LATERAL (
       SELECT jsonb_agg(jsonb_build_object('debit', d.code, 'credit', c.code, 'amount', p.amount) ORDER BY p.id) AS postings

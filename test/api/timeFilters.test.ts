@@ -1,6 +1,6 @@
 // One time in each list: within a period, the rows are exactly those that are shown with a `createdAt` in it, its
 // beginning included and its end not, on pages and in exports, also of rows that were made at once; and `balance?at=`
-// is that of the statement.
+// is the sum of the statement.
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Resource, startTestApi } from '../support/api.ts';
 
@@ -113,11 +113,12 @@ test.each(LISTS.filter((path) => !/^\/(wallets|events)(\?|$)/.test(path)))(
   },
 );
 
-test('the balance at the time of a line is the balance after the last line of that time', async () => {
-  const lines = await rowsOf(`/wallets/${destination}/transactions`);
-  for (const { createdAt } of lines.filter((_, index) => index % 20 === 0)) {
-    const last = lines.find((line) => line.createdAt === createdAt);
-    const { data } = await client.get(`/wallets/${destination}/balance?at=${String(createdAt)}`);
-    expect(data.balance).toBe(last?.balanceAfter);
+test('the balance at a time is the sum of the lines that are shown with that time or an earlier one', async () => {
+  const lines = await rowsOf(`/wallets/${source}/transactions`);
+  const signed = ({ direction, amount }: Resource) => (direction === 'credit' ? Number(amount) : -Number(amount));
+  for (const { createdAt } of lines.filter((_, index) => index % 50 === 0)) {
+    const until = lines.filter((line) => String(line.createdAt) <= String(createdAt));
+    const { data } = await client.get(`/wallets/${source}/balance?at=${String(createdAt)}`);
+    expect(data.balance).toBe(until.reduce((sum, line) => sum + signed(line), 0));
   }
 });

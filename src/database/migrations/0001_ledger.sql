@@ -99,6 +99,7 @@ CREATE TABLE ledger.transactions (
   resolves        uuid,
   reverses        uuid, -- its postings mirror those of this transaction
   effective_at    timestamptz(3) NOT NULL, -- when it happened; created_at is when it was written
+  moved_at        timestamptz(3) NOT NULL DEFAULT now(), -- when it moved money, as its resource says; near created_at
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT transaction_key_unique UNIQUE (key, organisation_id, environment)
@@ -181,7 +182,7 @@ GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;
 CREATE TYPE ledger.batch_account AS (code text, stores_balance boolean);
 
 -- With the rules under which it is posted.
-CREATE TYPE ledger.batch_transaction AS (id uuid, key text, kind text, resource text, effective_at timestamptz, rules text);
+CREATE TYPE ledger.batch_transaction AS (id uuid, key text, kind text, resource text, effective_at timestamptz, moved_at timestamptz, rules text);
 
 -- The business key of the hold that the transaction of a movement resolves, or of the transaction that it reverses.
 CREATE TYPE ledger.batch_link AS (movement integer, resolves text, reverses text);

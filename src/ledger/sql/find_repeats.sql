@@ -16,7 +16,7 @@ BEGIN
   rejections := coalesce(rejections, array_fill(NULL::ledger.rejection, ARRAY[cardinality(transactions)]));
   FOR posted IN
     SELECT t.movement, x.id
-    FROM unnest(transactions) WITH ORDINALITY AS t (id, key, kind, resource, effective_at, rules, movement)
+    FROM unnest(transactions) WITH ORDINALITY AS t (id, key, kind, resource, effective_at, moved_at, rules, movement)
     CROSS JOIN LATERAL (
       SELECT y.id FROM ledger.transactions y
       WHERE y.organisation_id = organisation AND y.environment = environment AND y.key = t.key OFFSET 0

@@ -78,10 +78,13 @@ BEGIN
   END IF;
   LOOP
     BEGIN
-      INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, resolves, reverses, effective_at)
+      INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, resolves, reverses, effective_at,
+                                       moved_at)
       SELECT organisation, environment, t.id, t.key, t.kind, t.resource, linked.resolves[t.movement], linked.reverses[t.movement],
-             t.effective_at
-      FROM unnest(transactions) WITH ORDINALITY AS t (id, key, kind, resource, effective_at, rules, movement)
+             t.effective_at,
+             -- A time further from now is that of a clock that is wrong, or of a movement that waited for the database.
+             CASE WHEN t.moved_at BETWEEN now() - interval '1 minute' AND now() + interval '1 minute' THEN t.moved_at ELSE now() END
+      FROM unnest(transactions) WITH ORDINALITY AS t (id, key, kind, resource, effective_at, moved_at, rules, movement)
       WHERE t.id IS NOT NULL AND rejections[t.movement] IS NULL;
       IF documents <> '{}' THEN
         PERFORM ledger.write_records(organisation, environment, row_tables, events, messages, outcomes, documents, rejections);

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION ledger.posting_digest(p ledger.postings, t ledger.tra
     coalesce(p.debit_balance_after::text, ''), coalesce(p.credit_balance_after::text, ''),
     (date_part('epoch', p.created_at) * 1000)::bigint, t.environment, t.key, t.kind, t.resource,
     coalesce(t.resolves::text, ''), coalesce(t.reverses::text, ''), (date_part('epoch', t.effective_at) * 1000)::bigint,
-    (date_part('epoch', t.created_at) * 1000)::bigint, coalesce(p.debit_number::text, ''),
+    (date_part('epoch', t.moved_at) * 1000)::bigint, (date_part('epoch', t.created_at) * 1000)::bigint, coalesce(p.debit_number::text, ''),
     coalesce(p.credit_number::text, '')
   ), 'UTF8'))
 $$;

@@ -9,7 +9,7 @@ import { allocate, type Leg, type Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { newEvent } from '../events.ts';
 import { payoutAccount } from '../rails/accounts.ts';
-import { closedWalletCase, openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import { openReviewCase, type ReturnRefusal, withCaseFlows } from '../reviewCases/movements.ts';
 
 /** The steps that post; each ends the business key of its transaction. */
 export const BANK_TRANSFER_STEPS = ['hold', 'completion', 'return', 'clawback', 'clawback_return'] as const;
@@ -79,19 +79,22 @@ export const completeTransfer = (transfer: TransferMoney): Transaction =>
 /** What a change of a transfer writes besides its money. */
 type Written = Pick<Movement, 'rows' | 'events'>;
 
+/** `at`: the time that the row shows; default: now. */
+type WrittenAt = Written & { at?: Date };
+
 /**
- * Returns amount and fee to the wallet, once, from where they are. After a clawback, what that took. If the wallet has
- * been closed, the money goes to suspense with a review case for an operator. `kind`: of the transaction.
+ * Returns amount and fee to the wallet, once, from where they are. After a clawback, what that took. If the wallet does
+ * not take it, the money goes to suspense with a review case for an operator. `kind`: of the transaction.
  */
 export function returnFunds(
   book: Book,
   transfer: BankTransfer,
   kind: string,
-  walletIsClosed: boolean,
-  { rows, events = [] }: Written,
+  refusal: ReturnRefusal,
+  { rows, events = [], at = new Date() }: WrittenAt,
 ): Movement {
   const { id, status, amount, fee, clawedBack, walletId, paymentId } = transfer;
-  const destination = walletIsClosed ? UNMATCHED : walletAccount(walletId);
+  const destination = refusal === null ? walletAccount(walletId) : UNMATCHED;
   const returned = clawedBack ?? amount + fee;
   const undone = clawedBack !== null ? 'clawback' : status === 'completed' ? 'completion' : 'hold';
   return withCaseFlows({
@@ -102,11 +105,22 @@ export function returnFunds(
       clawedBack === null
         ? allocate(currentLegs(transfer), [{ account: destination, amount: returned }])
         : undoClawback(transfer, clawedBack, destination),
-      { kind, rules: 'credit_exempt', ...(status !== 'pending' && { reverses: `${id}/${undone}` }) },
+      { kind, rules: 'credit_exempt', effectiveAt: at, ...(status !== 'pending' && { reverses: `${id}/${undone}` }) },
     ),
     rows: {
       ...rows,
-      review_cases: walletIsClosed && returned > 0 ? [closedWalletCase(returned, walletId, paymentId)] : [],
+      review_cases:
+        refusal !== null && returned > 0
+          ? [
+              openReviewCase({
+                reason: refusal,
+                amount: returned,
+                accountCode: UNMATCHED,
+                walletId,
+                paymentId: paymentId ?? null,
+              }),
+            ]
+          : [],
     },
     events,
   });
@@ -128,7 +142,12 @@ const clawbackLegs = ({ toBank, toFees }: { toBank: Kobo; toFees: Kobo }): Leg[]
 ];
 
 /** After the rail has paid a transfer that it reported as failed. `taken`: from the wallet, at most amount and fee. */
-export function clawBack(book: Book, transfer: BankTransfer, taken: Kobo, { rows, events = [] }: Written): Movement {
+export function clawBack(
+  book: Book,
+  transfer: BankTransfer,
+  taken: Kobo,
+  { rows, events = [], at = new Date() }: WrittenAt,
+): Movement {
   const { id, rail, amount, fee, walletId, paymentId = null } = transfer;
   const split = splitClawback(transfer, taken);
   const postings = [
@@ -144,7 +163,7 @@ export function clawBack(book: Book, transfer: BankTransfer, taken: Kobo, { rows
   });
   return withCaseFlows({
     book,
-    transaction: stepTransaction(transfer, 'clawback', postings, { rules: 'exempt' }),
+    transaction: stepTransaction(transfer, 'clawback', postings, { rules: 'exempt', effectiveAt: at }),
     rows: { ...rows, review_cases: [opened] },
     events: [...events, walletDebited({ walletId, transferId: id, amount: taken, missing: amount + fee - taken })],
   });

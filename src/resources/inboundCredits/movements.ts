@@ -26,6 +26,9 @@ export const creditKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'ses
 export const recallKey = ({ rail, sessionId }: Pick<InboundCredit, 'rail' | 'sessionId'>): string =>
   `recall/${rail}/${sessionId}`;
 
+/** The business key under which the bank's debt is settled for money that had left when it was recalled. */
+export const cameBackKey = (credit: Pick<InboundCredit, 'rail' | 'sessionId'>): string => `${recallKey(credit)}/return`;
+
 export const creditTransaction = (
   credit: InboundCredit,
   kind: string,
@@ -37,6 +40,7 @@ export const creditTransaction = (
   kind,
   resource,
   effectiveAt: credit.receivedAt,
+  movedAt: new Date(),
   rules: 'enforced',
   postings,
 });

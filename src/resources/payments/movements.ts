@@ -104,12 +104,15 @@ export function creditMovement(
   return withCaseFlows(
     {
       book,
-      transaction: creditTransaction(
-        credit,
-        settles ? 'payment_settlement' : 'payment_partial',
-        publicId('payment', payment.id),
-        postings,
-      ),
+      transaction: {
+        ...creditTransaction(
+          credit,
+          settles ? 'payment_settlement' : 'payment_partial',
+          publicId('payment', payment.id),
+          postings,
+        ),
+        movedAt: next.settledAt ?? new Date(),
+      },
       rows: {
         payments: [paymentRow(next)],
         inbound_credits: [nextVersion(credit, { status: 'posted' })],

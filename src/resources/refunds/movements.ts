@@ -20,6 +20,7 @@ import { newEvent } from '../events.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import type { Payment } from '../payments/queries.ts';
 import { paymentRow } from '../payments/rows.ts';
+import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { refundView } from '../views.ts';
 import type { Refund } from './queries.ts';
 
@@ -28,9 +29,10 @@ export function refundToWallet(book: Book, payment: Payment, refund: Refund, pay
   const [debit, credit] = [walletAccount(payment.targetWalletId), walletAccount(payerWalletId)];
   return {
     book,
-    // Limits and freezes do not block money that returns to a wallet.
+    // A freeze does not block money that returns to a wallet.
     transaction: stepTransaction(nameOf(refund), 'completion', [{ debit, credit, amount: refund.amount }], {
       rules: 'credit_exempt',
+      effectiveAt: refund.createdAt,
     }),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunded: refund.amount })] },
     events: [refundEvent('refund.completed', refund)],
@@ -43,7 +45,7 @@ export function holdRefund(book: Book, payment: Payment, refund: Refund): Moveme
   const postings = [{ debit, credit: IN_TRANSIT_REFUNDS, amount: refund.amount }];
   return {
     book,
-    transaction: stepTransaction(nameOf(refund), 'hold', postings),
+    transaction: stepTransaction(nameOf(refund), 'hold', postings, { effectiveAt: refund.createdAt }),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunding: refund.amount })] },
   };
 }
@@ -75,8 +77,10 @@ export function clawBackRefund(
 ): Movement {
   const transfer = transferOf(payment, refund);
   const taken = clawable(transfer, balance);
-  const next: Refund = { ...paidRow(refund, report, taken), completedAt: new Date() };
+  const now = new Date();
+  const next: Refund = { ...paidRow(refund, report, taken), completedAt: now };
   return clawBack(book, transfer, taken, {
+    at: now,
     rows: { refunds: [next], payments: [paymentAfterClawback(payment, others + refund.amount)] },
     events: [refundEvent('refund.completed', next)],
   });
@@ -94,7 +98,7 @@ export function returnRefundFunds(
   payment: Payment,
   refund: Refund,
   { status, reason, sessionId }: TransferReport,
-  { walletIsClosed, others, decidedBy }: { walletIsClosed: boolean; others: Kobo; decidedBy: DecidedBy },
+  { refusal, others, decidedBy }: { refusal: ReturnRefusal; others: Kobo; decidedBy: DecidedBy },
 ): Movement {
   const now = new Date();
   const code = failureCodeOf(status === 'returned' ? 'return' : 'fail', decidedBy);
@@ -110,8 +114,9 @@ export function returnRefundFunds(
     book,
     transferOf(payment, refund),
     isClawedBack ? 'refund_clawback_return' : 'refund_return',
-    walletIsClosed,
+    refusal,
     {
+      at: now,
       rows: {
         refunds: [next],
         payments: [isClawedBack ? paymentAfterClawback(payment, others) : paymentWith(payment, change)],

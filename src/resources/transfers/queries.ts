@@ -32,21 +32,6 @@ export const { find: findTransfer, list: listTransfers } = bookTable<Transfer, T
     id, source_wallet_id, destination_wallet_id, amount, fee, status, description, reference, metadata, created_at`,
 );
 
-/**
- * How far the time of a transfer, that of its request, may be from the time at which it was posted, which orders the
- * entries of a wallet: no request takes longer, and no clock of a process is further from that of the database.
- */
-const POSTED_WITHIN_MS = 60_000;
-
-/** The period in which the transfers of a period were posted. */
-function postedWithin({ createdAtFrom, createdAtTo }: ListFilters): ListFilters {
-  const moved = (at: Date | undefined, ms: number) => at && new Date(at.getTime() + ms);
-  return {
-    createdAtFrom: moved(createdAtFrom, -POSTED_WITHIN_MS),
-    createdAtTo: moved(createdAtTo, POSTED_WITHIN_MS),
-  };
-}
-
 /** A transfer with the number of its entry in the wallet's account, which orders the transfers of a wallet. */
 export interface WalletTransfer extends Transfer {
   entry: number;
@@ -64,7 +49,7 @@ export async function listWalletTransfers(
   page: PageRequest,
 ): Promise<WalletTransfer[]> {
   const { createdAtFrom, createdAtTo } = filters;
-  const { before, last } = await entriesOf(sql, book, wallet, postedWithin(filters));
+  const { before, last } = await entriesOf(sql, book, wallet, filters);
   const account = sql(`p.${side}_account_id`);
   return await sql<WalletTransfer[]>`
     SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.amount, t.fee, t.status, t.description, t.reference,

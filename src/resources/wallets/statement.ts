@@ -27,7 +27,7 @@ const newestPostings = (
   condition: (number: postgres.Fragment) => postgres.Fragment,
   max: number,
 ) => sql`
-  SELECT id AS posting_id, ${entryNumber(sql, side)} AS number, transaction_id, amount, created_at, ${side}::text AS direction,
+  SELECT id AS posting_id, ${entryNumber(sql, side)} AS number, transaction_id, amount, ${side}::text AS direction,
          ${sql(`${side}_balance_after`)} AS balance_after,
          ${sql(`${side === 'debit' ? 'credit' : 'debit'}_account_id`)} AS other_account_id
   FROM ledger.postings
@@ -35,15 +35,52 @@ const newestPostings = (
     ${condition(entryNumber(sql, side))}
   ORDER BY ${sql(`${side}_account_id`)} DESC, ${entryNumber(sql, side)} DESC LIMIT ${literal(sql, max)}`;
 
-/** The balance of a wallet at a time: the balance after its last entry up to then. */
-export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
-  const [row] = await sql<{ balance: Kobo }[]>`
-    SELECT balance FROM ledger.last_posting(${book.organisationId}, ${wallet.accountId}, ${at})`;
+/**
+ * How far the time of a movement, which its resource shows, may be from the time at which it was posted, which orders
+ * the entries of a wallet: a minute (ledger.post), and as long as a statement may wait for a lock.
+ */
+const POSTED_WITHIN = '2 minutes';
+
+/** The last entry of a wallet that was posted up to a time, and the balance after it; zeros if there is none. */
+async function lastEntry(sql: Sql, book: Book, accountId: number, at: postgres.Fragment) {
+  // A statement of its own: a function that reads tables stands alone in it.
+  const [row] = await sql<{ number: number; balance: Kobo }[]>`
+    SELECT number, balance FROM ledger.last_posting(${book.organisationId}, ${accountId}, ${at})`;
   if (row === undefined) throw new Error('ledger.last_posting returned no row');
-  return row.balance;
+  return row;
 }
 
-/** The last entry of a wallet before a period and the last one in it, by number; null where the period has no bound. */
+/** The last entries of a wallet that were certainly posted before, and possibly up to, a time of movements. */
+async function entriesAround(sql: Sql, book: Book, accountId: number, from: Date | undefined, to: Date | undefined) {
+  const [before, last] = await Promise.all([
+    from && lastEntry(sql, book, accountId, sql`${from}::timestamptz - ${POSTED_WITHIN}::interval`),
+    // Not of a time to come, which would be waited for.
+    to &&
+      lastEntry(sql, book, accountId, sql`least(${to}::timestamptz + ${POSTED_WITHIN}::interval, clock_timestamp())`),
+  ]);
+  return { before, last };
+}
+
+/** SQL: when the money of a posting moved, as its resource and the statement show it. */
+const movedAt = (sql: Sql, { organisationId }: Book) => sql`(
+  SELECT t.moved_at FROM ledger.transactions t WHERE t.organisation_id = ${organisationId} AND t.id = transaction_id)`;
+
+/** The balance of a wallet at a time: the sum of its entries whose movement was at or before it. */
+export async function balanceAt(sql: Sql, book: Book, { accountId }: Wallet, at: Date): Promise<Kobo> {
+  const { before, last } = await entriesAround(sql, book, accountId, at, at);
+  if (before === undefined || last === undefined) throw new Error('no entries around a time');
+  const sumOf = (side: Side) => sql`
+    SELECT coalesce(sum(amount), 0)::bigint FROM ledger.postings
+    WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} BETWEEN ${accountId} AND ${accountId}
+      AND ${entryNumber(sql, side)} > ${before.number} AND ${entryNumber(sql, side)} <= ${last.number}
+      AND ${movedAt(sql, book)} <= ${at}`;
+  const [row] = await sql<
+    { credits: Kobo; debits: Kobo }[]
+  >`SELECT (${sumOf('credit')}) AS credits, (${sumOf('debit')}) AS debits`;
+  return before.balance + (row?.credits ?? 0) - (row?.debits ?? 0);
+}
+
+/** The numbers between which the entries of a period are; null where the period has no bound. */
 interface EntryRange {
   before: number | null;
   last: number | null;
@@ -55,19 +92,8 @@ export async function entriesOf(
   wallet: Pick<Wallet, 'accountId'>,
   { createdAtFrom, createdAtTo }: ListFilters,
 ): Promise<EntryRange> {
-  // A statement for each bound: a function that reads tables stands alone in it.
-  const lastBefore = async (at: Date): Promise<number> => {
-    const [row] = await sql<{ number: number }[]>`
-      SELECT number FROM ledger.last_posting(
-        ${book.organisationId}, ${wallet.accountId}, ${at}::timestamptz - interval '1 ms')`;
-    if (row === undefined) throw new Error('ledger.last_posting returned no row');
-    return row.number;
-  };
-  const [before, last] = await Promise.all([
-    createdAtFrom === undefined ? null : lastBefore(createdAtFrom),
-    createdAtTo === undefined ? null : lastBefore(createdAtTo),
-  ]);
-  return { before, last };
+  const { before, last } = await entriesAround(sql, book, wallet.accountId, createdAtFrom, createdAtTo);
+  return { before: before?.number ?? null, last: last?.number ?? null };
 }
 
 export interface StatementLine extends LineFacts {
@@ -96,9 +122,12 @@ export async function listStatement(
 ): Promise<StatementLine[]> {
   // A statement of its own: it may wait for a posting that is not in the snapshot of this statement.
   const { before, last } = await entriesOf(sql, book, wallet, filters);
+  const { createdAtFrom, createdAtTo } = filters;
   const condition = (number: postgres.Fragment) => sql`
     ${page.after ? sql`AND ${number} < ${Number(page.after.id)}` : sql``}
-    ${before === null ? sql`` : sql`AND ${number} > ${before}`} ${last === null ? sql`` : sql`AND ${number} <= ${last}`}`;
+    ${before === null ? sql`` : sql`AND ${number} > ${before}`} ${last === null ? sql`` : sql`AND ${number} <= ${last}`}
+    ${createdAtFrom ? sql`AND ${movedAt(sql, book)} >= ${createdAtFrom}` : sql``}
+    ${createdAtTo ? sql`AND ${movedAt(sql, book)} <= ${createdAtTo}` : sql``}`;
   const side = (direction: Side) => newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
   // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded. Each
   // transaction's postings are numbered once: a page may have a thousand lines of one payout.
@@ -107,7 +136,7 @@ export async function listStatement(
       SELECT * FROM ((${side('credit')}) UNION ALL (${side('debit')})) sides
       ORDER BY number DESC LIMIT ${literal(sql, page.limit + 1)}
     )
-    SELECT p.*, t.kind, t.resource, t.effective_at, o.code AS other_account, n.place, n.count
+    SELECT p.*, t.kind, t.resource, t.effective_at, t.moved_at AS created_at, o.code AS other_account, n.place, n.count
     FROM lines p
     JOIN ledger.transactions t ON t.organisation_id = ${book.organisationId} AND t.id = p.transaction_id
     JOIN ledger.accounts o ON o.organisation_id = ${book.organisationId} AND o.id = p.other_account_id

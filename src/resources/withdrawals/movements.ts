@@ -16,6 +16,7 @@ import {
 import { paidRow, UNPAID_REASONS, unpaidRow } from '../bankTransfers/rows.ts';
 import { newEvent } from '../events.ts';
 import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
+import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { withdrawalView } from '../views.ts';
 import type { Withdrawal } from './queries.ts';
 
@@ -53,9 +54,10 @@ export function completeWithdrawal(book: Book, row: Withdrawal, report: Transfer
 export function clawBackWithdrawal(book: Book, row: Withdrawal, report: TransferReport, balance: Kobo): Movement {
   const transfer = transferOf(row);
   const taken = clawable(transfer, balance);
-  const next: Withdrawal = { ...paidRow(row, report, taken), completedAt: new Date() };
+  const now = new Date();
+  const next: Withdrawal = { ...paidRow(row, report, taken), completedAt: now };
   const events = [withdrawalEvent('withdrawal.completed', next)];
-  return clawBack(book, transfer, taken, { rows: { withdrawals: [next] }, events });
+  return clawBack(book, transfer, taken, { rows: { withdrawals: [next] }, events, at: now });
 }
 
 /** Returns amount and fee to the wallet. */
@@ -64,18 +66,19 @@ export function returnWithdrawalFunds(
   row: Withdrawal,
   change: 'fail' | 'return',
   { reason, sessionId }: TransferReport,
-  { walletIsClosed, decidedBy }: { walletIsClosed: boolean; decidedBy: DecidedBy },
+  { refusal, decidedBy }: { refusal: ReturnRefusal; decidedBy: DecidedBy },
 ): Movement {
+  const now = new Date();
   const outcome = change === 'fail' ? 'failed' : 'returned';
   const code = failureCodeOf(change, decidedBy);
   const next: Withdrawal = {
     ...unpaidRow(row, { code, reason: reason ?? UNPAID_REASONS[change], sessionId }),
     status: outcome,
-    completedAt: new Date(),
+    completedAt: now,
   };
   const kind = change === 'fail' ? 'withdrawal_failure' : 'withdrawal_return';
   const events = [withdrawalEvent(`withdrawal.${outcome}`, next)];
-  return returnFunds(book, transferOf(row), kind, walletIsClosed, { rows: { withdrawals: [next] }, events });
+  return returnFunds(book, transferOf(row), kind, refusal, { rows: { withdrawals: [next] }, events, at: now });
 }
 
 const withdrawalEvent = (type: 'withdrawal.completed' | 'withdrawal.failed' | 'withdrawal.returned', row: Withdrawal) =>
