@@ -197,7 +197,7 @@ export function createBankTransferSteps<Row>(
       decided === undefined
         ? movement
         : { ...movement, decision: decisionOf(decided.sent, input.transferId, `resolve:${decided.outcome}`) };
-    return await retryOnConflict(journal, async ({ post, postOrPark, postAsRead }) => {
+    return await retryOnConflict(journal, async ({ post, postOrPark, postAsRead, postBack }) => {
       const { row, rail: railName, state } = await adapter.read(book, input.transferId);
       const rail = await railOf(rails, book, railName);
       const instruction = adapter.instruction(book, row);
@@ -254,7 +254,8 @@ export function createBankTransferSteps<Row>(
           : await postingMutex.run(adapter.sharedRow?.(row) ?? input.transferId, async () => {
               const movement = await adapter.movement(book, row, decision, report, decidedBy);
               if (movement === null) return 'impossible';
-              const isPosted = await (decision === 'claw_back' ? postAsRead : postOrPark)(audited(movement));
+              const posters = { complete: postOrPark, claw_back: postAsRead, fail: postBack, return: postBack };
+              const isPosted = await posters[decision](audited(movement));
               return isPosted ? STATE_AFTER[decision] : null;
             });
       if (posted === 'impossible') return await unchanged('contradiction');

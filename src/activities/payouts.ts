@@ -23,6 +23,7 @@ import {
   type PayoutItemStatus,
 } from '../resources/payouts/queries.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
+import { returnRefusalOf } from '../resources/reviewCases/movements.ts';
 import { findWallet, type Wallet } from '../resources/wallets/queries.ts';
 import type {
   BankTransferActivities,
@@ -62,7 +63,7 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
 
   async function putBack(book: Book, sourced: ItemWithWallet, failure: ItemFailure) {
     const wallet = await readWallet(book, sourced);
-    return returnItemFunds(book, sourced, failure, wallet.status === 'closed');
+    return returnItemFunds(book, sourced, failure, returnRefusalOf(wallet));
   }
 
   /**
@@ -90,23 +91,23 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
    * Throws RailUnavailableError.
    */
   async function hold(book: Book, itemId: string): Promise<boolean | 'paused' | 'inside'> {
-    return await retryOnConflict(journal, async ({ postOrPark }) => {
+    return await retryOnConflict(journal, async ({ postOrPark, postBack }) => {
       const sourced = await readItem(book, itemId);
       if (sourced.item.inside) return 'inside';
       if (sourced.item.status !== 'pending') return false;
       if (await isRailPaused(sql, book.environment)) return 'paused';
       const enquiry = await enquire(book, sourced.item);
-      const movement =
+      const isPosted =
         'code' in enquiry
-          ? await putBack(book, sourced, { kind: 'payout_item_refusal', ...enquiry, sessionId: null })
-          : holdItem(book, sourced.item, enquiry.accountName);
-      return (await postOrPark(movement)) ? true : null;
+          ? await postBack(await putBack(book, sourced, { kind: 'payout_item_refusal', ...enquiry, sessionId: null }))
+          : await postOrPark(holdItem(book, sourced.item, enquiry.accountName));
+      return isPosted ? true : null;
     });
   }
 
   /** Posts a pending item to a wallet of the book, or puts its money back if the wallet refuses it. */
   async function settleInside(book: Book, itemId: string): Promise<PayoutItem> {
-    await retryOnConflict(journal, async ({ post, postOrPark }) => {
+    await retryOnConflict(journal, async ({ post, postBack }) => {
       const sourced = await readItem(book, itemId);
       const { item } = sourced;
       if (item.status !== 'pending' || item.destinationWalletId === null) return 'settled';
@@ -120,7 +121,7 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
         reason: WALLET_REFUSES,
         sessionId: null,
       };
-      return (await postOrPark(await putBack(book, sourced, failure))) ? 'settled' : null;
+      return (await postBack(await putBack(book, sourced, failure))) ? 'settled' : null;
     });
     return (await readItem(book, itemId)).item;
   }

@@ -15,6 +15,8 @@ const PAUSE_MAX_MS = 500;
 type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
 const SHORT: RefusalCode = 'WALLET_INSUFFICIENT_FUNDS';
+/** Why a wallet takes no money back, as the next read of it shows. */
+const TAKES_NOTHING: readonly RefusalCode[] = ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED'];
 
 /** `stale`: an earlier attempt has posted it, or another writer was first; the next read shows which. */
 export type Posted = { outcome: 'posted' | 'stale' } | Refusal;
@@ -26,6 +28,8 @@ export interface Poster {
   postOrPark: (movement: Movement) => Promise<boolean>;
   /** Posts by the balance that was read. False: the wallet has less by now, and is read again. */
   postAsRead: (movement: Movement) => Promise<boolean>;
+  /** Posts what gives money back. False: the wallet takes nothing by now, and is read again. */
+  postBack: (movement: Movement) => Promise<boolean>;
 }
 
 /** Parks the flow on a refusal that no rule expects. */
@@ -61,20 +65,23 @@ export async function retryOnConflict<Result>(
     return { outcome: 'stale' };
   }
 
-  async function postOrPark(movement: Movement): Promise<boolean> {
-    const result = await post(movement);
-    if (result.outcome === 'refused') refuse(movement, result);
-    return result.outcome === 'posted';
-  }
-
-  async function postAsRead(movement: Movement): Promise<boolean> {
-    const result = await post(movement);
-    if (result.outcome === 'refused' && result.code !== SHORT) refuse(movement, result);
-    return result.outcome === 'posted';
-  }
+  /** `stale`: refusals that the next read explains. Any other parks the flow. */
+  const postExcept =
+    (...stale: RefusalCode[]) =>
+    async (movement: Movement): Promise<boolean> => {
+      const result = await post(movement);
+      if (result.outcome === 'refused' && !stale.includes(result.code)) refuse(movement, result);
+      return result.outcome === 'posted';
+    };
+  const poster: Poster = {
+    post,
+    postOrPark: postExcept(),
+    postAsRead: postExcept(SHORT),
+    postBack: postExcept(...TAKES_NOTHING),
+  };
 
   for (let count = 1; count <= CONFLICT_RETRIES_MAX; count += 1) {
-    const result = await round({ post, postOrPark, postAsRead });
+    const result = await round(poster);
     if (result !== null) return result;
     // Random backoff: in each round only one of the concurrent writers of a row succeeds, unless they are spread out.
     if (count < CONFLICT_RETRIES_MAX) await pause(Math.random() * Math.min(2 ** count, PAUSE_MAX_MS));

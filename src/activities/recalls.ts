@@ -14,7 +14,7 @@ import {
   recallUnposted,
   setAsideRecallMovement,
 } from '../resources/recalls/movements.ts';
-import { findCasesOfCredit } from '../resources/reviewCases/queries.ts';
+import { findCasesOfCredit, findPaymentOfCase } from '../resources/reviewCases/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { CreditActivities, CreditProgress } from '../workflows/railWait/messages.ts';
@@ -55,11 +55,23 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
     });
   }
 
+  /** What takes a credit, recalled when its money had left, out of the case that has the money again; null: none has. */
+  async function cameBack(book: Book, credit: InboundCredit): Promise<Movement | null> {
+    const { whole } = await findCasesOfCredit(sql, book, credit);
+    if (credit.recalledFrom !== null || credit.recalledTaken !== 0 || whole === null) return null;
+    if (locateMoney({ ...credit, payment: 'expired', reviewCase: whole }) !== 'case') return null;
+    return recallFromCase(book, credit, whole, await findPaymentOfCase(sql, book, whole));
+  }
+
   return {
     async applyRecall(input, { setAside }) {
       const book = bookOf(input);
       return await retryOnConflict(journal, async ({ postAsRead }): Promise<CreditProgress | null> => {
         const credit = await readCredit(dependencies, input, input.inboundCreditId);
+        if (credit.recall === 'posted') {
+          const movement = await cameBack(book, credit);
+          return movement === null || (await postAsRead(movement)) ? { status: 'posted' } : null;
+        }
         if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
         const denied = await queryRecall(book, credit);
         const decision =

@@ -4,6 +4,7 @@ import { publicId, requireUuid } from '../ids.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { clawBackRefund, completeRefund, returnRefundFunds } from '../resources/refunds/movements.ts';
 import { findRefund, type Refund, sumOtherRefunds } from '../resources/refunds/queries.ts';
+import { returnRefusalOf } from '../resources/reviewCases/movements.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import type { TransferAdapter } from './bankTransfers.ts';
 import { invariantViolation, requireRow } from './failures.ts';
@@ -37,7 +38,7 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
     return change === 'claw_back'
       ? clawBackRefund(book, payment, row, report, { balance: wallet.balance, others })
       : returnRefundFunds(book, payment, row, report, {
-          walletIsClosed: wallet.status === 'closed',
+          refusal: returnRefusalOf(wallet),
           others,
           decidedBy,
         });

@@ -6,6 +6,7 @@ import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { findBreak } from '../reconciliation/queries.ts';
 import type { DecidedBy } from '../resources/failureCodes.ts';
+import { findRecalledAway } from '../resources/inboundCredits/queries.ts';
 import { flowOf } from '../resources/inboundCredits/receive.ts';
 import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
 import { findPayment } from '../resources/payments/queries.ts';
@@ -87,7 +88,9 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
     if (change === 'claw_back') return null;
     const payment = await findPaymentOfCase(sql, book, row);
     if (change === 'complete') return completeReturn(book, row, payment);
-    return returnToSuspense(book, row, change === 'return' ? 'returned' : FAILURES[source], report, payment);
+    const recalled = await findRecalledAway(sql, book, row);
+    const failure = change === 'return' ? 'returned' : FAILURES[source];
+    return returnToSuspense(book, row, failure, report, { payment, recalled });
   },
 });
 

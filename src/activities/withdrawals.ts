@@ -1,6 +1,7 @@
 // Withdrawals as bank transfers.
 import type { Sql } from '../database/pool.ts';
 import { publicId, requireUuid } from '../ids.ts';
+import { returnRefusalOf } from '../resources/reviewCases/movements.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { clawBackWithdrawal, completeWithdrawal, returnWithdrawalFunds } from '../resources/withdrawals/movements.ts';
 import { findWithdrawal, type Withdrawal } from '../resources/withdrawals/queries.ts';
@@ -27,7 +28,7 @@ export const withdrawalAdapter = (sql: Sql): TransferAdapter<Withdrawal> => ({
     if (change === 'complete') return completeWithdrawal(book, row, report);
     if (change === 'claw_back') return clawBackWithdrawal(book, row, report, wallet.balance);
     return returnWithdrawalFunds(book, row, change, report, {
-      walletIsClosed: wallet.status === 'closed',
+      refusal: returnRefusalOf(wallet),
       decidedBy,
     });
   },

@@ -25,7 +25,7 @@ import type { Kobo } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/bankTransfers/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
-import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
+import { cameBackKey, creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
@@ -231,7 +231,7 @@ export function expectInboundCredit(row: InboundCredit & { surplusRecalled?: Kob
       [surplusFrom, -surplus],
       [receivable, taken + surplus - recalled],
     );
-  const keys = [...(isOfPayment && !isOutOfPayment(row) ? [] : [creditKey(row)]), recallKey(row)];
+  const keys = [...(isOfPayment && !isOutOfPayment(row) ? [] : [creditKey(row)]), recallKey(row), cameBackKey(row)];
   return { resource, keys, effects: [effect(UNMATCHED), effect(UNCLAIMED)] };
 }
 

@@ -7,14 +7,18 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createMoneyActivities } from '../../src/activities/moneyActivities.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
-import { FEE_INCOME, walletAccount } from '../../src/ledger/chart.ts';
+import { BANK_RECEIVABLE, FEE_INCOME, walletAccount } from '../../src/ledger/chart.ts';
 import type { Movement } from '../../src/ledger/movement.ts';
 import type { Book } from '../../src/money.ts';
 import { postAdjustment } from '../../src/resources/adjustments/movements.ts';
 import { findAdjustment } from '../../src/resources/adjustments/queries.ts';
 import { requestAdjustment } from '../../src/resources/adjustments/request.ts';
 import { paymentInput } from '../../src/resources/flows.ts';
-import { findCreditOfSession, type InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
+import {
+  findCreditOfSession,
+  findRecalledAway,
+  type InboundCredit,
+} from '../../src/resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../src/resources/inboundCredits/receive.ts';
 import { findPayment, type PaymentWithAccount } from '../../src/resources/payments/queries.ts';
 import { receiveRecall } from '../../src/resources/recalls/movements.ts';
@@ -44,7 +48,7 @@ const which = fc.nat({ max: 5 });
 const command = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('credit' as const), percent: fc.constantFrom(30, 60, 100, 110) }),
+    arbitrary: fc.record({ do: fc.constant('credit' as const), percent: fc.constantFrom<number>(30, 60, 100, 110) }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('recall' as const), which }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('refund' as const), percent }) },
@@ -106,7 +110,7 @@ class Story {
         if (refund?.status !== 'processing') return;
         const decidedBy = 'rail';
         await this.#post(
-          returnRefundFunds(book, await this.row(), refund, FAILED, { walletIsClosed: false, others: 0, decidedBy }),
+          returnRefundFunds(book, await this.row(), refund, FAILED, { refusal: null, others: 0, decidedBy }),
         );
         return;
       }
@@ -123,7 +127,9 @@ class Story {
       case 'returnFails': {
         const row = await this.#nth(one.which, 'review_cases', findReviewCase);
         if (row?.status !== 'returning') return;
-        await this.#post(returnToSuspense(book, row, 'refused', FAILED, await findPaymentOfCase(sql, book, row)));
+        const [payment, recalled] = [await findPaymentOfCase(sql, book, row), await findRecalledAway(sql, book, row)];
+        await this.#post(returnToSuspense(book, row, 'refused', FAILED, { payment, recalled }));
+        for (const credit of recalled) await this.#applyRecall(credit);
         return;
       }
       case 'expire':
@@ -197,10 +203,25 @@ class Story {
       UPDATE sandbox_bank.credits SET recalled_at = now()
       WHERE organisation_id = ${organisationId} AND session_id = ${sessionId}`;
     await this.#post(receiveRecall(book, credit));
-    const inboundCreditId = publicId('inboundCredit', credit.id);
-    const input = { ...book, inboundCreditId, amount: credit.amount };
-    assert.deepEqual(await activities.applyRecall(input, { setAside: null }), { status: 'posted' });
+    await this.#applyRecall(credit);
     this.takenBack += credit.amount;
+  }
+
+  async #applyRecall({ id, amount }: InboundCredit): Promise<void> {
+    const input = { ...this.book, inboundCreditId: publicId('inboundCredit', id), amount };
+    assert.deepEqual(await activities.applyRecall(input, { setAside: null }), { status: 'posted' });
+  }
+
+  /** The status and amount of the first case, and what the bank owes. */
+  async standing(): Promise<unknown> {
+    const [row] =
+      await sql`SELECT status, amount FROM review_cases WHERE payment_id = ${this.#payment.id} ORDER BY id LIMIT 1`;
+    const [owed] = await sql<{ balance: number }[]>`
+      SELECT coalesce(sum(CASE a.id WHEN p.debit_account_id THEN p.amount ELSE -p.amount END), 0)::bigint AS balance
+      FROM ledger.accounts a JOIN ledger.postings p
+        ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
+      WHERE a.organisation_id = ${this.organisationId} AND a.code = ${BANK_RECEIVABLE}`;
+    return [row?.status, row?.amount, owed?.balance];
   }
 
   /** Operators give the wallet something, or take something from it. */
@@ -270,6 +291,29 @@ test('what leaves never exceeds what came and stayed, and the books prove it', a
     ),
     { numRuns: 40 },
   );
+});
+
+describe('the bank takes a credit back while its money is on its way to the sender', () => {
+  async function returning(percents: readonly number[]): Promise<Story> {
+    const story = await newStory(10 * BASE);
+    for (const percent of percents) await story.run({ do: 'credit', percent });
+    await story.run({ do: 'expire' });
+    await story.run({ do: 'review', which: 0, action: 'return_to_sender' });
+    await story.run({ do: 'recall', which: 0 });
+    return story;
+  }
+
+  test.each([
+    ['of two credits, the other stays in the case', [20, 30], ['returning', PAYABLE / 2], ['open', (PAYABLE * 3) / 10]],
+    ['of one, the case ends', [20], ['returning', PAYABLE / 5], ['recalled', PAYABLE / 5]],
+  ])('the bank owes it until the return fails: %s', async (_what, percents, before, after) => {
+    const story = await returning(percents);
+    expect(await story.standing()).toEqual([...before, PAYABLE / 5]);
+    expect((await verifyBooks(sql, { only: story.organisationId })).findings).toEqual([]);
+    await story.run({ do: 'returnFails', which: 0 });
+    expect(await story.standing()).toEqual([...after, 0]);
+    expect((await verifyBooks(sql, { only: story.organisationId })).findings).toEqual([]);
+  });
 });
 
 describe('each defence against refunds of money that is gone', () => {

@@ -12,6 +12,7 @@ import type { InboundCredit } from '../../src/resources/inboundCredits/queries.t
 import type { Payment } from '../../src/resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../../src/resources/payouts/queries.ts';
 import type { Refund } from '../../src/resources/refunds/queries.ts';
+import type { ReturnRefusal } from '../../src/resources/reviewCases/movements.ts';
 import type { ReviewCase } from '../../src/resources/reviewCases/queries.ts';
 import type { StatementEntry } from '../../src/resources/statementEntries/movements.ts';
 import type { Transfer } from '../../src/resources/transfers/queries.ts';
@@ -223,20 +224,23 @@ export const PAID: TransferReport = { ...reportOf('reference', 'completed'), ses
 export const REFUSED: TransferReport = { ...PAID, status: 'failed', reason: 'The bank knows no such account' };
 export const RETURNED: TransferReport = { ...PAID, status: 'returned', reason: 'The account is dormant' };
 
-/** The wallet of a row is open, or was closed before its money came back. */
-export const OPEN = false;
-export const CLOSED = true;
+/** What the wallet of a row is when its money comes back, in words, and why it does not take it. */
+export const RETURN_CASES: readonly (readonly [wallet: string, ReturnRefusal])[] = [
+  ['open', null],
+  ['closed', 'wallet_closed'],
+  ['over its limit', 'over_limit'],
+];
 
-/** Where money goes back to, with what is committed beside it: to its wallet, or to suspense if that was closed. */
-export const goesBack = (walletIsClosed: boolean, amount: Kobo): Required<Omit<Committed, 'transaction'>> =>
-  walletIsClosed
-    ? {
+/** Where money goes back to, with what is committed beside it: to its wallet, or to suspense if that does not take it. */
+export const goesBack = (refusal: ReturnRefusal, amount: Kobo): Required<Omit<Committed, 'transaction'>> =>
+  refusal === null
+    ? { net: { 'wallet:owner': amount }, rows: [], events: [], outbox: [] }
+    : {
         net: { 'suspense:unmatched': amount },
-        rows: [`review_cases: open, version 1, wallet_closed of ${amount} in suspense:unmatched`],
+        rows: [`review_cases: open, version 1, ${refusal} of ${amount} in suspense:unmatched`],
         events: ['review_case.opened'],
         outbox: ['reviewCase: start'],
-      }
-    : { net: { 'wallet:owner': amount }, rows: [], events: [], outbox: [] };
+      };
 
 export const CREDIT_KEY = 'credit/sandbox/session of inboundCredit';
 

@@ -36,6 +36,7 @@ const PARTS: readonly unknown[] = [
   transferParts.stepTransaction,
   transferParts.walletDebited,
   creditParts.creditKey,
+  creditParts.cameBackKey,
   creditParts.recallKey,
   creditParts.creditTransaction,
   creditParts.reviewReasonOf,
@@ -43,7 +44,7 @@ const PARTS: readonly unknown[] = [
   paymentParts.newPayment,
   paymentParts.expiredPayment,
   paymentParts.paymentAfter,
-  caseParts.closedWalletCase,
+  caseParts.returnRefusalOf,
   caseParts.holderOf,
   caseParts.inReview,
   caseParts.openReviewCase,
@@ -219,6 +220,7 @@ test('only money that returns to a wallet or is adjusted is exempt from the rule
     'refund_clawback_return',
     'refund_completion',
     'refund_return',
+    'review_credit', // of what could not come back to a wallet over its limit
     'withdrawal_failure',
     'withdrawal_return',
   ]);

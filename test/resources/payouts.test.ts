@@ -74,8 +74,7 @@ const oneItem = () => {
 };
 
 const wallet = walletAccount(sourceWalletId);
-const putBack = (item: PayoutItem, failure = FAILURE) =>
-  returnItemFunds(book, { item, sourceWalletId }, failure, false);
+const putBack = (item: PayoutItem, failure = FAILURE) => returnItemFunds(book, { item, sourceWalletId }, failure, null);
 
 test('the reserve has one posting per item and one for all fees, so that limits apply to each amount', () => {
   const { payout, items } = batchOf([100_000, 50_000, 1]);

@@ -49,8 +49,9 @@ BEGIN
     CONTINUE WHEN is_rejected;
     IF amount > posting_maxes[debit] OR amount > posting_maxes[credit] OR amount > balances[debit]
        OR balances[credit] + amount > balance_maxes[credit] THEN
-      refusal := ledger.refusal(organisation, accounts, states, transactions[movement].rules, debit, credit, amount,
-                                balances[debit], balances[credit]);
+      refusal := ledger.refusal(
+        organisation, accounts, states, transactions[movement].rules, debit, credit, amount, balances[debit], balances[credit],
+        (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint);
       IF refusal.outcome IS NOT NULL THEN
         FOREACH undone IN ARRAY postings[first:position - 1] LOOP -- a movement is atomic
           balances[undone.debit] := balances[undone.debit] + undone.amount;
@@ -80,18 +81,19 @@ BEGIN
 END $$;
 
 -- Why a posting is refused, in the order of precedence of the codes; NULL if the rules of its transaction allow it.
--- Under `credit_exempt` the credited account may be frozen, unverified or over a limit, and under `exempt` the debited
--- one too.
+-- Under `credit_exempt` the credited account may be frozen or unverified, and exceed a limit by what comes back, if it was
+-- not over its limit before the movement, which has credited `came_before` to it; under `exempt` the debited one too.
 CREATE OR REPLACE FUNCTION ledger.refusal(
   organisation uuid, accounts text[], states ledger.account_states, rules text, debit integer, credit integer, amount bigint,
-  debit_balance bigint, credit_balance bigint
+  debit_balance bigint, credit_balance bigint, came_before bigint
 ) RETURNS ledger.rejection LANGUAGE plpgsql AS $$
 DECLARE
   checks_payer CONSTANT boolean := rules <> 'exempt';
   checks_payee CONSTANT boolean := rules = 'enforced';
   payer_code   CONSTANT text    := accounts[debit];
   payee_code   CONSTANT text    := accounts[credit];
-  balance_max  CONSTANT bigint  := CASE WHEN checks_payee THEN states.balance_maxes[credit] ELSE ledger.balance_max() END;
+  own_max      CONSTANT bigint  := states.balance_maxes[credit];
+  balance_max  CONSTANT bigint  := CASE WHEN checks_payee OR credit_balance - came_before > own_max THEN own_max ELSE ledger.balance_max() END;
   payer        ledger.accounts;
   payee        ledger.accounts;
 BEGIN
@@ -107,7 +109,7 @@ BEGIN
     WHEN checks_payee AND NOT payee.verified THEN ledger.refused('WALLET_KYC_REQUIRED', payee_code)
     WHEN checks_payee AND amount > payee.posting_max THEN ledger.over_limit('transaction', payee_code, payee.posting_max, amount)
     WHEN credit_balance + amount > balance_max THEN
-      ledger.over_limit('balance', payee_code, states.balance_maxes[credit], credit_balance + amount)
+      ledger.over_limit('balance', payee_code, own_max, credit_balance + amount)
     WHEN debit_balance < amount THEN ledger.refused('WALLET_INSUFFICIENT_FUNDS', payer_code, jsonb_build_object('attemptedAmount', amount))
   END;
 END $$;

@@ -158,6 +158,20 @@ export async function findPayers(sql: Sql, book: Book, paymentId: Uuid, max: num
     ORDER BY amount DESC, account_number, bank_code LIMIT ${max}`;
 }
 
+/** The credits of a case that the bank took back when their money had left it. */
+export async function findRecalledAway(
+  sql: Sql,
+  book: Book,
+  { inboundCreditId, paymentId, reason }: Pick<ReviewCase, 'inboundCreditId' | 'paymentId' | 'reason'>,
+): Promise<InboundCredit[]> {
+  const isOfCase =
+    reason === 'partial_expired'
+      ? sql`owner_id = ${paymentId} AND owner_kind = 'payment' AND status = 'posted'`
+      : sql`id = ${inboundCreditId}`;
+  return await sql<InboundCredit[]>`
+    ${table.rowsOf(sql, book)} AND ${isOfCase} AND recall = 'posted' AND recalled_from IS NULL AND recalled_taken = 0`;
+}
+
 /** Those of these session ids that no credit of ours has, but for one that was set aside. */
 export async function findUnknownSessions(
   sql: Sql,

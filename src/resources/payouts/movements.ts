@@ -21,6 +21,7 @@ import {
 import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { type EventType, newEvent } from '../events.ts';
+import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { payoutItemOfEvent, payoutSummaryView } from '../views.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';
 
@@ -116,7 +117,7 @@ export function returnItemFunds(
   book: Book,
   sourced: ItemWithWallet,
   failure: ItemFailure,
-  walletIsClosed: boolean,
+  refusal: ReturnRefusal,
 ): Movement {
   const isReturned = failure.kind === 'payout_item_return';
   const next: PayoutItem = {
@@ -125,7 +126,7 @@ export function returnItemFunds(
     returnedAt: isReturned ? new Date() : null,
   };
   const written = withItemEvent(next, isReturned ? 'payout.item_returned' : 'payout.item_failed');
-  return returnFunds(book, transferOf(sourced), failure.kind, walletIsClosed, written);
+  return returnFunds(book, transferOf(sourced), failure.kind, refusal, written);
 }
 
 /** The row of an item that has ended, with the event that says so. */

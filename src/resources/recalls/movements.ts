@@ -8,13 +8,13 @@ import {
   walletAccount,
   walletReceivable,
 } from '../../ledger/chart.ts';
-import type { Movement, RowTable } from '../../ledger/movement.ts';
+import type { Movement, RowTable, Transaction } from '../../ledger/movement.ts';
 import { allocate, type Leg } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { walletDebited } from '../bankTransfers/movements.ts';
 import { nextVersion } from '../bookTable.ts';
 import { startRecall } from '../flows.ts';
-import { recallKey } from '../inboundCredits/movements.ts';
+import { cameBackKey, recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
 import { paymentEvent, paymentRow } from '../payments/rows.ts';
@@ -99,7 +99,8 @@ export function recallFromPayment(
 
 /**
  * Takes the money of a case from suspense or unclaimed. Of one that holds other credits too, the rest stays. `payment`:
- * the one that the case's money was received for.
+ * the one that the case's money was received for. If the money was on its way to the sender when the bank took it back,
+ * and has come back since, it is what the bank owed.
  */
 export function recallFromCase(
   book: Book,
@@ -107,7 +108,12 @@ export function recallFromCase(
   held: ReviewCase,
   payment: PaymentWithAccount | null,
 ): Movement {
-  const movement = recallMovement(book, credit, holderOf(held), credit.amount, BANK_RECEIVABLE);
+  const whole = recallMovement(book, credit, holderOf(held), credit.amount, BANK_RECEIVABLE);
+  const cameBack = [{ debit: holderOf(held), credit: BANK_RECEIVABLE, amount: credit.amount }];
+  const movement =
+    credit.recall === 'posted'
+      ? { ...whole, transaction: { ...whole.transaction, key: cameBackKey(credit), postings: cameBack } }
+      : whole;
   const changed = recalled(payment, credit, {
     amountReceived: held.reason === 'partial_expired' ? -credit.amount : 0,
     amountInReview: inReview(held) > 0 ? -credit.amount : 0,
@@ -135,7 +141,7 @@ function recallMovement(
   taken: Kobo,
   receivable: AccountCode,
   others: readonly Leg[] = [],
-): Movement & { rows: { inbound_credits: InboundCredit[] } } {
+): Movement & { transaction: Transaction; rows: { inbound_credits: InboundCredit[] } } {
   const amount = credit.amount - others.reduce((sum, leg) => sum + leg.amount, 0);
   return {
     book,

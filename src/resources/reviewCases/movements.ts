@@ -8,7 +8,6 @@ import {
   IN_TRANSIT_RETURNS,
   paymentSuspenseAccount,
   UNCLAIMED,
-  UNMATCHED,
   walletAccount,
 } from '../../ledger/chart.ts';
 import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
@@ -21,14 +20,15 @@ import type { ReviewedCredit } from '../../workflows/payment/decide.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
-import { signalCredit, startReviewCase, wakeReviewCase } from '../flows.ts';
+import { signalCredit, startRecall, startReviewCase, wakeReviewCase } from '../flows.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
 import { creditedEvents, paymentEvent, paymentRow, reviewChange } from '../payments/rows.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
-import { isInternal, type ReturnFailure, type ReviewCase, returnReference } from './queries.ts';
+import type { Wallet } from '../wallets/queries.ts';
+import { isInternal, type ReturnFailure, type ReviewCase, type ReviewReason, returnReference } from './queries.ts';
 
 export function openReviewCase(
   about: Pick<ReviewCase, 'reason' | 'amount'> &
@@ -59,9 +59,13 @@ export function openReviewCase(
   };
 }
 
-/** The case of money that came back after its wallet was closed. `paymentId`: the payment that was refunded. */
-export const closedWalletCase = (amount: Kobo, walletId: Uuid, paymentId: Uuid | null = null): ReviewCase =>
-  openReviewCase({ reason: 'wallet_closed', amount, accountCode: UNMATCHED, paymentId, walletId });
+/** Why a wallet does not take money that comes back, if it does not: it was closed, or is over its limit already. */
+export type ReturnRefusal = Extract<ReviewReason, 'wallet_closed' | 'over_limit'> | null;
+
+export function returnRefusalOf({ status, balance, balanceMax }: Wallet): ReturnRefusal {
+  if (status === 'closed') return 'wallet_closed';
+  return balanceMax !== null && balance > balanceMax ? 'over_limit' : null;
+}
 
 /**
  * Adds the flow starts of all cases that a movement opens, and `review_case.opened` of those that the caller sees; to a
@@ -99,7 +103,10 @@ export function creditCase(
 ): Movement {
   const next: ReviewCase = { ...resolved(open, 'credited'), walletId, fee: 0 };
   const postings = [{ debit: holderOf(open), credit: walletAccount(walletId), amount: open.amount }];
-  return decided(book, open, next, payment, moveBy(open, `${caseId(open)}/credit`, postings));
+  // What could not come back to a wallet comes back under the rules for that.
+  const comesBack = open.reason === 'over_limit' && open.inboundCreditId === null && walletId === open.walletId;
+  const transaction = moveBy(open, `${caseId(open)}/credit`, postings);
+  return decided(book, open, next, payment, comesBack ? { ...transaction, rules: 'credit_exempt' } : transaction);
 }
 
 /** Credits the wallet of its payment, which counts it as received: settles an open one with what it held. */
@@ -123,7 +130,7 @@ export function creditCaseToPayment(
     amountCredited,
     amountInReview: payment.amountInReview - inReview(open),
     feeCharged: payment.feeCharged + toFees,
-    settledAt: settles ? new Date() : payment.settledAt,
+    settledAt: settles ? next.resolvedAt : payment.settledAt,
   });
   // With money that was held, all of it is gathered first, so that the wallet gets one credit.
   const suspense = withHeld > 0 ? paymentSuspenseAccount(payment.id) : holderOf(open);
@@ -137,7 +144,7 @@ export function creditCaseToPayment(
   );
   return {
     book,
-    transaction: moveBy(open, `${caseId(open)}/credit`, [...gathered, ...postings]),
+    transaction: movedAt(next, moveBy(open, `${caseId(open)}/credit`, [...gathered, ...postings])),
     rows: { review_cases: [next], payments: [paymentRow(paid)] },
     events: [
       caseEvent('review_case.resolved', next),
@@ -160,7 +167,7 @@ function decided(
   const type = next.status === 'open' ? 'review_case.opened' : 'review_case.resolved';
   return {
     book,
-    transaction,
+    transaction: movedAt(next, transaction),
     rows: { ...change.rows, review_cases: [next] },
     events: [...(next.status === 'returning' ? [] : [caseEvent(type, next)]), ...change.events()],
   };
@@ -200,21 +207,25 @@ export function completeReturn(book: Book, row: ReviewCase, payment: PaymentWith
   });
 }
 
-/** After a return failed or came back: moves the money to suspense again, and reopens the case with the reason. */
+/**
+ * After a return failed or came back: moves the money to suspense again, and reopens the case with the reason.
+ * `recalled`: the credits that the bank took back meanwhile, whose flows then take them out of the case.
+ */
 export function returnToSuspense(
   book: Book,
   row: ReviewCase,
   failure: ReturnFailure,
   report: TransferReport,
-  payment: PaymentWithAccount | null = null,
+  { payment = null, recalled = [] }: { payment?: PaymentWithAccount | null; recalled?: readonly InboundCredit[] } = {},
 ): Movement {
   const wasCompleted = row.status === 'returned_to_sender';
   const source = wasCompleted ? payoutAccount(railOf(row)) : IN_TRANSIT_RETURNS;
   const next = nextVersion(row, { status: 'open', failure, failureReason: report.reason, resolvedAt: null });
-  return decided(book, row, next, payment, {
+  const reopened = decided(book, row, next, payment, {
     ...move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
     reverses: wasCompleted ? completionKey(row) : holdKey(row, row.version - 1),
   });
+  return { ...reopened, outbox: recalled.map((credit) => restarted(startRecall(book, credit))) };
 }
 
 /** Closes a case that holds no money. */
@@ -279,6 +290,12 @@ function railOf(row: ReviewCase): string {
 
 const resolved = (row: ReviewCase, status: ReviewCase['status']): ReviewCase =>
   nextVersion(row, { status, resolvedAt: new Date() });
+
+/** The transaction that resolves a case has the time that the case shows. */
+const movedAt = ({ resolvedAt }: ReviewCase, transaction: Transaction): Transaction => ({
+  ...transaction,
+  effectiveAt: resolvedAt ?? transaction.effectiveAt,
+});
 
 /** `key`: the public id of the case or the reference of a return, then the step, which gives the kind. */
 const move = (row: ReviewCase, key: string, debit: AccountCode, credit: AccountCode): Transaction =>

@@ -15,14 +15,13 @@ import type { Payout, PayoutItem } from '../../../src/resources/payouts/queries.
 import type { ItemCounts } from '../../../src/workflows/payout/decide.ts';
 import {
   BOOK,
-  CLOSED,
   call,
   goesBack,
   newId,
-  OPEN,
   OTHER,
   OWNER,
   PAID,
+  RETURN_CASES,
   rowAfter,
   type Step,
   step,
@@ -187,12 +186,12 @@ const returns = RETURNS.flatMap(({ state, after, item, leaves, failures }) =>
   failures.flatMap((failure) => {
     // An item that was never sent has no hold to reverse.
     const reverses = after === reserved ? '' : `, reverses first item/${after === held ? 'hold' : 'completion'}`;
-    return [OPEN, CLOSED].map((walletIsClosed) => {
-      const back = goesBack(walletIsClosed, 103_000);
+    return RETURN_CASES.map(([wallet, refusal]) => {
+      const back = goesBack(refusal, 103_000);
       return step({
-        title: `an item that ${state} goes back ${walletIsClosed ? 'to suspense' : 'to the wallet'} on ${failure.kind}`,
+        title: `an item that ${state} goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`} on ${failure.kind}`,
         after,
-        call: call(returnItemFunds, BOOK, withWallet(item), failure, walletIsClosed),
+        call: call(returnItemFunds, BOOK, withWallet(item), failure, refusal),
         net: { ...leaves, ...back.net },
         transaction: `${failure.kind} first item/return, credit_exempt${reverses}`,
         rows: [`payout_items: failed, version ${item.version + 1}`, ...back.rows],
@@ -220,12 +219,12 @@ const clawedBack = step({
   outbox: ['reviewCase: start'],
 });
 
-const clawbackReturned = [OPEN, CLOSED].map((walletIsClosed) => {
-  const back = goesBack(walletIsClosed, 70_000);
+const clawbackReturned = RETURN_CASES.map(([wallet, refusal]) => {
+  const back = goesBack(refusal, 70_000);
   return step({
-    title: `a clawed back item that the bank returns goes ${walletIsClosed ? 'to suspense' : 'to the wallet'}`,
+    title: `a clawed back item that the bank returns goes ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`}`,
     after: clawedBack,
-    call: call(returnItemFunds, BOOK, withWallet(itemAfter(clawedBack)), RETURN, walletIsClosed),
+    call: call(returnItemFunds, BOOK, withWallet(itemAfter(clawedBack)), RETURN, refusal),
     net: { 'clearing:sandbox': -100_000, 'receivable:bank': 30_000, ...back.net },
     transaction: 'payout_item_return first item/clawback_return, credit_exempt, reverses first item/clawback',
     rows: ['payout_items: failed, version 5', ...back.rows],
@@ -274,7 +273,7 @@ const allPaid = rolledUp(
 const secondReturned = step({
   title: 'the second of two completed items is returned by the bank after the payout has ended',
   after: allPaid,
-  call: call(returnItemFunds, BOOK, withWallet(itemAfter(bothCompleted)), RETURN, OPEN),
+  call: call(returnItemFunds, BOOK, withWallet(itemAfter(bothCompleted)), RETURN, null),
   net: { 'clearing:sandbox': -50_000, 'income:fees': -2_500, 'wallet:owner': 52_500 },
   transaction: 'payout_item_return second item/return, credit_exempt, reverses second item/completion',
   rows: ['payout_items: failed, version 4'],
@@ -293,7 +292,7 @@ const onePaid = rolledUp(
 const firstReturned = step({
   title: 'the last completed item of a payout is returned by the bank',
   after: onePaid,
-  call: call(returnItemFunds, BOOK, withWallet(itemAfter(completed)), RETURN, OPEN),
+  call: call(returnItemFunds, BOOK, withWallet(itemAfter(completed)), RETURN, null),
   net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
   transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
   rows: ['payout_items: failed, version 4'],
@@ -318,7 +317,7 @@ export const PAYOUTS = [
   step({
     title: 'an item that operators completed before it was sent can be returned by the bank',
     after: completedUnsent,
-    call: call(returnItemFunds, BOOK, withWallet(itemAfter(completedUnsent)), RETURN, OPEN),
+    call: call(returnItemFunds, BOOK, withWallet(itemAfter(completedUnsent)), RETURN, null),
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
     transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
     rows: ['payout_items: failed, version 3'],

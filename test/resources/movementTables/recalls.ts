@@ -11,7 +11,7 @@ import {
   receiveRecall,
   setAsideRecallMovement,
 } from '../../../src/resources/recalls/movements.ts';
-import { moveCaseToUnclaimed } from '../../../src/resources/reviewCases/movements.ts';
+import { holdReturn, moveCaseToUnclaimed, returnToSuspense } from '../../../src/resources/reviewCases/movements.ts';
 import {
   BOOK,
   call,
@@ -19,6 +19,7 @@ import {
   NO_OWNER,
   OWNER,
   pathOf,
+  REFUSED,
   receivedCredit,
   rowAfter,
   type Step,
@@ -119,7 +120,55 @@ const fromCase = (title: string, after: Step, holder: string, version: number) =
     ...RESOLVED,
   });
 
+const onItsWay = step({
+  title: 'a credit whose recall is reported is on its way back to the sender',
+  after: stray,
+  call: call(holdReturn, BOOK, caseOf(stray), { rail: 'sandbox', attempts: 1 }),
+  net: { 'suspense:unmatched': -70_000, 'in_transit:returns': 70_000 },
+  transaction: 'review_hold reviewCase/hold/1, enforced',
+  rows: ['review_cases: returning, version 2, unknown_account of 70000 in suspense:unmatched, attempts 1'],
+});
+const owed = step({
+  title: 'the bank owes a credit that it takes back while the money is on its way to the sender',
+  after: onItsWay,
+  call: call(recallFromNowhere, BOOK, creditOf(onItsWay)),
+  net: { 'receivable:bank': -70_000, 'clearing:sandbox': 70_000 },
+  transaction: RECALL,
+  rows: [
+    'inbound_credits: suspense, version 4',
+    'review_cases: open, version 1, credit_recalled of 70000 in no account',
+  ],
+  outbox: ['reviewCase: start'],
+});
+const cameBack = step({
+  title: 'a return that fails after its credit was taken back reopens the case, and starts the recall again',
+  after: owed,
+  call: call(returnToSuspense, BOOK, rowAfter(onItsWay, 'review_cases'), 'refused', REFUSED, {
+    recalled: [creditOf(owed)],
+  }),
+  net: { 'in_transit:returns': -70_000, 'suspense:unmatched': 70_000 },
+  transaction: 'review_return reviewCase/return/2, enforced, reverses reviewCase/hold/1',
+  rows: ['review_cases: open, version 3, unknown_account of 70000 in suspense:unmatched, attempts 1, last one refused'],
+  events: ['review_case.opened'],
+  outbox: ['recall: start, again'],
+});
+
 export const RECALLS = [
+  onItsWay,
+  owed,
+  cameBack,
+  step({
+    title: 'what came back after the bank had taken it is what the bank owed',
+    after: cameBack,
+    call: call(recallFromCase, BOOK, creditOf(cameBack), rowAfter(cameBack, 'review_cases'), null),
+    net: { 'suspense:unmatched': -70_000, 'receivable:bank': 70_000 },
+    transaction: 'credit_recall recall/sandbox/session of inboundCredit/return, exempt',
+    rows: [
+      'inbound_credits: suspense, version 5',
+      'review_cases: recalled, version 4, unknown_account of 70000 in suspense:unmatched, attempts 1, last one refused',
+    ],
+    ...RESOLVED,
+  }),
   deposit,
   stray,
   part,

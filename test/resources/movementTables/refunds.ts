@@ -9,17 +9,17 @@ import {
   returnRefundFunds,
 } from '../../../src/resources/refunds/movements.ts';
 import type { Refund } from '../../../src/resources/refunds/queries.ts';
+import type { ReturnRefusal } from '../../../src/resources/reviewCases/movements.ts';
 import {
   BOOK,
-  CLOSED,
   call,
   goesBack,
   newId,
-  OPEN,
   OTHER,
   OWNER,
   PAID,
   REFUSED,
+  RETURN_CASES,
   RETURNED,
   rowAfter,
   type Step,
@@ -179,22 +179,22 @@ const lastOfTwo = step({
 
 const returnOf = (reversed: string) => `refund_return refund/return, credit_exempt, reverses refund/${reversed}`;
 
-const callReturn = (after: Step, report: TransferReport, walletIsClosed: boolean) =>
+const callReturn = (after: Step, report: TransferReport, refusal: ReturnRefusal) =>
   call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), report, {
-    walletIsClosed,
+    refusal,
     others: 0,
     decidedBy: 'rail',
   });
 
 /** The money of a refund goes back from transit, or from clearing after its completion. */
 const returned = (after: Step, report: TransferReport) =>
-  [OPEN, CLOSED].map((walletIsClosed) => {
-    const back = goesBack(walletIsClosed, 50_000);
+  RETURN_CASES.map(([wallet, refusal]) => {
+    const back = goesBack(refusal, 50_000);
     const { version } = paymentAfter(after);
     return step({
-      title: `a refund that is ${report.status} ${after === held ? 'in transit' : 'after its completion'} goes back ${walletIsClosed ? 'to suspense if the wallet was closed' : 'to the wallet'}`,
+      title: `a refund that is ${report.status} ${after === held ? 'in transit' : 'after its completion'} goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`}`,
       after,
-      call: callReturn(after, report, walletIsClosed),
+      call: callReturn(after, report, refusal),
       net: { [after === held ? 'in_transit:refunds' : 'clearing:sandbox']: -50_000, ...back.net },
       transaction: returnOf(after === held ? 'hold' : 'completion'),
       rows: [
@@ -253,7 +253,7 @@ export const REFUNDS = [
     title: 'one of two completed refunds that is returned leaves the payment partially refunded',
     after: lastOfTwo,
     call: call(returnRefundFunds, BOOK, paymentAfter(lastOfTwo), refundAfter(firstOfTwo), RETURNED, {
-      walletIsClosed: OPEN,
+      refusal: null,
       decidedBy: 'rail',
       others: 0,
     }),
@@ -269,7 +269,7 @@ export const REFUNDS = [
   step({
     title: 'a clawed back refund that the bank returns gives back what was taken, and the payment is settled again',
     after: clawedBack,
-    call: callReturn(clawedBack, RETURNED, OPEN),
+    call: callReturn(clawedBack, RETURNED, null),
     net: { 'clearing:sandbox': -50_000, 'receivable:bank': 20_000, 'wallet:owner': 30_000 },
     transaction: 'refund_clawback_return refund/clawback_return, credit_exempt, reverses refund/clawback',
     rows: ['payments: settled, version 6, received 202000, credited 200000', 'refunds: failed, version 4'],

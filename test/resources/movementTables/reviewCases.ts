@@ -32,6 +32,7 @@ import {
 import { DEPOSIT_SET_ASIDE, PAYMENT_SET_ASIDE, STRAY_IN_SUSPENSE, STRAY_SET_ASIDE } from './inboundCredits.ts';
 import { EXPIRED_WITH_PART, LATE, REST_IN_REVIEW } from './payments.ts';
 import { BREAK_OPENED } from './reconciliation.ts';
+import { WITHDRAWALS } from './withdrawals.ts';
 
 const caseOf = (made: Step) => rowAfter(made, 'review_cases');
 
@@ -374,7 +375,19 @@ const strayReceived = received(
   'inboundCredit: start, again',
 );
 
+const overLimit = WITHDRAWALS.find(({ rows }) => rows.some((row) => row.includes('over_limit of 103000')));
+if (overLimit === undefined) throw new Error('no withdrawal came back to a wallet over its limit');
+
 export const REVIEW_CASES = [
+  step({
+    title: 'what a wallet over its limit did not take back is credited to it under the rules of money that comes back',
+    after: overLimit,
+    call: call(creditCase, BOOK, caseOf(overLimit), OWNER),
+    net: { 'suspense:unmatched': -103_000, 'wallet:owner': 103_000 },
+    transaction: 'review_credit reviewCase/credit, credit_exempt',
+    rows: ['review_cases: credited, version 2, over_limit of 103000 in suspense:unmatched'],
+    events: ['review_case.resolved'],
+  }),
   ...withMoney(STRAY_IN_SUSPENSE, 'money of an unknown owner', 'unknown_account', 70_000, 'suspense:unmatched'),
   ...withMoney(
     EXPIRED_WITH_PART,

@@ -1,5 +1,6 @@
 // Movements of a withdrawal of ₦1,000.00 with a fee of ₦30.00.
 import { DEFAULT_FEES, feeOf } from '../../../src/ledger/fees.ts';
+import type { ReturnRefusal } from '../../../src/resources/reviewCases/movements.ts';
 import {
   clawBackWithdrawal,
   completeWithdrawal,
@@ -9,21 +10,20 @@ import {
 import type { Withdrawal } from '../../../src/resources/withdrawals/queries.ts';
 import {
   BOOK,
-  CLOSED,
   call,
   goesBack,
   newId,
-  OPEN,
   OWNER,
   PAID,
   REFUSED,
+  RETURN_CASES,
   RETURNED,
   rowAfter,
   type Step,
   step,
 } from '../movementTable.ts';
 
-const byRail = (walletIsClosed: boolean) => ({ walletIsClosed, decidedBy: 'rail' as const });
+const byRail = (refusal: ReturnRefusal) => ({ refusal, decidedBy: 'rail' as const });
 
 const accepted: Withdrawal = {
   id: newId('withdrawal', 'withdrawal'),
@@ -74,10 +74,10 @@ const returned = (
   leaves: Record<string, number>,
   [status, reverses]: [status: string, reverses: string],
 ) =>
-  [OPEN, CLOSED].map((walletIsClosed) => {
-    const back = goesBack(walletIsClosed, 103_000);
+  RETURN_CASES.map(([wallet, refusal]) => {
+    const back = goesBack(refusal, 103_000);
     return step({
-      title: `a withdrawal that is ${title} goes back ${walletIsClosed ? 'to suspense if the wallet was closed' : 'to the wallet'}`,
+      title: `a withdrawal that is ${title} goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`}`,
       after,
       call: call(
         returnWithdrawalFunds,
@@ -85,7 +85,7 @@ const returned = (
         rowAfter(after, 'withdrawals'),
         kind,
         kind === 'fail' ? REFUSED : RETURNED,
-        byRail(walletIsClosed),
+        byRail(refusal),
       ),
       net: { ...leaves, ...back.net },
       transaction: `withdrawal_${kind === 'fail' ? 'failure' : 'return'} withdrawal/return, credit_exempt, reverses withdrawal/${reverses}`,
@@ -117,23 +117,16 @@ function clawbacks(balance: number, from: Record<string, number>, missing: numbe
     outbox: ['reviewCase: start'],
   });
   const { 'wallet:owner': taken = 0, ...others } = net;
-  const back = (walletIsClosed: boolean) => {
-    const destination = taken === 0 ? goesBack(OPEN, 0) : goesBack(walletIsClosed, -taken);
+  const back = ([wallet, refusal]: (typeof RETURN_CASES)[number]) => {
+    const destination = taken === 0 ? goesBack(null, 0) : goesBack(refusal, -taken);
     const amounts = {
       ...Object.fromEntries(Object.entries(others).map(([code, amount]) => [code, -amount])),
       ...destination.net,
     };
     return step({
-      title: `what a clawback took of ${balance} kobo goes back ${walletIsClosed ? 'to suspense' : 'to the wallet'} when the bank returns the withdrawal`,
+      title: `what a clawback took of ${balance} kobo goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`} when the bank returns the withdrawal`,
       after: clawedBack,
-      call: call(
-        returnWithdrawalFunds,
-        BOOK,
-        rowAfter(clawedBack, 'withdrawals'),
-        'return',
-        RETURNED,
-        byRail(walletIsClosed),
-      ),
+      call: call(returnWithdrawalFunds, BOOK, rowAfter(clawedBack, 'withdrawals'), 'return', RETURNED, byRail(refusal)),
       net: Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0)),
       transaction: 'withdrawal_return withdrawal/clawback_return, credit_exempt, reverses withdrawal/clawback',
       rows: ['withdrawals: returned, version 4', ...destination.rows],
@@ -141,7 +134,7 @@ function clawbacks(balance: number, from: Record<string, number>, missing: numbe
       outbox: destination.outbox,
     });
   };
-  return [clawedBack, back(OPEN), back(CLOSED)];
+  return [clawedBack, ...RETURN_CASES.map(back)];
 }
 
 export const WITHDRAWALS = [
