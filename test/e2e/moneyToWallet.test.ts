@@ -362,10 +362,10 @@ const WAYS: Record<string, () => Promise<Arrived>> = {
   },
   'an item of a payout to a wallet of the same book': async () => {
     const walletId = await flows.createWallet();
-    const { reference, item } = await payoutTo({ destinationWalletId: walletId }, 'completed');
-    const { accountNumber, bankCode } = (await flows.test.get(`/wallets/${walletId}/deposit-account`)).data;
+    const { walletId: source, reference, item } = await payoutTo({ destinationWalletId: walletId }, 'completed');
     expect(item.fee).toBe(0);
-    const line = { counterparty: expect.objectContaining({ accountNumber, bankCode }), description: null, reference };
+    const counterparty = { walletId: source, name: null, accountNumber: null, bankCode: null };
+    const line = { counterparty, description: null, reference };
     return { kind: 'payout_item_completion', walletId, line, credited: 10_000, fee: 0, refundable: null };
   },
   ...Object.fromEntries(
@@ -437,7 +437,8 @@ test('every kind of movement that credits a wallet with money of someone has a r
       postings.some(({ debit, credit }) => credit.startsWith('wallet:') && !debit.startsWith('income:')),
     )
     .map(({ kind }) => kind);
-  expect(new Set(arrived.map(({ kind }) => kind))).toEqual(new Set(kinds));
+  const rows = arrived.map(({ kind }) => kind);
+  expect(new Set(kinds.filter((kind) => !rows.includes(kind)))).toEqual(new Set());
 });
 
 describe('a payment tells the truth', () => {

@@ -54,6 +54,8 @@ const KINDS = [
 ] as const;
 type FactKind = (typeof KINDS)[number] & IdKind;
 
+const NO_ACCOUNT = { name: null, accountNumber: null, bankCode: null };
+
 const NONE: LineFacts = { counterparty: null, description: null, reference: null, payoutItemId: null };
 
 /** The place in `FactRow` of a line: one item of a payout, or all of a resource. */
@@ -76,8 +78,10 @@ export async function readLineFacts<L extends Line>(
 }
 
 function factsOf(row: FactRow, walletId: Uuid): LineFacts {
-  const { name, accountNumber, bankCode, description, reference, payoutItemId } = row;
+  const { description, reference, payoutItemId } = row;
   const other = [row.oneWalletId, row.otherWalletId].find((id) => id !== null && id !== walletId) ?? null;
+  // The account of an item inside the book is that of its destination.
+  const { name, accountNumber, bankCode } = other !== null && other === row.otherWalletId ? NO_ACCOUNT : row;
   const known = other !== null || name !== null || accountNumber !== null;
   const counterparty = known ? { walletId: other, name, accountNumber, bankCode } : null;
   return { counterparty, description, reference, payoutItemId };
@@ -153,9 +157,10 @@ const SELECTS: Record<FactKind, Select> = {
   },
   payoutItem: (sql, book, ids) => sql`
     SELECT 'payoutItem' AS kind, i.id, 0 AS place, i.destination_wallet_id AS one_wallet_id,
-           NULL::uuid AS other_wallet_id, i.account_name AS name, i.account_number, i.bank_code,
-           NULL::text AS description, i.reference, i.id AS payout_item_id
-    FROM payout_items i WHERE ${of(sql, book, ids, sql`i`)}`,
+           CASE WHEN i.inside THEN p.source_wallet_id END AS other_wallet_id, i.account_name AS name, i.account_number,
+           i.bank_code, NULL::text AS description, i.reference, i.id AS payout_item_id
+    FROM payout_items i JOIN payouts p ON p.organisation_id = i.organisation_id AND p.id = i.payout_id
+    WHERE ${of(sql, book, ids, sql`i`)}`,
   inboundCredit: (sql, book, ids) => sql`
     SELECT 'inboundCredit' AS kind, c.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
            c.sender_name AS name, c.sender_account_number AS account_number, c.sender_bank_code AS bank_code,
