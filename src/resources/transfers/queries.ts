@@ -7,7 +7,7 @@ import { bookTable } from '../bookTable.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { Wallet } from '../wallets/queries.ts';
-import { entriesOf, literal } from '../wallets/statement.ts';
+import { entriesAround, literal } from '../wallets/statement.ts';
 
 export interface Transfer extends Attached {
   id: Uuid;
@@ -49,7 +49,7 @@ export async function listWalletTransfers(
   page: PageRequest,
 ): Promise<WalletTransfer[]> {
   const { createdAtFrom, createdAtTo } = filters;
-  const { before, last } = await entriesOf(sql, book, wallet, filters);
+  const { before, last } = await entriesAround(sql, book, wallet, filters);
   const account = sql(`p.${side}_account_id`);
   return await sql<WalletTransfer[]>`
     SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.amount, t.fee, t.status, t.description, t.reference,
@@ -60,7 +60,7 @@ export async function listWalletTransfers(
       AND t.environment = ${book.environment}
       AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
       ${page.after ? sql`AND p.number < ${Number(page.after.id)}` : sql``}
-      ${before === null ? sql`` : sql`AND p.number > ${before}`} ${last === null ? sql`` : sql`AND p.number <= ${last}`}
+      ${before ? sql`AND p.number > ${before.number}` : sql``} ${last ? sql`AND p.number <= ${last.number}` : sql``}
       ${createdAtFrom ? sql`AND t.created_at >= ${createdAtFrom}` : sql``}
       ${createdAtTo ? sql`AND t.created_at < ${createdAtTo}` : sql``}
       ${filters.sourceWalletId ? sql`AND t.source_wallet_id = ${filters.sourceWalletId}` : sql``}

@@ -50,8 +50,13 @@ async function lastEntry(sql: Sql, book: Book, accountId: number, at: postgres.F
   return row;
 }
 
-/** The last entries of a wallet that were certainly posted before, and possibly up to, a time of movements. */
-async function entriesAround(sql: Sql, book: Book, accountId: number, from: Date | undefined, to: Date | undefined) {
+/** The last entries of a wallet that were posted certainly before, and perhaps in, a period; not without its bound. */
+export async function entriesAround(
+  sql: Sql,
+  book: Book,
+  { accountId }: Pick<Wallet, 'accountId'>,
+  { createdAtFrom: from, createdAtTo: to }: ListFilters,
+) {
   const [before, last] = await Promise.all([
     from && lastEntry(sql, book, accountId, sql`${from}::timestamptz - ${POSTED_WITHIN}::interval`),
     // Not of a time to come, which would be waited for.
@@ -66,34 +71,16 @@ const movedAt = (sql: Sql, { organisationId }: Book) => sql`(
   SELECT t.moved_at FROM ledger.transactions t WHERE t.organisation_id = ${organisationId} AND t.id = transaction_id)`;
 
 /** The balance of a wallet at a time: the sum of its entries whose movement was at or before it. */
-export async function balanceAt(sql: Sql, book: Book, { accountId }: Wallet, at: Date): Promise<Kobo> {
-  const { before, last } = await entriesAround(sql, book, accountId, at, at);
-  if (before === undefined || last === undefined) throw new Error('no entries around a time');
-  const sumOf = (side: Side) => sql`
+export async function balanceAt(sql: Sql, book: Book, wallet: Wallet, at: Date): Promise<Kobo> {
+  const { before, last } = await entriesAround(sql, book, wallet, { createdAtFrom: at, createdAtTo: at });
+  const sumOf = (side: Side) => sql`(
     SELECT coalesce(sum(amount), 0)::bigint FROM ledger.postings
-    WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} BETWEEN ${accountId} AND ${accountId}
-      AND ${entryNumber(sql, side)} > ${before.number} AND ${entryNumber(sql, side)} <= ${last.number}
-      AND ${movedAt(sql, book)} <= ${at}`;
-  const [row] = await sql<
-    { credits: Kobo; debits: Kobo }[]
-  >`SELECT (${sumOf('credit')}) AS credits, (${sumOf('debit')}) AS debits`;
-  return before.balance + (row?.credits ?? 0) - (row?.debits ?? 0);
-}
-
-/** The numbers between which the entries of a period are; null where the period has no bound. */
-interface EntryRange {
-  before: number | null;
-  last: number | null;
-}
-
-export async function entriesOf(
-  sql: Sql,
-  book: Book,
-  wallet: Pick<Wallet, 'accountId'>,
-  { createdAtFrom, createdAtTo }: ListFilters,
-): Promise<EntryRange> {
-  const { before, last } = await entriesAround(sql, book, wallet.accountId, createdAtFrom, createdAtTo);
-  return { before: before?.number ?? null, last: last?.number ?? null };
+    WHERE organisation_id = ${book.organisationId}
+      AND ${sql(`${side}_account_id`)} BETWEEN ${wallet.accountId} AND ${wallet.accountId}
+      AND ${entryNumber(sql, side)} > ${before?.number ?? 0} AND ${entryNumber(sql, side)} <= ${last?.number ?? 0}
+      AND ${movedAt(sql, book)} <= ${at})`;
+  const [row] = await sql<{ change: Kobo }[]>`SELECT ${sumOf('credit')} - ${sumOf('debit')} AS change`;
+  return (before?.balance ?? 0) + (row?.change ?? 0);
 }
 
 export interface StatementLine extends LineFacts {
@@ -121,13 +108,13 @@ export async function listStatement(
   page: PageRequest,
 ): Promise<StatementLine[]> {
   // A statement of its own: it may wait for a posting that is not in the snapshot of this statement.
-  const { before, last } = await entriesOf(sql, book, wallet, filters);
+  const { before, last } = await entriesAround(sql, book, wallet, filters);
   const { createdAtFrom, createdAtTo } = filters;
   const condition = (number: postgres.Fragment) => sql`
     ${page.after ? sql`AND ${number} < ${Number(page.after.id)}` : sql``}
-    ${before === null ? sql`` : sql`AND ${number} > ${before}`} ${last === null ? sql`` : sql`AND ${number} <= ${last}`}
+    ${before ? sql`AND ${number} > ${before.number}` : sql``} ${last ? sql`AND ${number} <= ${last.number}` : sql``}
     ${createdAtFrom ? sql`AND ${movedAt(sql, book)} >= ${createdAtFrom}` : sql``}
-    ${createdAtTo ? sql`AND ${movedAt(sql, book)} <= ${createdAtTo}` : sql``}`;
+    ${createdAtTo ? sql`AND ${movedAt(sql, book)} < ${createdAtTo}` : sql``}`;
   const side = (direction: Side) => newestPostings(sql, book, wallet.accountId, direction, condition, page.limit + 1);
   // LIMIT before the joins: otherwise the transactions of both sides are looked up and half of them discarded. Each
   // transaction's postings are numbered once: a page may have a thousand lines of one payout.
