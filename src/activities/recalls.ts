@@ -55,7 +55,7 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
     });
   }
 
-  /** What takes a credit, recalled when its money had left, out of the case that has the money again; null: none has. */
+  /** Takes a credit, recalled when its money had left, out of the case that has it again; null: none has. */
   async function cameBack(book: Book, credit: InboundCredit): Promise<Movement | null> {
     const { whole } = await findCasesOfCredit(sql, book, credit);
     if (credit.recalledFrom !== null || credit.recalledTaken !== 0 || whole === null) return null;

@@ -7,7 +7,7 @@ import type { Environment } from '../money.ts';
 import type { Proof } from './proofs.ts';
 import { bvnIndexes } from './wallets/kyc.ts';
 
-/** Every column with sealed values; the id of the row is the context of its seal. The index of a BVN is made anew too. */
+/** Every column with sealed values; the id of the row is the context of its seal. The index of a BVN follows. */
 export const SEALED_COLUMNS: readonly { table: string; id: string; column: string; purpose: KeyPurpose }[] = [
   { table: 'wallet_kyc', id: 'wallet_id', column: 'sealed', purpose: 'kyc' },
   { table: 'webhook_endpoints', id: 'id', column: 'sealed_secret', purpose: 'webhook-secret' },

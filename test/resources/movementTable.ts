@@ -231,7 +231,7 @@ export const RETURN_CASES: readonly (readonly [wallet: string, ReturnRefusal])[]
   ['over its limit', 'over_limit'],
 ];
 
-/** Where money goes back to, with what is committed beside it: to its wallet, or to suspense if that does not take it. */
+/** Where money goes back to, with what is committed beside it: its wallet, or suspense if that does not take it. */
 export const goesBack = (refusal: ReturnRefusal, amount: Kobo): Required<Omit<Committed, 'transaction'>> =>
   refusal === null
     ? { net: { 'wallet:owner': amount }, rows: [], events: [], outbox: [] }
