@@ -229,7 +229,8 @@ describe('WALLETS_PER_BVN_MAX', () => {
     api.withAnother({ settings: { ...settings, ...more } }, (other) => work(other.client(api.test.key)));
   const statuses = async (client: Client, bvn: string, count: number): Promise<number[]> => {
     const ids = await Promise.all(Array.from({ length: count }, () => wallet({ tier1: false })));
-    return (await Promise.all(ids.map((id) => submitKyc(id, { bvn }, client)))).map(({ status }) => status).toSorted();
+    const answers = await Promise.all(ids.map((id) => submitKyc(id, { bvn }, client)));
+    return answers.map(({ status }) => status).toSorted((a, b) => a - b);
   };
 
   test('of concurrent wallets with one BVN only so many get KYC; a wallet may submit it again', async () => {

@@ -132,9 +132,11 @@ test.each(Object.entries(WAYS))('%s', async (_way, move) => {
   const balanceAt = async (ms: number): Promise<number> =>
     Number((await flows.test.get(`/wallets/${walletId}/balance?at=${new Date(ms).toISOString()}`)).data.balance);
   expect((await balanceAt(time)) - (await balanceAt(time - 1))).toBe(change);
-  const { items } = await flows.test.get(`/wallets/${walletId}/transactions?createdAtFrom=${at}&createdAtTo=${at}`);
+  const { items } = await flows.test.get(
+    `/wallets/${walletId}/transactions?createdAtFrom=${String(at)}&createdAtTo=${String(at)}`,
+  );
   expect(
     items.reduce((sum, { direction, amount }) => sum + (direction === 'credit' ? 1 : -1) * Number(amount), 0),
   ).toBe(change);
-  expect((await flows.test.get(`/transactions/${items[0]?.transactionId}`)).data.createdAt).toBe(at);
+  expect((await flows.test.get(`/transactions/${String(items[0]?.transactionId)}`)).data.createdAt).toBe(at);
 });

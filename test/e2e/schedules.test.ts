@@ -90,7 +90,7 @@ test('retention deletes the sends of transfers that have ended after 90 days, an
   await flows.sql`
     UPDATE transfer_sends SET sent_at = sent_at - interval '91 days' WHERE reference IN ${flows.sql([old, held])}`;
   expect(await flows.runMaintenance('retention')).toMatchObject({ transferSends: 1 });
-  expect((await sends()).toSorted()).toEqual([recent, held].toSorted());
+  expect(new Set(await sends())).toEqual(new Set([recent, held]));
 });
 
 test('the application role cannot delete webhook attempts of the last month', async () => {
