@@ -133,7 +133,7 @@ test.each(Object.entries(WAYS))('%s', async (_way, move) => {
     Number((await flows.test.get(`/wallets/${walletId}/balance?at=${new Date(ms).toISOString()}`)).data.balance);
   expect((await balanceAt(time)) - (await balanceAt(time - 1))).toBe(change);
   const { items } = await flows.test.get(
-    `/wallets/${walletId}/transactions?createdAtFrom=${String(at)}&createdAtTo=${String(at)}`,
+    `/wallets/${walletId}/transactions?createdAtFrom=${String(at)}&createdAtTo=${new Date(time + 1).toISOString()}`,
   );
   expect(
     items.reduce((sum, { direction, amount }) => sum + (direction === 'credit' ? 1 : -1) * Number(amount), 0),

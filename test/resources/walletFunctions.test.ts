@@ -40,7 +40,13 @@ test('a wallet that does not exist in the book has no KYC recorded, and no accou
     balanceMax: null,
   } as const;
   await expect(
-    recordKyc(books.owner, elsewhere, row, { sealed: 'sealed', bvnIndexes: ['index'], walletsPerBvnMax: null }, OWNER_PROOF),
+    recordKyc(
+      books.owner,
+      elsewhere,
+      row,
+      { sealed: 'sealed', bvnIndexes: ['index'], walletsPerBvnMax: null },
+      OWNER_PROOF,
+    ),
   ).rejects.toMatchObject({ code: 'P0002' });
   expect(await readAccount(wallet.id)).toEqual([UNVERIFIED]);
   expect(await sql`SELECT FROM wallet_kyc WHERE wallet_id = ${wallet.id}`).toHaveLength(0);
