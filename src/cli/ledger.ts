@@ -38,6 +38,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   SEAL_MISMATCH: 'sealed history was changed',
   SEAL_MISSING: 'a seal is missing',
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last reported',
+  SHORTFALL: 'the banks hold less than what customers and the state are owed',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 
@@ -50,6 +51,7 @@ const OF_AMOUNTS: ReadonlySet<Finding['kind']> = new Set([
   'RESOURCE_MISMATCH',
   'BANK_BALANCE_MISMATCH',
   'SUSPENSE_MISMATCH',
+  'SHORTFALL',
 ]);
 
 const findingText = (kind: Finding['kind'], value: string): string =>

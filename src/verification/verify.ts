@@ -34,7 +34,8 @@ export type FindingKind =
   | 'SEAL_MISSING'
   | 'PAYMENT_MISMATCH'
   | 'REFUND_EXCEEDS_CREDIT'
-  | 'BANK_BALANCE_MISMATCH';
+  | 'BANK_BALANCE_MISMATCH'
+  | 'SHORTFALL';
 
 /** Ids are public, but a posting's. Amounts are kobo as text: a corrupt ledger may exceed a safe integer. */
 export interface Finding {

@@ -6,6 +6,7 @@ import { decisionCheck } from './decisions.ts';
 import { paymentCheck } from './payments.ts';
 import { postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
+import { safeguardingCheck } from './safeguarding.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
 import { suspenseChecks } from './suspense.ts';
 import { type Verification, type VerificationOptions, verify } from './verify.ts';
@@ -40,6 +41,7 @@ export async function verifyBooks(
     ...suspenseChecks,
     bankBalanceCheck,
     balanceBreakCheck,
+    safeguardingCheck,
     decisionCheck,
   ];
   const verification = await verify(sql, checks, options);

@@ -13,6 +13,7 @@ import { openReviewCase } from '../../src/resources/reviewCases/movements.ts';
 import { listOpenItems } from '../../src/verification/openItems.ts';
 import type { Progress } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { move } from '../ledger/books.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { asSuperuser } from '../support/stack.ts';
@@ -225,6 +226,36 @@ describe('a transaction that no resource has', () => {
     await stage.post({ transaction: again });
     expect(await stage.findings()).toEqual([
       `${unexplained(again.resource, again.id)}, found the key ${again.key}, which it does not have`,
+    ]);
+  });
+});
+
+describe('safeguarding', () => {
+  test('a shortfall is a violation now, and at the end of each day of an open period', async () => {
+    const stage = await openStage();
+    const { organisationId } = stage.book;
+    const shortfalls = async () => (await stage.findings()).filter((finding) => finding.startsWith('SHORTFALL'));
+    await stage.posted(move(stage.book, 'expense:rail', 'clearing:sandbox', 700));
+    expect(await shortfalls()).toEqual(['SHORTFALL - null: >= 0, found -700']);
+    await stage.posted(move(stage.book, 'clearing:sandbox', 'own:funds', 700));
+    expect(await shortfalls()).toEqual([]);
+    // The same on a day that is over.
+    const day = async (on: string, balance: number) => {
+      await api.sql`
+        INSERT INTO ledger.closed_days (organisation_id, environment, day, ends_at, completed_at)
+        VALUES (${organisationId}, 'test', ${on}, ledger.day_end(${on}), now())`;
+      await api.sql`
+        INSERT INTO ledger.closing_balances (organisation_id, environment, account_id, day, balance, last_number, read_number)
+        SELECT organisation_id, environment, id, ${on}, ${balance}, 0, 0 FROM ledger.accounts
+        WHERE organisation_id = ${organisationId} AND code = 'expense:rail'`;
+    };
+    await day('2020-01-30', -700);
+    await day('2020-01-31', 0);
+    await day('2020-02-01', -1);
+    await api.sql`
+      INSERT INTO ledger.closed_periods (organisation_id, environment, period, closed_at) VALUES (${organisationId}, 'test', '2020-02-01', now())`;
+    expect((await shortfalls()).filter((finding) => finding.includes('at the end of'))).toEqual([
+      'SHORTFALL - null: >= 0 at the end of 2020-01-30, found -700',
     ]);
   });
 });
