@@ -23,7 +23,8 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   WALLET_BVN_LIMIT_REACHED: '`walletId`, `limit`',
   WALLET_TIER1_LIMIT_EXCEEDED:
     '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance); of a new payment also `availableAmount`: what the wallet can take',
-  WALLET_INSUFFICIENT_FUNDS: '`walletId`, `attemptedAmount`: the whole debit, with its fee',
+  WALLET_INSUFFICIENT_FUNDS:
+    '`walletId`, `attemptedAmount`: the whole debit, with its fee; of a settlement wallet also `reason` (`safeguarding`) and `availableAmount`: what own money can spend',
   WALLET_FROZEN: '`walletId`',
   WALLET_CLOSED: '`walletId`',
   WITHDRAWAL_NAME_VERIFICATION_FAILED: '`providedName`, `resolvedName`',

@@ -25,6 +25,7 @@ DECLARE
     'ledger.closed_days',
     'ledger.closed_periods',
     'ledger.closing_balances',
+    'ledger.own_funds',
     'ledger.postings',
     'ledger.seals',
     'ledger.transactions',

@@ -14,6 +14,7 @@ DECLARE
   last_numbers   bigint[];
   balance_maxes  bigint[];
   posting_maxes  bigint[];
+  own            integer[];
   balances_after bigint[];
   numbers_after  bigint[];
   account        record;
@@ -21,7 +22,7 @@ DECLARE
 BEGIN
   FOR account IN
     SELECT x.id, x.code, x.status, x.balance, x.last_number, ledger.balance_max(x.balance_max) AS balance_max,
-           ledger.posting_max(x.posting_max, x.status, x.verified) AS posting_max
+           ledger.posting_max(x.posting_max, x.status, x.verified) AS posting_max, x.class IN ('own', 'receivable') AS is_own
     FROM ledger.accounts x
     WHERE x.organisation_id = organisation AND x.environment = environment AND x.code = ANY (accounts) AND x.balance IS NOT NULL
     ORDER BY array_position(accounts, x.code) FOR NO KEY UPDATE
@@ -35,6 +36,7 @@ BEGIN
     last_numbers := last_numbers || account.last_number;
     balance_maxes := balance_maxes || account.balance_max;
     posting_maxes := posting_maxes || account.posting_max;
+    IF account.is_own THEN own := own || position; END IF;
     balances_after := balances_after || account.balance + changes.amounts[position];
     numbers_after := numbers_after || account.last_number + changes.entries[position];
   END LOOP;
@@ -42,6 +44,6 @@ BEGIN
   SET balance = coalesce(balances_after[array_position(ids, x.id)], x.balance),
       last_number = coalesce(numbers_after[array_position(ids, x.id)], x.last_number)
   WHERE x.organisation_id = organisation AND x.id = ANY (ids);
-  RETURN ROW(positions, ids, balances, last_numbers, balance_maxes, posting_maxes, true);
+  RETURN ROW(positions, ids, balances, last_numbers, balance_maxes, posting_maxes, true, own);
 END
 $$;

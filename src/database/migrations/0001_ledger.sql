@@ -140,6 +140,17 @@ CREATE INDEX entries_by_credit ON ledger.postings (credit_account_id, coalesce(c
 COMMENT ON TABLE ledger.postings IS 'One amount from a debited to a credited account, append-only.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.postings FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+CREATE TABLE ledger.own_funds (
+  organisation_id  uuid NOT NULL,
+  environment      text NOT NULL,
+  -- own accounts of the platform less receivables: at least this, because most credits are left out
+  platform_balance bigint NOT NULL,
+  shortfall        bigint NOT NULL, -- by how much the banks held less than was owed, after the last debit
+  PRIMARY KEY (organisation_id, environment)
+);
+CREATE INDEX own_funds_short ON ledger.own_funds (organisation_id, environment) WHERE shortfall > 0;
+COMMENT ON TABLE ledger.own_funds IS 'The lowest that own money of a book can be, so that most debits need no sum.';
+
 CREATE FUNCTION ledger.refuse_seal_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'UPDATE' AND OLD.published_at IS NULL AND to_jsonb(OLD) - 'published_at' = to_jsonb(NEW) - 'published_at' THEN
@@ -171,7 +182,7 @@ COMMENT ON TABLE ledger.seals IS 'Each covers what a book has that is dated afte
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger.seals FOR EACH ROW EXECUTE FUNCTION ledger.refuse_seal_change();
 CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
-GRANT SELECT ON organisations, ledger.accounts, ledger.transactions, ledger.postings, ledger.seals TO manilla_app;
+GRANT SELECT ON organisations, ledger.accounts, ledger.transactions, ledger.postings, ledger.own_funds, ledger.seals TO manilla_app;
 GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;
 
 -- What ledger.post takes: rows to write, and what its parts pass to each other (src/ledger/sql/post.sql). An attribute
@@ -225,7 +236,7 @@ CREATE TYPE ledger.net_changes AS (amounts bigint[], entries integer[]);
 -- Accounts of a batch before its postings: an array a column. NULL: a derived balance, which passes every check.
 CREATE TYPE ledger.account_states AS (
   positions integer[], ids bigint[], balances bigint[], last_numbers bigint[], balance_maxes bigint[], posting_maxes bigint[],
-  are_locked boolean
+  are_locked boolean, own integer[]
 );
 
 -- Balances and numbers of entries after each posting, by posting, and why movements are not posted, by movement.

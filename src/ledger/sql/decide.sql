@@ -3,10 +3,11 @@
 
 -- Checks each posting in turn against the balances that the postings before it leave. A derived balance is NULL, which
 -- passes every check. When a posting is refused, the earlier postings of its movement are undone. A movement that
--- exists already is left out; one that the pass before refused is decided again.
+-- exists already is left out; one that the pass before refused is decided again. `falls`, `headroom`: as of
+-- ledger.guard_own_money.
 CREATE OR REPLACE FUNCTION ledger.decide(
   organisation uuid, accounts text[], transactions ledger.batch_transaction[], postings ledger.batch_posting[],
-  states ledger.account_states, rejections ledger.rejection[]
+  states ledger.account_states, rejections ledger.rejection[], falls bigint[] DEFAULT NULL, headroom bigint DEFAULT NULL
 ) RETURNS ledger.decision LANGUAGE plpgsql AS $$
 DECLARE
   written         CONSTANT ledger.rejection[] := rejections;
@@ -42,16 +43,20 @@ BEGIN
       IF movement < last_movement THEN
         RAISE EXCEPTION 'the postings of a batch must come in the order of their movements' USING ERRCODE = 'ML004';
       END IF;
+      IF headroom IS NOT NULL AND is_rejected IS NOT TRUE THEN
+        headroom := headroom - coalesce(falls[last_movement], 0);
+      END IF;
       last_movement := movement;
       first := position;
       is_rejected := rejections[movement].is_repeat;
     END IF;
     CONTINUE WHEN is_rejected;
     IF amount > posting_maxes[debit] OR amount > posting_maxes[credit] OR amount > balances[debit]
-       OR balances[credit] + amount > balance_maxes[credit] THEN
+       OR balances[credit] + amount > balance_maxes[credit] OR falls[movement] > greatest(headroom, 0) THEN
       refusal := ledger.refusal(
-        organisation, accounts, states, transactions[movement].rules, debit, credit, amount, balances[debit], balances[credit],
-        (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint);
+        organisation, accounts, states, transactions[movement], debit, credit, amount, balances[debit], balances[credit],
+        (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint,
+        falls[movement], headroom);
       IF refusal.outcome IS NOT NULL THEN
         FOREACH undone IN ARRAY postings[first:position - 1] LOOP -- a movement is atomic
           balances[undone.debit] := balances[undone.debit] + undone.amount;
@@ -82,14 +87,15 @@ END $$;
 
 -- Why a posting is refused, in the order of precedence of the codes; NULL if the rules of its transaction allow it.
 -- Under `credit_exempt` the credited account may be frozen or unverified, and exceed a limit by what comes back, if it was
--- not over its limit before the movement, which has credited `came_before` to it; under `exempt` the debited one too.
+-- not over its limit before the movement, which has credited `came_before` to it; under `exempt` the debited one too. Own
+-- money that is spent by a decision is refused beyond the headroom; what a bank has taken is not.
 CREATE OR REPLACE FUNCTION ledger.refusal(
-  organisation uuid, accounts text[], states ledger.account_states, rules text, debit integer, credit integer, amount bigint,
-  debit_balance bigint, credit_balance bigint, came_before bigint
+  organisation uuid, accounts text[], states ledger.account_states, transaction ledger.batch_transaction, debit integer,
+  credit integer, amount bigint, debit_balance bigint, credit_balance bigint, came_before bigint, fall bigint, headroom bigint
 ) RETURNS ledger.rejection LANGUAGE plpgsql AS $$
 DECLARE
-  checks_payer CONSTANT boolean := rules <> 'exempt';
-  checks_payee CONSTANT boolean := rules = 'enforced';
+  checks_payer CONSTANT boolean := transaction.rules <> 'exempt';
+  checks_payee CONSTANT boolean := transaction.rules = 'enforced';
   payer_code   CONSTANT text    := accounts[debit];
   payee_code   CONSTANT text    := accounts[credit];
   own_max      CONSTANT bigint  := states.balance_maxes[credit];
@@ -111,6 +117,11 @@ BEGIN
     WHEN credit_balance + amount > balance_max THEN
       ledger.over_limit('balance', payee_code, own_max, credit_balance + amount)
     WHEN debit_balance < amount THEN ledger.refused('WALLET_INSUFFICIENT_FUNDS', payer_code, jsonb_build_object('attemptedAmount', amount))
+    WHEN fall > greatest(headroom, 0) AND checks_payer AND payer.class = 'own'
+         AND (payer_code ~ '^(wallet|own):' OR (transaction.kind = 'adjustment' AND payee.class = 'customer')) THEN
+      ledger.refused('WALLET_INSUFFICIENT_FUNDS', payer_code, jsonb_build_object(
+        'attemptedAmount', amount, 'reason', 'safeguarding',
+        'availableAmount', greatest(least(headroom, debit_balance), 0)))
   END;
 END $$;
 

@@ -23,8 +23,9 @@
 -- was posted before, the pass is rolled back (the block is a subtransaction) and the batch is written again without
 -- that movement. Each pass decides refusals again, so those that are returned were decided on locked balances.
 --
--- Lock order, the same for all callers: business keys, rows by table, new accounts by code, accounts by position. The
--- settings leave one plan to every look-up, by index: a plan is made once and kept, when a table may still be small.
+-- Lock order, the same for all callers: business keys, rows by table, new accounts by code, accounts by position, own
+-- money. The settings leave one plan to every look-up, by index: a plan is made once and kept, when a table may still be
+-- small.
 CREATE OR REPLACE FUNCTION ledger.post(
   organisation      uuid,
   environment       text,
@@ -57,6 +58,7 @@ DECLARE
   repeats       ledger.rejection[];
   states        ledger.account_states; -- the accounts, before the postings
   decision      ledger.decision;
+  own           record; -- how much each movement lowers the headroom, and that before
   closed_until  timestamptz;
   posted_at     timestamptz;
   first_id      bigint;
@@ -109,7 +111,13 @@ BEGIN
         states := ledger.find_others(organisation, environment, accounts, platform_accounts, states);
       END IF;
 
-      decision := ledger.decide(organisation, accounts, transactions, postings, states, rejections);
+      IF states.own IS NOT NULL THEN
+        own := ledger.guard_own_money(organisation, environment, postings, states, rejections);
+        decision := ledger.decide(
+          organisation, accounts, transactions, postings, states, rejections, own.falls, own.headroom);
+      ELSE
+        decision := ledger.decide(organisation, accounts, transactions, postings, states, rejections);
+      END IF;
       IF NOT decision.is_as_written OR NOT states.are_locked THEN
         RAISE EXCEPTION 'the decisions differ from those that were written' USING ERRCODE = 'ML003';
       END IF;
