@@ -1,14 +1,34 @@
-// `ledger trial-balance | account | close-period | sweep-fees`: the reports of a book for accountants, its period close
-// and its fee income.
+// `ledger trial-balance | account | income | close-period | sweep-fees`: the reports of a book for accountants, its period
+// close, and the sweep of what it earned.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
 import { closePeriod, type PeriodClosing } from '../ledger/closing.ts';
 import { Journal } from '../ledger/journal.ts';
-import { type AccountBalance, type Entry, reportAccount, trialBalance } from '../ledger/reports.ts';
+import {
+  type AccountBalance,
+  addIncome,
+  type Entry,
+  type Income,
+  NO_INCOME,
+  reportAccount,
+  reportIncome,
+  trialBalance,
+} from '../ledger/reports.ts';
 import { type Book, CURRENCY, type Kobo, nairaText } from '../money.ts';
 import { type SweepOutcome, sweepFees } from '../resources/feeSweeps/sweep.ts';
-import { dayAfter, dayStart, isMonth, type Month, monthAfter, monthOf, readDay, readTime } from '../times.ts';
+import {
+  type Day,
+  dayAfter,
+  dayOf,
+  dayStart,
+  isMonth,
+  type Month,
+  monthAfter,
+  monthOf,
+  readDay,
+  readTime,
+} from '../times.ts';
 import { type BookOptions, inOrganisation, ofOrganisation } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
@@ -94,6 +114,43 @@ export function addAccountingCommands(group: Command): void {
       });
     });
 
+  addReport(
+    group,
+    'income',
+    'show what was earned on each day and in each month: income, cost of rails, losses, tax, net',
+  )
+    .addHelpText('after', example('ledger income --from 2026-11 --to 2026-11 --environment live --format csv'))
+    .option('--from <time>', `${TIME}, of which the first day counts (default: this month)`, timeRange)
+    .option('--to <time>', `${TIME}, of which the last day counts (default: today)`, timeRange)
+    .action(async (options: ReportOptions & { from?: TimeRange; to?: TimeRange }) => {
+      const now = new Date();
+      const period = {
+        from: options.from === undefined ? `${monthOf(now)}-01` : dayOf(options.from.from),
+        to: dayOf(options.to === undefined ? now : new Date(options.to.to.getTime() - 1)),
+      };
+      const { book, found: days } = await readBook(options, (sql, of) => reportIncome(sql, of, period));
+      const months = byMonth(days);
+      const sum = days.reduce((one, day) => addIncome(one, day), NO_INCOME);
+      const row = (name: string, { income, railCosts, losses, tax, net }: Income) => [
+        name,
+        ...[income, railCosts, losses, tax, net].map(decimals),
+      ];
+      report(options, {
+        json: { ...bookOf(book), ...period, currency: CURRENCY, days, months, total: sum },
+        heading: [
+          'Period',
+          ...['Income', 'Cost of rails', 'Losses', 'Tax', 'Net'].map((name) => `${name} (${CURRENCY})`),
+        ],
+        rows: [
+          ...months.flatMap(({ month, ...income }) => [
+            ...days.filter(({ day }) => day.startsWith(month)).map(({ day, ...of }) => row(day, of)),
+            row(month, income),
+          ]),
+          row('Total', sum),
+        ],
+      });
+    });
+
   addBookCommand(
     group,
     'close-period <month>',
@@ -112,9 +169,17 @@ export function addAccountingCommands(group: Command): void {
       printResult(options, { period: month, environment, changed }, line);
     });
 
-  addBookCommand(group, 'sweep-fees', 'move fee income to the settlement wallet; a key is swept once')
+  addBookCommand(
+    group,
+    'sweep-fees',
+    'move net income to the settlement wallet: income less cost of rails, losses, tax and debts; a key is swept once',
+  )
     .addHelpText('after', example('ledger sweep-fees --environment live --key november'))
-    .option('--amount <kobo>', 'the amount in kobo (default: all of the income)', wholeNumber(SWEPT_MAX, ' of kobo'))
+    .option(
+      '--amount <kobo>',
+      'the amount in kobo (default: all of the net income)',
+      wholeNumber(SWEPT_MAX, ' of kobo'),
+    )
     .option('--key <text>', 'a name for the sweep (default: the date, so a repeat on the same day sweeps nothing)')
     .action(async (options: BookOptions & { amount?: Kobo; key?: string }) => {
       const { key = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), amount } = options;
@@ -150,6 +215,15 @@ const readBook = <Found>(options: BookOptions, read: (sql: Sql, book: Book) => P
     const book = { organisationId, environment: options.environment };
     return { book, found: await read(sql, book) };
   });
+
+function byMonth(days: readonly (Income & { day: Day })[]): (Income & { month: Month })[] {
+  const months = new Map<Month, Income>();
+  for (const day of days) {
+    const month = day.day.slice(0, 'YYYY-MM'.length);
+    months.set(month, addIncome(months.get(month) ?? NO_INCOME, day));
+  }
+  return Array.from(months, ([month, income]) => ({ month, ...income }));
+}
 
 const entryRow = (entry: Entry): string[] => [
   timeText(entry.createdAt),
@@ -197,7 +271,9 @@ function requireSwept(outcome: SweepOutcome) {
     case 'unchanged':
       return outcome.sweep;
     case 'too_much':
-      throw new CommandError(`The fee income is ${nairaText(outcome.income)}. Sweep at most that, if it is positive.`);
+      throw new CommandError(
+        `The net income that was not swept is ${nairaText(outcome.net)}. Sweep at most that, if it is positive.`,
+      );
     case 'refused':
       throw new CommandError(
         `The settlement wallet refused the money (${outcome.code}). See: npm run cli -- organisations list, then wallets show ID`,

@@ -55,6 +55,12 @@ export const walletReceivable = (walletId: Uuid): AccountCode => `receivable:${w
 /** Money lost by errors, our own or a bank's, that cannot be recovered. */
 export const OPERATING_LOSS: AccountCode = 'loss:operations';
 
+/** Taxes that the organisation bears. */
+export const TAX_EXPENSE: AccountCode = 'expense:tax';
+
+/** Money of its own that the organisation paid in. */
+export const OWN_FUNDS: AccountCode = 'own:funds';
+
 /** What the owners took out of own funds, such as a sweep of fees: never a debit of income. */
 export const DRAWINGS: AccountCode = 'own:drawings';
 

@@ -1,9 +1,10 @@
-// Reports of a book for accountants: the balances of all accounts at a time, and the entries of one account in a
-// period. Both start from closing balances, so their cost does not depend on the date.
+// Reports of a book for accountants: the balances of all accounts at a time, the entries of one account in a period, and
+// what was earned on each day. All start from closing balances, so their cost does not depend on the date.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Kobo } from '../money.ts';
-import type { AccountCode } from './chart.ts';
+import { type Day, dayAfter, dayStart } from '../times.ts';
+import { type AccountCode, TAX_EXPENSE } from './chart.ts';
 
 export interface AccountBalance {
   account: AccountCode;
@@ -66,4 +67,52 @@ export async function reportAccount(
       AND number > ${account.after}::text::bigint AND number <= ${account.until}::text::bigint
     ORDER BY number, transaction_id`;
   return { opening, entries: [...entries], closing: entries.at(-1)?.balance ?? opening };
+}
+
+/** What was earned and what it cost. `net`: the first less the others. */
+export interface Income {
+  income: Kobo;
+  railCosts: Kobo;
+  losses: Kobo;
+  tax: Kobo;
+  net: Kobo;
+}
+
+export const addIncome = (one: Income, other: Income, times = 1): Income => ({
+  income: one.income + times * other.income,
+  railCosts: one.railCosts + times * other.railCosts,
+  losses: one.losses + times * other.losses,
+  tax: one.tax + times * other.tax,
+  net: one.net + times * other.net,
+});
+
+export const NO_INCOME: Income = { income: 0, railCosts: 0, losses: 0, tax: 0, net: 0 };
+
+/** The sums of the accounts `income:`, `expense:` and `loss:`, which no sweep changes. */
+export function incomeOf(balances: readonly AccountBalance[]): Income {
+  const sumOf = (prefix: string): Kobo =>
+    balances.reduce((sum, { account, balance }) => (account.startsWith(prefix) ? sum + balance : sum), 0);
+  const [income, costs, losses, tax] = [sumOf('income:'), -sumOf('expense:'), -sumOf('loss:'), -sumOf(TAX_EXPENSE)];
+  return { income, railCosts: costs - tax, losses, tax, net: income - costs - losses };
+}
+
+/** What was earned on each day of a period, both ends inclusive. */
+export async function reportIncome(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  { from, to }: { from: Day; to: Day },
+): Promise<(Income & { day: Day })[]> {
+  const earnedBefore = async (before: Date): Promise<Income> =>
+    incomeOf(
+      await sql<AccountBalance[]>`
+        SELECT account, balance FROM ledger.balances_before(${organisationId}, ${environment}, ${before}, NULL, true)`,
+    );
+  const days: (Income & { day: Day })[] = [];
+  let before = await earnedBefore(dayStart(from));
+  for (let day = from; day <= to; day = dayAfter(day)) {
+    const after = await earnedBefore(dayStart(dayAfter(day)));
+    days.push({ day, ...addIncome(after, before, -1) });
+    before = after;
+  }
+  return days;
 }

@@ -6,6 +6,7 @@ import {
   type AccountCode,
   BANK_RECEIVABLE,
   clearingAccount,
+  DRAWINGS,
   FEE_INCOME,
   IN_TRANSIT_PAYOUTS,
   IN_TRANSIT_REFUNDS,
@@ -306,7 +307,7 @@ function caseKeys(resource: string, row: ReviewCase): string[] {
 }
 
 export function expectFeeSweep(row: FeeSweep): Expectation {
-  const swept = moved(FEE_INCOME, walletAccount(row.walletId), row.amount);
+  const swept = moved(DRAWINGS, walletAccount(row.walletId), row.amount);
   return ofSteps('feeSweep', row, ['sweep'], [swept]);
 }
 

@@ -1,10 +1,11 @@
-// `ledger trial-balance | account | close-period | sweep-fees`: the reports as table, CSV and JSON, and refusals that
+// `ledger trial-balance | account | income | close-period | sweep-fees`: the reports as table, CSV and JSON, and refusals that
 // say what to do.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
+import { dayOf } from '../../src/times.ts';
 import { createSettlementWallets, expectPosted, move, newWallet, openBooks, RAIL } from '../ledger/books.ts';
 import { type Ended, runCli } from './run.ts';
 
@@ -67,6 +68,17 @@ test('an account is printed with its opening, running and closing balance', asyn
   expect(csv[4]).toBe('Closing,,,,,,,1499.95,,');
 });
 
+test('income is printed by day and month, with its sum', async () => {
+  const today = dayOf(new Date());
+  const csv = (await ledger('income', '--from', today, '--format', 'csv')).output.trim().split('\r\n');
+  expect(csv).toEqual([
+    'Period,Income (NGN),Cost of rails (NGN),Losses (NGN),Tax (NGN),Net (NGN)',
+    ...[today, today.slice(0, 7), 'Total'].map((period) => `${period},0.05,0.00,0.00,0.00,0.05`),
+  ]);
+  const json = JSON.parse((await ledger('income', '--json')).output);
+  expect(json.total).toEqual({ income: 5, railCosts: 0, losses: 0, tax: 0, net: 5 });
+});
+
 test('fees are swept once per key', async () => {
   const sweep = async (...words: string[]) => (await ledger('sweep-fees', '--key', 'november', ...words)).output;
   expect(JSON.parse(await sweep('--amount', '2', '--json'))).toMatchObject({
@@ -75,11 +87,11 @@ test('fees are swept once per key', async () => {
     changed: true,
   });
   expect(await sweep()).toContain('₦0.02 was already swept with the key november.');
-  expect((await ledger('account', 'income:fees', '--json')).output).toContain('"closing": 3');
+  expect((await ledger('account', 'income:fees', '--json')).output).toContain('"closing": 5');
 });
 
 test.each([
-  [['sweep-fees', '--amount', '6', '--key', 'more'], 1, /The fee income is ₦0.03/],
+  [['sweep-fees', '--amount', '6', '--key', 'more'], 1, /net income that was not swept is ₦0.03/],
   [['account', 'income:nothing'], 1, /There is no account income:nothing in this book/],
   [['trial-balance', '--at', '2026-11-31'], 2, /Write it as 2026-11, 2026-11-30 or/],
   [['close-period', '2026-13'], 2, /2026-13 is not a month/],

@@ -6,8 +6,9 @@ import fc from 'fast-check';
 import postgres from 'postgres';
 
 import { closeDays, closePeriod, listBooksToClose } from '../../src/ledger/closing.ts';
-import { reportAccount, trialBalance } from '../../src/ledger/reports.ts';
-import { dayStart } from '../../src/times.ts';
+import { addIncome, incomeOf, NO_INCOME, reportAccount, reportIncome, trialBalance } from '../../src/ledger/reports.ts';
+import { readSafeguarding } from '../../src/ledger/safeguarding.ts';
+import { dayAfter, dayOf, dayStart } from '../../src/times.ts';
 import { OPERATORS } from '../support/operators.ts';
 import { adminOf, nodeOf, testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -60,6 +61,39 @@ const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000)
 const monthOf = (at: Date): string => new Date(at.getTime() + 3_600_000).toISOString().slice(0, 7);
 
 describe('closed days', () => {
+  test('income by day is what the trial balance changed on that day, and its sum is the trial balance', async () => {
+    const posted = [
+      [RAIL, 'income:fees', 10_000],
+      ['expense:rail', RAIL, 1_200],
+      [RAIL, 'income:interest', 250],
+      ['own:drawings', 'settlement:sandbox', 5_000],
+      ['loss:operations', RAIL, 30],
+      ['expense:tax', 'liability:vat', 700],
+      [RAIL, 'income:fees', 900],
+      ['income:fees', RAIL, 40],
+    ] as const;
+    for (const [debit, credit, amount] of [...posted, ...posted])
+      await expectPosted(books.journal.post(move(books.book, debit, credit, amount)));
+    await dateBack(40, 'now() - make_interval(days => 40) * (1 - p.place / 16.0)');
+    await closeDays(books.sql, books.book);
+    const period = { from: dayOf(daysAgo(41)), to: dayOf(new Date()) };
+    const days = await reportIncome(books.sql, books.book, period);
+    const total = days.reduce((sum, day) => addIncome(sum, day), NO_INCOME);
+    expect(total).toEqual({ income: 22_220, railCosts: 2_400, losses: 60, tax: 1_400, net: 18_360 });
+    expect(total).toEqual(incomeOf(await trialBalance(books.sql, books.book, new Date(Date.now() + 1_000))));
+    const balancesAt = async (at: Date) =>
+      incomeOf(Object.entries(await sums(at)).map(([account, balance]) => ({ account, balance })));
+    expect(days).toHaveLength(42);
+    for (const { day, ...income } of days) {
+      expect(income).toEqual(addIncome(await balancesAt(dayStart(dayAfter(day))), await balancesAt(dayStart(day)), -1));
+    }
+    // What own money can spend starts from the last closed day too.
+    const [own] = await books.sql<{ balance: number }[]>`
+      SELECT ledger.own_platform_balance(${books.book.organisationId}, 'test') AS balance`;
+    expect(own?.balance).toBe(8_360);
+    expect((await readSafeguarding(books.sql, books.book, new Date(Date.now() + 1_000))).headroom).toBe(8_360);
+  });
+
   test('balances at any time, and running balances in any period, are the sums of the postings', async () => {
     const DAYS = 6;
     const wallets = [await newWallet(books), await newWallet(books), await newWallet(books)];

@@ -1,8 +1,9 @@
-// Fee sweeps: once per key, never more than the income, also when others sweep at the same time.
+// Fee sweeps: once per key, never more than the net income, also when others sweep at the same time; income stays.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { connect } from '../../src/database/pool.ts';
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { Journal } from '../../src/ledger/journal.ts';
+import { trialBalance } from '../../src/ledger/reports.ts';
 import type { Book } from '../../src/money.ts';
 import { sweepFees } from '../../src/resources/feeSweeps/sweep.ts';
 import { setWalletStatus } from '../../src/resources/wallets/status.ts';
@@ -39,7 +40,7 @@ test('a key sweeps all of the income once, with its audit entry and event', asyn
   expect(await api.balanceOf(settlementWalletId)).toBe(700);
   await api.dependencies.journal.post(move(book, RAIL, 'income:fees', 30));
   expect(await sweep('november')).toEqual({ ...swept, outcome: 'unchanged' });
-  expect(await sweep('december', 31)).toEqual({ outcome: 'too_much', income: 30 });
+  expect(await sweep('december', 31)).toEqual({ outcome: 'too_much', net: 30 });
   expect(await sweep('december', 20)).toMatchObject({ outcome: 'swept' });
   expect(await api.balanceOf(settlementWalletId)).toBe(720);
 
@@ -108,4 +109,29 @@ test('commands with the same key sweep once, and a frozen settlement wallet refu
   const act = { proof: OPERATORS.ngozi.proof, reason: 'test' };
   await setWalletStatus(api.sql, book.organisationId, requireUuid('wallet', settlementWalletId), 'frozen', act);
   expect(await sweep('two')).toEqual({ outcome: 'refused', code: 'WALLET_FROZEN' });
+});
+
+test('a sweep takes what is net of costs, losses and debts, and leaves income and costs as they were', async () => {
+  const { book, settlementWalletId } = await withIncome(10_000);
+  const { journal } = api.dependencies;
+  const post = (debit: string, credit: string, amount: number) => journal.post(move(book, debit, credit, amount));
+  await post('expense:rail', RAIL, 1_500);
+  await post('loss:operations', RAIL, 400);
+  await post('receivable:bank', RAIL, 100);
+  const sweep = (key: string, amount?: number) => sweepFees(api.sql, journal, book, { key, amount, proof });
+  expect(await sweep('gross', 10_000)).toEqual({ outcome: 'too_much', net: 8_000 });
+  expect(await sweep('net')).toMatchObject({ outcome: 'swept', sweep: { amount: 8_000 } });
+  expect(await api.balanceOf(settlementWalletId)).toBe(8_000);
+  const balances = await trialBalance(api.sql, book, new Date(Date.now() + 1_000));
+  expect(Object.fromEntries(balances.map(({ account, balance }) => [account, balance]))).toEqual({
+    'clearing:sandbox': -8_000,
+    'expense:rail': -1_500,
+    'income:fees': 10_000,
+    'loss:operations': -400,
+    'own:drawings': -8_000,
+    'receivable:bank': -100,
+    [`wallet:${settlementWalletId}`]: 8_000,
+  });
+  await post(RAIL, 'receivable:bank', 100);
+  expect(await sweep('paid back')).toMatchObject({ outcome: 'swept', sweep: { amount: 100 } });
 });

@@ -136,7 +136,7 @@ BEGIN
   LEFT JOIN public.adjustments a ON a.organisation_id = organisation AND a.id = r.id;
   ELSIF row_table = 'fee_sweeps' THEN RETURN QUERY
   SELECT r.movement, ARRAY['fees.sweep'], ledger.public_id(r.id, 'fsw'), NULL, NULL, false, NULL::uuid,
-         jsonb_build_array(jsonb_build_object('debit', 'income:fees', 'credit', w.account_code, 'amount', r.amount)), false
+         jsonb_build_array(jsonb_build_object('debit', 'own:drawings', 'credit', w.account_code, 'amount', r.amount)), false
   FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, wallet_id uuid, amount bigint)
   LEFT JOIN public.wallets w
     ON w.organisation_id = organisation AND w.environment = env AND w.id = r.wallet_id AND w.kind = 'settlement';

@@ -74,21 +74,22 @@ BEGIN
 END
 $generate$;
 
--- Income has a derived balance and no floor. So the sweeps of a book take turns, until they are committed, and the
--- income is added up under the lock: a sweep of more is not written, and not counted.
+-- A sweep takes what is net: income less costs, losses, what was swept before and what is receivable. So the sweeps of
+-- a book take turns, until they are committed, and that is added up under the lock: a sweep of more is not written, and
+-- not counted.
 CREATE OR REPLACE FUNCTION ledger.write_fee_sweeps(organisation uuid, environment text, table_rows json) RETURNS boolean
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   sweep   record;
-  income  bigint;
+  net     bigint;
   written integer := 0;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('fee_sweeps ' || organisation || environment, 0));
-  income := coalesce((SELECT b.balance FROM ledger.balances_before(organisation, environment, 'infinity', 'income:fees') AS b), 0);
+  net := ledger.own_platform_balance(organisation, environment);
   FOR sweep IN SELECT * FROM json_populate_recordset(NULL::public.fee_sweeps, table_rows) LOOP
-    CONTINUE WHEN sweep.amount > income;
-    income := income - sweep.amount;
+    CONTINUE WHEN sweep.amount > net;
+    net := net - sweep.amount;
     INSERT INTO public.fee_sweeps (organisation_id, environment, id, key, wallet_id, amount, created_at)
     VALUES (organisation, environment, sweep.id, sweep.key, sweep.wallet_id, sweep.amount, sweep.created_at);
     written := written + 1;

@@ -2,10 +2,13 @@
 import {
   type AccountCode,
   BANK_RECEIVABLE,
+  DRAWINGS,
   FEE_INCOME,
   INTEREST_INCOME,
   OPERATING_LOSS,
+  OWN_FUNDS,
   RAIL_EXPENSE,
+  TAX_EXPENSE,
   UNCLAIMED,
 } from '../../ledger/chart.ts';
 import type { Posting } from '../../ledger/postings.ts';
@@ -20,10 +23,13 @@ const HELD = /^(?:in_transit|reserve|suspense):/;
 /** Accounts that their first posting opens. Any other must exist, so that a misspelt code opens none. */
 const OPENED_BY_POSTING: readonly AccountCode[] = [
   BANK_RECEIVABLE,
+  DRAWINGS,
   FEE_INCOME,
   INTEREST_INCOME,
   OPERATING_LOSS,
+  OWN_FUNDS,
   RAIL_EXPENSE,
+  TAX_EXPENSE,
   UNCLAIMED,
 ];
 

@@ -1,7 +1,6 @@
-// Queries for fee sweeps: fee income that an operator moved to the settlement wallet.
+// Queries for fee sweeps: net income that an operator moved to the settlement wallet.
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
-import { FEE_INCOME } from '../../ledger/chart.ts';
 import type { Book, Kobo } from '../../money.ts';
 
 /** It never changes. */
@@ -23,14 +22,16 @@ export async function findFeeSweep(sql: Sql, book: Book, key: string): Promise<F
   return row ?? null;
 }
 
-/** The settlement wallet of a book, and its fee income that was not swept; null when there is no such book. */
-export async function findFeeIncome(sql: Sql, book: Book): Promise<{ walletId: Uuid; income: Kobo } | null> {
+/**
+ * The settlement wallet of a book, and its net income that was not swept: less costs, losses and what is receivable;
+ * null when there is no such book.
+ */
+export async function findNetIncome(sql: Sql, book: Book): Promise<{ walletId: Uuid; net: Kobo } | null> {
   const [wallet] = await sql<{ id: Uuid }[]>`
     SELECT id FROM wallets
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND kind = 'settlement'`;
   if (wallet === undefined) return null;
-  const [fees] = await sql<{ income: Kobo }[]>`
-    SELECT balance AS income
-    FROM ledger.balances_before(${book.organisationId}, ${book.environment}, 'infinity', ${FEE_INCOME})`;
-  return { walletId: wallet.id, income: fees?.income ?? 0 };
+  const [own] = await sql<{ net: Kobo }[]>`
+    SELECT ledger.own_platform_balance(${book.organisationId}, ${book.environment}) AS net`;
+  return { walletId: wallet.id, net: own?.net ?? 0 };
 }

@@ -4,14 +4,14 @@ import { BOOK, call, newId, OWNER, step } from '../movementTable.ts';
 
 export const FEE_SWEEPS = [
   step({
-    title: 'a fee sweep moves fee income to the settlement wallet',
+    title: 'a fee sweep is a drawing of net income to the settlement wallet',
     call: call(
       feeSweepMovement,
       BOOK,
       { id: newId('feeSweep', 'sweep'), key: 'november', walletId: OWNER, amount: 50_000, createdAt: new Date() },
       'key:…',
     ),
-    net: { 'income:fees': -50_000, 'wallet:owner': 50_000 },
+    net: { 'own:drawings': -50_000, 'wallet:owner': 50_000 },
     transaction: 'fee_sweep sweep/sweep, enforced',
     rows: ['fee_sweeps: ', 'audit_log: fees.sweep of sweep'],
     events: ['wallet.credited'],
