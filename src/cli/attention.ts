@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { parseId, publicId } from '../ids.ts';
+import { listShortfalls } from '../ledger/safeguarding.ts';
+import { nairaText } from '../money.ts';
 import { findWaitingFlow } from '../outbox/waitingFlow.ts';
 import { type FailingFlow, listFailingFlows } from '../recovery/failingFlows.ts';
 import { createBatchCode } from '../resources/operators.ts';
@@ -24,20 +26,25 @@ export function addAttentionCommands(program: Command): void {
     .command('attention')
     .description('list, show and resolve flows that are parked for an operator');
 
-  addCommand(group, 'list', 'list parked flows, the longest parked first, and failing or stalled ones')
+  addCommand(
+    group,
+    'list',
+    'list books with a shortfall, parked flows, the longest parked first, and failing or stalled ones',
+  )
     .addHelpText('after', example('attention list --query "WalletId = \'svc_…_wlt\'"'))
     .option('--query <query>', 'filter by search attributes, with the syntax of the Temporal UI')
     .action(async (options: { query?: string; json?: true }) => {
       const parked = await withTemporal((client) => listParked(client, options.query));
       const failing = await listFailing(options.query);
+      const short = options.query === undefined ? await listShort() : [];
       printRows(
         options,
-        [...parked, ...failing],
+        [...short, ...parked, ...failing],
         { Flow: 'flow', Id: 'id', Attention: 'attention', 'Since (UTC)': 'since', Amount: 'amount' },
-        'No flow is parked, failing or stalled.',
+        'No flow is parked, failing or stalled, and no book has a shortfall.',
       );
       if (options.json) return;
-      for (const { id, error } of failing) printLine(`${id}: ${error}`);
+      for (const { id, error } of [...short, ...failing]) printLine(`${id}: ${error}`);
     });
 
   addCommand(group, 'show <id>', 'show the status of a flow and what it waits for, as in the Temporal UI')
@@ -174,6 +181,19 @@ function problemOf({ task, activity, problem, attempt, since, error }: FailingFl
 }
 
 /** Flows with a task that does not get done, as the last scan found them; with a filter, those that match. */
+/** Books whose banks hold less than what is owed. */
+async function listShort() {
+  const short = await withDatabase('application', (sql) => listShortfalls(sql));
+  return short.map(({ organisationId, environment, amount }) => ({
+    id: publicId('organisation', organisationId),
+    flow: `${environment} book`,
+    attention: 'shortfall',
+    since: null,
+    amount,
+    error: `pay ${nairaText(amount)} of own money in at the provider; reconciliation posts it as funding.`,
+  }));
+}
+
 async function listFailing(filter?: string) {
   const failing = await withDatabase('application', (sql) => listFailingFlows(sql));
   const matching = filter === undefined || failing.length === 0 ? null : await idsMatching(failing, filter);

@@ -1,7 +1,8 @@
 // Whose money a book has, by the classes of its accounts. The law of safeguarding is that the banks hold at least what
 // is owed: bank >= customer + statutory (docs/decisions/0031-own-money-and-debts.md).
 import type { Sql } from '../database/pool.ts';
-import type { Book, Kobo } from '../money.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book, Environment, Kobo } from '../money.ts';
 import type { AccountClass } from './chart.ts';
 
 /**
@@ -29,4 +30,23 @@ export async function readSafeguarding(sql: Sql, book: Book, before: Date): Prom
     SELECT class, sum(balance)::bigint AS balance
     FROM ledger.balances_before(${book.organisationId}, ${book.environment}, ${before}, NULL, true) GROUP BY class`;
   return safeguardingOf(Object.fromEntries(rows.map((row) => [row.class, row.balance])));
+}
+
+export interface Shortfall {
+  organisationId: Uuid;
+  environment: Environment;
+  /** How much less the banks hold than what is owed. */
+  amount: Kobo;
+}
+
+/** The books with a shortfall now, of those that had one when own money was last debited. */
+export async function listShortfalls(sql: Sql): Promise<Shortfall[]> {
+  const books = await sql<Book[]>`
+    SELECT organisation_id, environment FROM ledger.own_funds WHERE shortfall > 0 ORDER BY organisation_id, environment`;
+  const found: Shortfall[] = [];
+  for (const book of books) {
+    const { headroom } = await readSafeguarding(sql, book, new Date(Date.now() + 1));
+    if (headroom < 0) found.push({ ...book, amount: -headroom });
+  }
+  return found;
 }

@@ -219,6 +219,11 @@ export const suspenseBalance = gauge(
   'Received money that is not allocated yet: the sum of all suspense accounts.',
   ['environment'],
 );
+export const shortfall = gauge(
+  'manilla_shortfall_kobo',
+  'How much less the banks hold than what customers and the state are owed, of all books.',
+  ['environment'],
+);
 export const openReviewCases = gauge('manilla_review_cases_open', 'Unresolved review cases.', ['environment']);
 export const reviewCaseAge = gauge(
   'manilla_review_case_oldest_age_seconds',

@@ -2,6 +2,7 @@
 // database connection of its own, so that a scrape never occupies a connection of the money path.
 import type { Client } from '@temporalio/client';
 import { connect } from '../database/pool.ts';
+import { listShortfalls } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Kobo } from '../money.ts';
 import type { Rails } from '../rail/rails.ts';
 import {
@@ -17,6 +18,7 @@ import {
   railPaused,
   reconciliationAge,
   reviewCaseAge,
+  shortfall,
   suspenseBalance,
   unattemptedAge,
   undeliveredAge,
@@ -41,6 +43,7 @@ const BY_ENVIRONMENT = {
   undeliveredAge,
   unattemptedAge,
   suspenseBalance,
+  shortfall,
   openReviewCases,
   reviewCaseAge,
   reconciliationAge,
@@ -55,7 +58,7 @@ interface GaugeRow {
   value: number;
 }
 
-/** Reads the gauges that come from the database, in one statement. Close it before the process ends. */
+/** Reads the gauges that come from the database, in one statement, and one more for each book with a shortfall. Close it before the process ends. */
 export function databaseGauges(
   databaseUrl: string,
   rails: Rails,
@@ -155,7 +158,12 @@ export function databaseGauges(
             AND application_name = current_setting('application_name')
         )
         SELECT gauge, label, value FROM gauges`;
-      return () => setGauges(rows);
+      const short = await listShortfalls(sql);
+      return () =>
+        setGauges([
+          ...rows,
+          ...short.map(({ environment, amount }) => ({ gauge: 'shortfall', label: environment, value: amount })),
+        ]);
     },
     reset: () => {
       for (const gauge of [...Object.values(BY_TOPIC), ...Object.values(BY_ENVIRONMENT)]) gauge.reset();
@@ -169,7 +177,7 @@ export function databaseGauges(
 
 function setGauges(rows: readonly GaugeRow[]): void {
   const read = (gauge: string, label: string): number =>
-    Math.max(0, rows.find((row) => row.gauge === gauge && row.label === label)?.value ?? 0);
+    rows.reduce((sum, row) => (row.gauge === gauge && row.label === label ? sum + Math.max(0, row.value) : sum), 0);
   for (const topic of TOPICS) {
     for (const [name, gauge] of Object.entries(BY_TOPIC)) gauge.set({ topic }, read(name, topic));
   }

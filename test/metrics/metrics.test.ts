@@ -11,6 +11,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { WORKER_ROLES } from '../../src/config.ts';
 import { publicId } from '../../src/ids.ts';
 import { railQueueOf, taskQueuesOf } from '../../src/workflows/flows.ts';
+import { move } from '../ledger/books.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -19,6 +20,8 @@ import { scrape } from './exposition.ts';
 
 const FUNDS = 1_000_000;
 const UNMATCHED_AMOUNT = 5_000;
+/** A charge beyond own money. */
+const SHORTFALL = 700;
 const UNAVAILABLE_ACCOUNT = '9999999008';
 const UNDERFUNDED_ACCOUNT = '3333333399';
 
@@ -80,6 +83,8 @@ async function runWorkload(): Promise<void> {
   const tooMuch = await flows.test.money(`/wallets/${wallet}/withdraw`, { ...order, amount: FUNDS * 2 });
   expect(tooMuch.status).toBe(422);
 
+  const liveBook = { organisationId: flows.organisation.organisationId, environment: 'live' } as const;
+  await flows.dependencies.journal.post(move(liveBook, 'expense:rail', 'clearing:other', SHORTFALL));
   await flows.credit('1234567890', UNMATCHED_AMOUNT);
   await waitFor('a review case', async () => (await flows.reviewCases()).length === 1);
   const address = `/rails/sandbox/callbacks/${publicId('organisation', flows.organisation.organisationId)}`;
@@ -254,6 +259,11 @@ describe('metric values', () => {
       ...(queue === railQueueOf(taskQueue) ? [] : [`${queue} workflow_task 1`]),
     ]);
     expect(found.toSorted()).toEqual(queues.toSorted());
+  });
+
+  test('a shortfall is reported by environment', () => {
+    expect(scraped.value('manilla_shortfall_kobo', { environment: 'live' })).toBe(SHORTFALL);
+    expect(scraped.value('manilla_shortfall_kobo', { environment: 'test' })).toBe(0);
   });
 
   test('suspense balances and review cases are reported by environment', () => {
