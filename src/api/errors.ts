@@ -90,7 +90,7 @@ const MESSAGES = {
     WALLET_TIER1_LIMIT_EXCEEDED:
       'The amount exceeds a limit of the wallet, which details.limit and details.limitAmount describe. Send a smaller amount.',
     WALLET_INSUFFICIENT_FUNDS:
-      'The wallet balance is too low for the amount and its fee, details.attemptedAmount in total. Fund the wallet or send a smaller amount. With details.reason "safeguarding" the settlement wallet has more, but customers are owed it: send at most details.availableAmount.',
+      'The wallet balance is too low for the amount and its fee, details.attemptedAmount in total; with details.reason safeguarding, customers are owed what is above details.availableAmount. Fund the wallet or send a smaller amount.',
     WALLET_FROZEN: 'The wallet is frozen and cannot move money. Use another wallet, or ask support to unfreeze it.',
     WALLET_CLOSED: 'The wallet is closed and cannot move money. Use another wallet.',
     WITHDRAWAL_NAME_VERIFICATION_FAILED:

@@ -1,5 +1,5 @@
-// `ledger trial-balance | account | income | close-period | sweep-fees`: the reports of a book for accountants, its period
-// close, and the sweep of what it earned.
+// `ledger trial-balance | account | income | close-period | sweep-fees`: the reports of a book for accountants, its
+// period close, and the sweep of what it earned.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';

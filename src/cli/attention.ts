@@ -190,7 +190,7 @@ async function listShort() {
     attention: 'shortfall',
     since: null,
     amount,
-    error: `pay ${nairaText(amount)} of own money in at the provider; reconciliation posts it as funding.`,
+    error: `pay ${nairaText(amount)} of own money in at the provider (docs/operating.md, shortfall).`,
   }));
 }
 

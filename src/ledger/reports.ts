@@ -1,5 +1,5 @@
-// Reports of a book for accountants: the balances of all accounts at a time, the entries of one account in a period, and
-// what was earned on each day. All start from closing balances, so their cost does not depend on the date.
+// Reports of a book for accountants: the balances of all accounts at a time, the entries of one account in a period,
+// and what was earned on each day. All start from closing balances, so their cost does not depend on the date.
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Kobo } from '../money.ts';

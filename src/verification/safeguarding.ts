@@ -1,5 +1,5 @@
-// The check of safeguarding: at the end of each day of an open period, and now, the banks of a book hold at least what is
-// owed. A shortfall of a closed period was accounted for when that was closed.
+// The check of safeguarding: at the end of each day of an open period, and now, the banks of a book hold at least what
+// is owed. A shortfall of a closed period was accounted for when that was closed.
 import { readSafeguarding } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import type { Day } from '../times.ts';

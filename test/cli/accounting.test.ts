@@ -1,5 +1,5 @@
-// `ledger trial-balance | account | income | close-period | sweep-fees`: the reports as table, CSV and JSON, and refusals that
-// say what to do.
+// `ledger trial-balance | account | income | close-period | sweep-fees`: the reports as table, CSV and JSON, and
+// refusals that say what to do.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

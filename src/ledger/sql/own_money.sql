@@ -5,8 +5,8 @@
 -- money less what is receivable, the headroom, is not below zero. Only debits of these accounts lower it, and movements
 -- with such debits take turns, after the locks of their accounts. Movements of customers take no part.
 
--- Own accounts of the platform and receivables together, without settlement wallets: the balances at the end of the last
--- closed day, and the entries since then.
+-- Own accounts of the platform and receivables together, without settlement wallets: the balances at the end of the
+-- last closed day, and the entries since then.
 CREATE OR REPLACE FUNCTION ledger.own_platform_balance(organisation uuid, env text) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE

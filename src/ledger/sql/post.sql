@@ -24,8 +24,8 @@
 -- that movement. Each pass decides refusals again, so those that are returned were decided on locked balances.
 --
 -- Lock order, the same for all callers: business keys, rows by table, new accounts by code, accounts by position, own
--- money. The settings leave one plan to every look-up, by index: a plan is made once and kept, when a table may still be
--- small.
+-- money. The settings leave one plan to every look-up, by index: a plan is made once and kept, when a table may still
+-- be small.
 CREATE OR REPLACE FUNCTION ledger.post(
   organisation      uuid,
   environment       text,
