@@ -1,5 +1,5 @@
 // Whose money a book has, by the classes of its accounts. The law of safeguarding is that the banks hold at least what
-// is owed: bank >= customer + statutory (docs/decisions/0031-own-money-and-debts.md).
+// is owed: bank >= customer + statutory (docs/decisions/0033-own-money.md).
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Environment, Kobo } from '../money.ts';

@@ -1,5 +1,5 @@
 -- version 1
--- Part of ledger.post: what own money can spend (docs/decisions/0031-own-money-and-debts.md).
+-- Part of ledger.post: what own money can spend (docs/decisions/0033-own-money.md).
 --
 -- The banks of a book must hold what customers and the state are owed. A book sums to zero, so that is the same as: own
 -- money less what is receivable, the headroom, is not below zero. Only debits of these accounts lower it, and movements
