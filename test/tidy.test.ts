@@ -50,6 +50,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'activities',
     'concurrency',
     'database',
+    'ledger',
     'outbox',
     'rail',
     'recovery',

@@ -58,7 +58,10 @@ interface GaugeRow {
   value: number;
 }
 
-/** Reads the gauges that come from the database: one statement, and one for each book with a shortfall. Close it before the process ends. */
+/**
+ * Reads the gauges that come from the database: one statement, and one for each book with a shortfall. Close it before
+ * the process ends.
+ */
 export function databaseGauges(
   databaseUrl: string,
   rails: Rails,
