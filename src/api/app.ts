@@ -225,7 +225,7 @@ async function authenticate(
     const organisationId = (await route.organisationOf?.(dependencies, environment, ctx.params)) ?? '';
     return {
       keyId: '',
-      proof: () => '',
+      proof: '',
       scopes: [],
       budgets: [{ keyId: '', rateLimit: null }],
       book: { organisationId, environment },

@@ -22,7 +22,7 @@ export interface Budget {
 export interface Caller {
   keyId: Uuid;
   /** Proves to the database who calls. */
-  proof: () => Proof;
+  proof: Proof;
   scopes: readonly KeyScope[];
   budgets: readonly [Budget, ...Budget[]];
   book: Book;

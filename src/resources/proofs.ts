@@ -1,6 +1,6 @@
 // Proofs of who decides, which the database checks (src/ledger/sql/decisions.sql): the SHA-256 of a secret. What is
 // stored is the SHA-256 of that, so that nothing that is read from the database proves anything.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 export type Proof = string;
 
@@ -10,7 +10,7 @@ export const OWNER_PROOF: Proof = 'owner';
 /** Of the worker itself, which may pause a rail and decide nothing else. */
 export const WORKER_PROOF: Proof = 'worker';
 
-const digest = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+const digest = (secret: string): string => hash('sha256', secret, 'hex');
 
 export const proofOfOperator = (key: string): Proof => `key:${digest(key)}`;
 
@@ -21,6 +21,4 @@ export const proofOfCode = (code: string): Proof => `code:${digest(code.toLowerC
 
 /** What is stored of a secret, by its proof. */
 export const hashOfProof = (proof: Proof): Buffer =>
-  createHash('sha256')
-    .update(Buffer.from(proof.slice(proof.indexOf(':') + 1), 'hex'))
-    .digest();
+  hash('sha256', Buffer.from(proof.slice(proof.indexOf(':') + 1), 'hex'), 'buffer');

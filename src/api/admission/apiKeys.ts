@@ -4,8 +4,8 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
 import { type AddressRanges, isInRanges, parseRanges } from '../../resources/addressRanges.ts';
-import { hashApiKey, KEY_FORMAT, type KeyScope } from '../../resources/keys.ts';
-import { proofOfApiKey } from '../../resources/proofs.ts';
+import { KEY_FORMAT, type KeyScope } from '../../resources/keys.ts';
+import { hashOfProof, type Proof, proofOfApiKey } from '../../resources/proofs.ts';
 import { ApiError } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
@@ -26,8 +26,7 @@ interface KeyRow {
 /** Authenticates callers by API key. Keys are cached for a few seconds, which saves a round trip per request. */
 export class ApiKeys {
   readonly #sql: Sql;
-  /** By the hash in base64. */
-  readonly #keys = new LookUps({ read: (hashes) => this.#read(hashes), keptMs: CACHE_MS });
+  readonly #keys = new LookUps({ read: (proofs) => this.#read(proofs), keptMs: CACHE_MS });
   readonly #used = new Map<Uuid, Uuid>();
 
   constructor(asyncCommitSql: Sql) {
@@ -41,7 +40,8 @@ export class ApiKeys {
     const prefix = key === undefined ? undefined : KEY_FORMAT.exec(key)?.[1];
     if (key === undefined || prefix === undefined) throw new ApiError('API_KEY_INVALID');
     if (prefix !== environment) throw new ApiError('API_KEY_ENVIRONMENT_MISMATCH');
-    const row = await this.#keys.find(hashApiKey(key).toString('base64'));
+    const proof = proofOfApiKey(key);
+    const row = await this.#keys.find(proof);
     if (row === null || row.environment !== environment || (row.expiresAt !== null && row.expiresAt <= new Date())) {
       throw new ApiError('API_KEY_INVALID');
     }
@@ -51,7 +51,7 @@ export class ApiKeys {
     this.#used.set(row.id, row.organisationId);
     return {
       keyId: row.id,
-      proof: () => proofOfApiKey(key),
+      proof,
       scopes: row.scopes,
       budgets: row.budgets,
       book: { organisationId: row.organisationId, environment: row.environment },
@@ -69,17 +69,19 @@ export class ApiKeys {
     }
   }
 
-  async #read(hashes: string[]): Promise<Map<string, KeyRow>> {
+  async #read(proofs: Proof[]): Promise<Map<Proof, KeyRow>> {
+    const proofsByHash = new Map(proofs.map((proof) => [hashOfProof(proof).toString('hex'), proof]));
     const rows = await this.#sql<(Omit<KeyRow, 'allowedRanges'> & { hash: string; allowedIps: string[] | null })[]>`
-      SELECT encode(k.hash, 'base64') AS hash, k.organisation_id, k.environment, k.id, k.scopes, k.expires_at, k.allowed_ips,
+      SELECT encode(k.hash, 'hex') AS hash, k.organisation_id, k.environment, k.id, k.scopes, k.expires_at, k.allowed_ips,
              json_agg(json_build_object('keyId', b.id, 'rateLimit', b.rate_limit)
                       ORDER BY array_position(k.budgets, b.id)) AS budgets
       FROM api_keys k JOIN api_keys b ON b.organisation_id = k.organisation_id AND b.id = ANY (k.budgets)
-      WHERE k.hash = ANY (ARRAY(SELECT decode(h, 'base64') FROM unnest(${hashes}::text[]) AS h)) AND k.revoked_at IS NULL
+      WHERE k.hash = ANY (ARRAY(SELECT decode(h, 'hex') FROM unnest(${[...proofsByHash.keys()]}::text[]) AS h))
+        AND k.revoked_at IS NULL
       GROUP BY k.organisation_id, k.id`;
     return new Map(
       rows.map(({ hash, allowedIps, ...key }) => [
-        hash,
+        proofsByHash.get(hash) ?? '',
         { ...key, allowedRanges: allowedIps && parseRanges(allowedIps) },
       ]),
     );

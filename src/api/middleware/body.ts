@@ -11,11 +11,14 @@ const BODY_BYTES_MAX = 64 * 1024;
  * response was sent before its body had come emits nothing any more.
  */
 export async function readBody(ctx: Context, bytesMax: number = BODY_BYTES_MAX): Promise<Buffer> {
-  const { promise: closed, reject } = Promise.withResolvers<never>();
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const onClose = (): void => reject(new Error('the connection was closed before the body had come'));
   ctx.res.once('close', onClose);
   try {
-    return await Promise.race([getRawBody(ctx.req, { limit: bytesMax, length: ctx.request.length }), closed]);
+    getRawBody(ctx.req, { limit: bytesMax, length: ctx.request.length }, (error, bytes) =>
+      error === null ? resolve(bytes) : reject(error),
+    );
+    return await promise;
   } catch (error) {
     if ((error as { type?: unknown }).type === 'entity.too.large') {
       const message = `must be at most ${bytesMax} bytes`;

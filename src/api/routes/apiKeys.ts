@@ -69,7 +69,7 @@ const create = route({
     assertMayGive(call, own, wanted);
     const made = makeApiKey(book.organisationId, wanted);
     const data = viewOfNew(call, made);
-    await withinBudgets(insertApiKey(sql, { ...made.row, createdAt: now }, caller.proof(), outcome(data)));
+    await withinBudgets(insertApiKey(sql, { ...made.row, createdAt: now }, caller.proof, outcome(data)));
     return data;
   },
 });
@@ -119,7 +119,7 @@ const rotate = route({
     const made = makeApiKey(book.organisationId, old);
     const successor = { ...made.row, createdAt: now };
     const data = viewOfNew(call, made);
-    if (!(await withinBudgets(replaceApiKey(sql, old, oldExpiresAt, successor, caller.proof(), outcome(data))))) {
+    if (!(await withinBudgets(replaceApiKey(sql, old, oldExpiresAt, successor, caller.proof, outcome(data))))) {
       const { revokedAt } = await requireKey(call);
       throw new ApiError('API_KEY_NOT_ACTIVE', { keyId, status: revokedAt === null ? 'expired' : 'revoked' });
     }
@@ -139,7 +139,7 @@ const revoke = route({
     const { sql, caller, book } = call;
     const key = await requireKey(call);
     await assertMayEnd(call, key);
-    await revokeApiKey(sql, book.organisationId, key.id, { proof: caller.proof(), reason: null });
+    await revokeApiKey(sql, book.organisationId, key.id, { proof: caller.proof, reason: null });
     return apiKeyView(await requireKey(call));
   },
 });

@@ -126,7 +126,7 @@ async function decide({ sql, caller, book, body }: Call<Decision>, row: ReviewCa
   return {
     ...movement,
     decision: {
-      proof: caller.proof(),
+      proof: caller.proof,
       action: `review:${action}`,
       subject: reviewCaseId,
       ...(walletId !== undefined && { wallet: publicId('wallet', walletId) }),

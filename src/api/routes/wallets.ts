@@ -182,7 +182,7 @@ const submitKyc = route({
     const data = walletView({ ...wallet, kycStatus: 'tier1' });
     try {
       const kyc = { ...sealKyc(keyring, book, wallet.id, body), walletsPerBvnMax: limit };
-      await recordKyc(sql, book, wallet, kyc, caller.proof(), call.outcome(data));
+      await recordKyc(sql, book, wallet, kyc, caller.proof, call.outcome(data));
     } catch (error) {
       if (violatedCheck(error) !== 'wallets_per_bvn') throw error;
       throw new ApiError('WALLET_BVN_LIMIT_REACHED', { walletId: call.params.id, limit });
