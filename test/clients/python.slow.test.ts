@@ -1,6 +1,7 @@
 // The Python client: its example against the API and a worker, its own tests, and its types.
 import { execFile } from 'node:child_process';
 import { cpSync, globSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -27,10 +28,23 @@ test('the example ends with a verified webhook, the balance, the statement and a
   expect(stdout).toMatch(/refused: SAME_WALLET http:\/\/127\.0\.0\.1:\d+\/docs\/errors#same_wallet/);
 });
 
-test('its unit tests pass', async () => {
-  const { stderr } = await run('python3', ['-B', '-m', 'unittest', '-v', 'test_client'], { cwd });
-  expect(stderr).toMatch(/Ran 17 tests.*\n\nOK\n/);
+/** The versions that the client is for. */
+const VERSIONS = ['3.10', '3.11', '3.12', '3.13', '3.14'];
+
+/** The interpreters of them on this machine: any `python3.N`, and those of pyenv. */
+const interpreters = VERSIONS.flatMap((version) => {
+  const folders = (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, `python${version}`));
+  const [found] = globSync([path.join(homedir(), `.pyenv/versions/${version}.*/bin/python3`), ...folders]);
+  return found === undefined ? [] : [{ version, python: found }];
 });
+
+test.each([{ version: 'of the machine', python: 'python3' }, ...interpreters])(
+  'its unit tests pass with Python $version',
+  async ({ python }) => {
+    const { stderr } = await run(python, ['-B', '-m', 'unittest', '-v', 'test_client'], { cwd });
+    expect(stderr).toMatch(/Ran 17 tests.*\n\nOK\n/);
+  },
+);
 
 describe('its types', () => {
   let programs: string;
@@ -49,8 +63,9 @@ describe('its types', () => {
     return stdout;
   }
 
-  test('are those that its example and its tests use', async () => {
-    expect(await problemsOf(cwd, ['manilla', 'example.py', 'test_client.py'])).toMatch(/^Success: no issues found/);
+  test.each(VERSIONS)('are those that its example and its tests use, with Python %s', async (version) => {
+    const files = ['manilla', 'example.py', 'test_client.py'];
+    expect(await problemsOf(cwd, files, `--python-version=${version}`)).toMatch(/^Success: no issues found/);
   });
 
   test('are seen by programs that use the installed package', async () => {

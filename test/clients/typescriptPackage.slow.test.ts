@@ -1,7 +1,7 @@
 // The package of the TypeScript client as integrators install it: packed, installed from the registry with what it
 // depends on into an empty folder, and used from JavaScript and from TypeScript.
 import { execFile } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -23,7 +23,7 @@ await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', arch
 afterAll(() => flows.close());
 
 /** Packs a copy: packing makes dist/, which other tests would see in the repository. Returns the archive's path. */
-async function pack(): Promise<string> {
+async function pack(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const folder = temporaryFolder();
   for (const part of ['clients/typescript', 'LICENSE', 'tsconfig.json']) {
     cpSync(path.join(PROJECT, part), path.join(folder, part), {
@@ -33,10 +33,50 @@ async function pack(): Promise<string> {
   }
   symlinkSync(path.join(PROJECT, 'node_modules'), path.join(folder, 'node_modules'));
   const cwd = path.join(folder, 'clients/typescript');
-  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd });
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd, env });
   expect(globSync('dist', { cwd })).toEqual([]);
   return path.join(folder, globSync('*.tgz', { cwd: folder })[0] ?? '');
 }
+
+/** The newest of each major version that the package is for. */
+const NODES = ['20.20.2', '22.23.3', '24.21.0'];
+
+/** The folder of an interpreter, which is a package of the registry. */
+async function installNode(version: string): Promise<string> {
+  const name = `node-${process.platform}-${process.arch}`;
+  const folder = path.join(PROJECT, '.cache', `node-${version}`);
+  const programs = path.join(folder, 'node_modules', name, 'bin');
+  if (!existsSync(path.join(programs, 'node'))) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, 'package.json'), '{}');
+    await run('npm', ['install', '--no-save', '--prefer-offline', '--no-audit', '--no-fund', `${name}@${version}`], {
+      cwd: folder,
+    });
+  }
+  return programs;
+}
+
+test.each(NODES)('Node.js %s packs it, installs it and uses it', async (version) => {
+  const env = { ...process.env, PATH: `${await installNode(version)}${path.delimiter}${process.env.PATH}` };
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', await pack(env)], { cwd: folder, env });
+  writeFileSync(
+    path.join(folder, 'program.js'),
+    `import { createManilla, dataOf, ManillaError } from '@manilla/client';
+     const options = { baseUrl: process.env.MANILLA_URL, apiKey: process.env.MANILLA_KEY };
+     const wallet = await dataOf(createManilla(options).POST('/wallets', { body: { email: 'ada@test.example' } }));
+     const refused = await createManilla(options).POST('/wallets', { body: { email: '' } }).catch((error) => error);
+     const closed = createManilla({ ...options, baseUrl: 'http://127.0.0.1:1/v1', retriesMax: 1, pauseMs: 1 });
+     const failed = await closed.GET('/health').catch((error) => error);
+     console.log(process.version, wallet.currency, refused instanceof ManillaError, refused.message, failed.code);`,
+  );
+  const manilla = { MANILLA_URL: flows.urls.test, MANILLA_KEY: flows.test.key ?? '' };
+  const { stdout } = await run('node', ['program.js'], { cwd: folder, env: { ...env, ...manilla } });
+  expect(stdout).toMatch(
+    new RegExp(`^v${version} NGN true VALIDATION_FAILED: .* email must be .* CONNECTION_FAILED\n$`),
+  );
+});
 
 test('it has JavaScript, declarations and the licence, and nothing else', () => {
   const installed = path.join(project, 'node_modules/@manilla/client');

@@ -6,7 +6,14 @@ import { ROUTES } from '../../src/api/routes/index.ts';
 import { successOf } from './envelope.ts';
 import { ErrorResponses, errorExamples } from './errors.ts';
 import type { Examples } from './examples.ts';
-import { HEADER_NAMES, HEADERS, PARAMETERS, pathParameters, queryParameters } from './parameters.ts';
+import {
+  HEADER_NAMES,
+  HEADERS,
+  PARAMETERS,
+  pathParameters,
+  queryParameters,
+  WEBHOOK_PARAMETERS,
+} from './parameters.ts';
 import { type JsonSchema, SchemaWriter } from './schemas.ts';
 import { INTRODUCTION, SECURITY_SCHEMES, TAGS, tagOf } from './texts.ts';
 
@@ -115,9 +122,7 @@ function webhookOf(type: string, writer: SchemaWriter, examples: Examples): Json
       description: 'Verify the signature, store the id, and respond with any 2xx within ten seconds.',
       tags: ['Webhooks'],
       security: [],
-      parameters: ['WebhookId', 'WebhookTimestamp', 'WebhookSignature'].map((name) => ({
-        $ref: `#/components/parameters/${name}`,
-      })),
+      parameters: WEBHOOK_PARAMETERS,
       requestBody: {
         required: true,
         content: {

@@ -59,22 +59,26 @@ export const PARAMETERS: JsonSchema = {
     description: 'The `nextCursor` of the previous page, unchanged; it includes limit and filters.',
     schema: text,
   },
-  WebhookId: { name: 'webhook-id', in: 'header', required: true, description: "The event's id", schema: text },
-  WebhookTimestamp: {
+};
+
+/** In each webhook: some generators leave out a component that only webhooks use. */
+export const WEBHOOK_PARAMETERS: readonly JsonSchema[] = [
+  { name: 'webhook-id', in: 'header', required: true, description: "The event's id", schema: text },
+  {
     name: 'webhook-timestamp',
     in: 'header',
     required: true,
     description: 'When this attempt was sent, in seconds since 1970',
     schema: digits,
   },
-  WebhookSignature: {
+  {
     name: 'webhook-signature',
     in: 'header',
     required: true,
     description: 'Signatures by Standard Webhooks: `v1,` and base64, separated by spaces',
     schema: text,
   },
-};
+];
 
 /** What each parameter of a path is. */
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired  # of Python 3.11
 
 
 class ApiKey(TypedDict):

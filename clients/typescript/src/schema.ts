@@ -5123,12 +5123,6 @@ export type components = {
         Limit: number;
         /** @description The `nextCursor` of the previous page, unchanged; it includes limit and filters. */
         Cursor: string;
-        /** @description The event's id */
-        WebhookId: string;
-        /** @description When this attempt was sent, in seconds since 1970 */
-        WebhookTimestamp: string;
-        /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-        WebhookSignature: string;
     };
     requestBodies: never;
     headers: {
@@ -10392,11 +10386,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10476,11 +10470,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10560,11 +10554,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10633,11 +10627,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10706,11 +10700,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10779,11 +10773,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10865,11 +10859,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10932,11 +10926,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -10999,11 +10993,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11066,11 +11060,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11124,11 +11118,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11184,11 +11178,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11244,11 +11238,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11303,11 +11297,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11362,11 +11356,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11421,11 +11415,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11484,11 +11478,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11547,11 +11541,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11610,11 +11604,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11669,11 +11663,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11722,11 +11716,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11776,11 +11770,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11825,11 +11819,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11874,11 +11868,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -11923,11 +11917,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -12000,11 +11994,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -12062,11 +12056,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -12117,11 +12111,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -12172,11 +12166,11 @@ export interface operations {
             query?: never;
             header: {
                 /** @description The event's id */
-                "webhook-id": components["parameters"]["WebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in seconds since 1970 */
-                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
-                "webhook-signature": components["parameters"]["WebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
