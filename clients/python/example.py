@@ -7,15 +7,14 @@ import os
 import queue
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
 
-from manilla import Manilla, ManillaError, WebhookVerificationError, verify_webhook
+from manilla import Event, Manilla, ManillaError, WebhookVerificationError, verify_webhook
 
 client = Manilla(os.environ["MANILLA_KEY"], os.environ.get("MANILLA_URL", "http://127.0.0.1:8080/v1"))
 
 # The receiver of webhooks. The secret is known once the endpoint is registered.
 secret = ""
-events: queue.Queue[dict[str, Any]] = queue.Queue()
+events: queue.Queue[Event] = queue.Queue()
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -61,7 +60,9 @@ payment = client.create_payment(
 account = payment["virtualAccount"]
 assert account is not None
 client.simulate_inbound_credit({"accountNumber": account["accountNumber"], "amount": payment["payableAmount"]})
-print("webhook:", events.get(timeout=60)["data"]["status"])
+event = events.get(timeout=60)
+if event["type"] == "payment.completed":
+    print("webhook:", event["data"]["status"])
 print("balance:", client.get_wallet_balance(wallet["id"])["balance"])
 
 # Every entry of the statement, over all pages.

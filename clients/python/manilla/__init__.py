@@ -4,6 +4,7 @@ It needs no packages besides the standard library.
 """
 
 from .client import Manilla, ManillaError
+from .operations import Event
 from .webhooks import WebhookVerificationError, verify_webhook
 
-__all__ = ["Manilla", "ManillaError", "WebhookVerificationError", "verify_webhook"]
+__all__ = ["Event", "Manilla", "ManillaError", "WebhookVerificationError", "verify_webhook"]

@@ -114,8 +114,8 @@ class Manilla(Operations):
                 if status < 300 and answer is not None:
                     return answer
                 error = _error_of(status, answer, answer_headers, url)
-                asked = answer_headers.get("Retry-After") or error.details.get("retryAfterSeconds")
-                wait = _seconds(asked) or wait
+                asked = _seconds(answer_headers.get("Retry-After"))
+                wait = asked or _seconds(error.details.get("retryAfterSeconds")) or wait
             is_last = not may_repeat or retry >= self._retries_max or time.monotonic() + wait >= end
             if is_last or not _is_temporary(error):
                 raise error
