@@ -35,6 +35,8 @@ function simplified(value: unknown, io: 'input' | 'output'): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const node: JsonSchema = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, simplified(part, io)]));
   const own = typeof node.description === 'string' ? { description: node.description } : {};
+  // zod gives a literal number the type number; for a whole one, generators make a fraction of it.
+  if (node.type === 'number' && Number.isInteger(node.const)) node.type = 'integer';
   // References to components instead of zod's definitions.
   if (typeof node.$ref === 'string') node.$ref = node.$ref.replace('#/$defs/', COMPONENTS);
   if (io === 'output' && node.additionalProperties === false) delete node.additionalProperties;
