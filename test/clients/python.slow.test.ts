@@ -33,9 +33,12 @@ const VERSIONS = ['3.10', '3.11', '3.12', '3.13', '3.14'];
 
 /** The interpreters of them on this machine: any `python3.N`, and those of pyenv. */
 const interpreters = VERSIONS.flatMap((version) => {
-  const folders = (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, `python${version}`));
-  const [found] = globSync([path.join(homedir(), `.pyenv/versions/${version}.*/bin/python3`), ...folders]);
-  return found === undefined ? [] : [{ version, python: found }];
+  const [ofPyenv] = globSync(path.join(homedir(), `.pyenv/versions/${version}.*/bin/python3`));
+  // What pyenv puts into the PATH are names of versions that it would have to be told.
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => !folder.endsWith('shims'));
+  const [ofPath] = globSync(folders.map((folder) => path.join(folder, `python${version}`)));
+  const python = ofPyenv ?? ofPath;
+  return python === undefined ? [] : [{ version, python }];
 });
 
 test.each([{ version: 'of the machine', python: 'python3' }, ...interpreters])(
