@@ -162,7 +162,7 @@ async function serve(
         now,
         outcome: () => undefined,
         repeatId: null,
-        wantsCsv: route.answersCsv === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
+        wantsCsv: route.success.paginated === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
       };
       return await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
     });

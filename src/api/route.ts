@@ -64,7 +64,7 @@ export interface Page<Data = unknown> {
 
 /** A list as CSV, for callers that accept that. */
 export interface CsvExport {
-  csv: AsyncIterable<string>;
+  csv: AsyncIterable<string> | Iterable<string>;
 }
 
 /** A body as CSV: how it is read, and the query that goes with it. */
@@ -81,7 +81,7 @@ export type LocationOf = (field: string) => { line: number; column?: string } | 
 export interface Success<Data> {
   status: 200 | 201 | 202;
   data: z.ZodType<Data>;
-  /** For a list: the envelope has `pagination`. */
+  /** For a list: the envelope has `pagination`, and `Accept: text/csv` returns all of it as CSV. */
   paginated?: true;
 }
 
@@ -123,8 +123,6 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
   filters?: z.ZodType;
   /** The maximum body size in bytes. */
   bodyBytesMax?: number;
-  /** Of a list: `Accept: text/csv` returns all of it as CSV. */
-  answersCsv?: true;
   /** The body may be CSV. */
   fromCsv?: CsvUpload;
   /** Resolves with the `data` of the response; with a page or a file where the success is paginated. */

@@ -94,7 +94,7 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
         headers: headersOf(route, ['XRequestId', ...(takesIdempotencyKey(route) ? ['IdempotentReplayed'] : [])]),
         content: {
           'application/json': { schema: writer.output(successOf(route.success)), ...exampleOf(example?.response) },
-          ...(route.answersCsv === true && { 'text/csv': CSV_EXPORT }),
+          ...(route.success.paginated === true && { 'text/csv': CSV_EXPORT }),
         },
       },
       ...errors.of(route, (names) => headersOf(route, names)),

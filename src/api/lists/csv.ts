@@ -5,11 +5,12 @@ import { z } from 'zod';
 import type { Position } from '../../resources/pages.ts';
 
 /**
- * The columns of a resource: the paths of its fields. Objects are flattened; what has no fixed fields (`metadata`) or
- * is a list is JSON in one column.
+ * The columns of a resource: the paths of its fields. Objects are flattened; what has no fixed fields (`metadata`, the
+ * `data` of an event) or is a list is JSON in one column.
  */
 export function columnsOf(schema: z.ZodType): string[] {
   const plain = unwrapped(schema);
+  if (plain instanceof z.ZodDiscriminatedUnion) return Object.keys((plain.options[0] as z.ZodObject).shape);
   if (!(plain instanceof z.ZodObject)) return [''];
   return Object.entries(plain.shape as Record<string, z.ZodType>).flatMap(([name, field]) =>
     columnsOf(field).map((path) => (path === '' ? name : `${name}.${path}`)),
@@ -29,7 +30,7 @@ const FORMULA = /^(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])/u;
  * Items as CSV (RFC 4180). What a spreadsheet would take for a formula is guarded by an apostrophe; null and an empty
  * map are an empty cell.
  */
-const csvText = (columns: readonly string[], items: unknown[], header = false): string =>
+export const csvText = (columns: readonly string[], items: unknown[], header = false): string =>
   stringify(items, {
     columns: [...columns],
     header,

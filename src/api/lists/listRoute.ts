@@ -17,7 +17,7 @@ type List<Filters extends z.ZodRawShape, Row, Item> = Pick<Route, 'operationId' 
   /** Reads a page, newest first, plus one row when another page exists. */
   find: (call: Call<undefined>, filters: z.output<z.ZodObject<Filters>>, page: PageRequest) => Promise<readonly Row[]>;
   view: (row: Row, call: Call<undefined>) => Item;
-  /** The list as CSV; without it there is none. */
+  /** How it is written as CSV, if not as usual. */
   csv?: Csv;
 } & (Row extends Position ? Partial<Sorted<Row>> : Sorted<Row>);
 
@@ -59,7 +59,7 @@ const paging = z.looseObject({
  * INVALID_CURSOR.
  */
 export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<Filters, Row, Item>): Route {
-  const { operationId, summary, item, errors = [], path, access, find, view, csv } = list;
+  const { operationId, summary, item, errors = [], path, access, find, view, csv = {} } = list;
   const { positionOf = byCreation as (row: Row) => Position } = list as Partial<Sorted<Row>>;
   const filterSchema = z.strictObject(list.filters);
   return route({
@@ -72,7 +72,6 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
     access,
     query: paging,
     filters: filterSchema,
-    ...(csv !== undefined && { answersCsv: true as const }),
     handle: async (call) => {
       const { limit, cursor, ...queryFilters } = call.query;
       const parsedFilters = parse(filterSchema, queryFilters); // an invalid filter is reported before a cursor mismatch
@@ -83,7 +82,7 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
       // A cursor carries its own filters.
       const filters = cursor === undefined ? parsedFilters : parse(filterSchema, page.filters);
       if (call.wantsCsv) {
-        const { columns = columnsOf(item), pageSize = CSV_PAGE_SIZE } = csv ?? {};
+        const { columns = columnsOf(item), pageSize = CSV_PAGE_SIZE } = csv;
         const read = (after: PageRequest['after'], max: number) =>
           find(call, filters, { limit: max, after: after ?? page.after });
         return { csv: await exportCsv({ columns, view: (row) => view(row, call), positionOf, read, pageSize }) };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { bank, resolvedBankAccount } from '../../resources/publicSchemas.ts';
 import { BANK_ACCOUNT_ERRORS, fromRail, RAIL_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
+import { columnsOf, csvText } from '../lists/csv.ts';
 import { type Route, route } from '../route.ts';
 import { bankAccountNumber, bankCode } from '../schemas.ts';
 
@@ -13,12 +14,13 @@ const list = route({
   method: 'get',
   path: '/banks',
   access: 'any',
-  handle: async ({ dependencies, book }) => {
+  handle: async ({ dependencies, book, wantsCsv }) => {
     const rail = await requireRail(dependencies, book);
-    const banks = await fromRail(rail.banks());
+    const banks = (await fromRail(rail.banks())).map(({ code, name }) => ({ code, name }));
+    if (wantsCsv) return { csv: [csvText(columnsOf(bank), banks, true)] };
     // The list is short, and clients show or search all of it: always one page, without a limit parameter.
     return {
-      data: banks.map(({ code, name }) => ({ code, name })),
+      data: banks,
       pagination: { limit: banks.length, hasMore: false, nextCursor: null },
     };
   },

@@ -225,7 +225,6 @@ const list = listRoute({
   },
   find: ({ sql, book }, filters, page) => listPayments(sql, book, filters, page),
   view: paymentView,
-  csv: {},
 });
 
 const read = route({

@@ -160,7 +160,6 @@ const readItems = listRoute({
   },
   view: payoutItemView,
   positionOf: ({ position }) => ({ createdAt: EPOCH, id: position }),
-  csv: {},
 });
 
 export const payoutRoutes: Route[] = [create, list, read, readItems];

@@ -26,7 +26,6 @@ const readStatement = listRoute({
   },
   view: statementLineView,
   positionOf: ({ createdAt, number }) => ({ createdAt, id: number }),
-  csv: {},
 });
 
 const read = route({

@@ -99,7 +99,6 @@ const list = listRoute({
   find,
   view: transferView,
   positionOf,
-  csv: {},
 });
 
 const read = route({

@@ -108,7 +108,6 @@ const list = listRoute({
   },
   find: ({ sql, book }, filters, page) => listWithdrawals(sql, book, filters, page),
   view: withdrawalView,
-  csv: {},
 });
 
 const read = route({

@@ -1,0 +1,75 @@
+// Every list in every media type: JSON is a page, CSV is all rows, whatever the limit.
+import { afterAll, expect, test } from '@jest/globals';
+import { ROUTES } from '../../src/api/routes/index.ts';
+import { fillLists, goodRequests } from '../statements/requests.ts';
+import { startTestApi } from '../support/api.ts';
+import { isList } from '../support/routes.ts';
+
+/** Time for filling the lists first. */
+const LIMIT_MS = 240_000;
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  'text/csv': 'text/csv',
+  'text/csv, application/json;q=0.5': 'text/csv',
+  'application/json, text/csv;q=0.5': 'application/json',
+  'application/json': 'application/json',
+  '*/*': 'application/json',
+  'text/html': 'application/json',
+};
+
+const api = await startTestApi();
+
+afterAll(() => api.close());
+
+/** The rows of a list, page by page. */
+async function countRows(path: string): Promise<number> {
+  let count = 0;
+  for (let cursor = ''; ; ) {
+    const { items, pagination } = await api.test.get(`${path}?limit=100${cursor}`);
+    count += items.length;
+    if (pagination.nextCursor === null) return count;
+    cursor = `&cursor=${pagination.nextCursor}`;
+  }
+}
+
+test(
+  'a list is all of its rows as CSV, and a page as JSON',
+  async () => {
+    const paths: string[] = [];
+    const recording = {
+      ...api.organisation,
+      test: {
+        ...api.test,
+        get: (path: string) => {
+          paths.push(path);
+          return api.test.get(path);
+        },
+      },
+    };
+    const lists = {
+      ...(await fillLists(api, recording)),
+      'GET /banks': await goodRequests(api, recording)['GET /banks']?.(),
+    };
+    const names = ROUTES.filter(isList).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(Object.keys(lists).toSorted()).toEqual(names.toSorted());
+    for (const [name, send] of Object.entries(lists)) {
+      await send?.();
+      const path = paths.at(-1)?.split('?')[0] ?? '';
+      const first = name === 'GET /banks' ? path : `${path}?limit=1`;
+      for (const [accept, type] of Object.entries(MEDIA_TYPES)) {
+        const before = await countRows(path);
+        const { status, headers, rows } = await api.test.file(first, accept);
+        expect([name, accept, status, headers.get('content-type')]).toEqual([
+          name,
+          accept,
+          200,
+          `${type}; charset=utf-8`,
+        ]);
+        if (type !== 'text/csv') continue;
+        expect(rows.length).toBeGreaterThanOrEqual(before); // the request log grows meanwhile
+        expect(rows.length).toBeLessThanOrEqual(await countRows(path));
+      }
+    }
+  },
+  LIMIT_MS,
+);
