@@ -16,13 +16,15 @@ import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import { type BookOptions, inOrganisation, notInOrganisation, type OrganisationOptions, requireId } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError } from './failure.ts';
-import { environmentOption, evidenceOption, organisationOption, reasonOption } from './options.ts';
+import { environmentOption, evidenceOption, organisationOption, reasonOption, text, time } from './options.ts';
 import { fieldRows, printAudit, printJson, printLeftOut, printResult, printRows, printTable } from './print.ts';
 import { createCode } from './signIn.ts';
 import { printDecision, sendUpdate, withTemporal } from './temporal.ts';
 
 /** The maximum number of adjustments in a list; the newest are listed first. */
 const ADJUSTMENTS_MAX = 500;
+/** As of the descriptions that callers give. */
+const DESCRIPTION_MAX = 200;
 const STATUSES: readonly AdjustmentStatus[] = ['requested', 'posted', 'rejected'];
 
 export function addAdjustmentCommands(program: Command): void {
@@ -44,13 +46,17 @@ export function addAdjustmentCommands(program: Command): void {
       collectPosting,
       [],
     )
+    .option('--at <time>', 'the time that it is about, in an open period (default: when it is posted)', time)
+    .option('--resource <id>', 'the resource that it corrects, such as svc_…_wth')
+    .option('--description <text>', 'what customers read in their statements', text(DESCRIPTION_MAX))
     .addOption(reasonOption())
     .addOption(evidenceOption())
     .addOption(organisationOption('the book'))
-    .action(async (options: RequestOptions & BookOptions & { posting: Posting[] }) => {
-      const { environment, posting, reason, evidence } = options;
+    .action(async (options: RequestOptions & BookOptions & SubjectOptions & { posting: Posting[] }) => {
+      const { environment, posting, reason, evidence, at, resource, description } = options;
       const outcome = await inOrganisation('adjustments request', options, (sql, organisationId, { proof }) => {
-        const grounds = { reason, evidence, proof };
+        const about = { effectiveAt: at ?? null, corrects: resource ?? null, description: description ?? null };
+        const grounds = { reason, evidence, proof, ...about };
         return requestAdjustment({ sql, journal: new Journal(sql) }, { organisationId, environment }, posting, grounds);
       });
       printRequested(options, outcome);
@@ -119,6 +125,12 @@ export function addAdjustmentCommands(program: Command): void {
     });
 }
 
+interface SubjectOptions {
+  at?: Date;
+  resource?: string;
+  description?: string;
+}
+
 interface RequestOptions extends OrganisationOptions {
   reason: string;
   evidence: string;
@@ -134,7 +146,7 @@ function collectPosting(value: string, earlier: Posting[]): Posting[] {
 const requireAdjustmentId = (id: string): Uuid =>
   requireId('adjustment', id, 'an adjustment id, such as svc_…_adj. See: npm run cli -- adjustments list');
 
-function printRequested(options: OrganisationOptions, outcome: RequestOutcome): void {
+export function printRequested(options: OrganisationOptions, outcome: RequestOutcome): void {
   if (outcome.outcome === 'refused') throw new CommandError(outcome.message);
   const id = publicId('adjustment', outcome.id);
   const line = `Requested ${id}. Another operator decides: npm run cli -- adjustments approve ${id} --reason "…"`;
@@ -164,6 +176,9 @@ const adjustmentView = (row: AdjustmentReport) => ({
   amount: row.postings.reduce((sum, { amount }) => sum + amount, 0),
   reason: row.reason,
   evidence: row.evidence,
+  effectiveAt: row.effectiveAt,
+  corrects: row.corrects,
+  description: row.description,
   reverses: row.reverses && publicId('adjustment', row.reverses),
   reversedBy: row.reversedBy && publicId('adjustment', row.reversedBy),
   requestedBy: publicId('operator', row.requestedBy),

@@ -8,7 +8,7 @@ import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book } from '../../src/money.ts';
 import { postAdjustment } from '../../src/resources/adjustments/movements.ts';
 import { type Adjustment, findAdjustment } from '../../src/resources/adjustments/queries.ts';
-import { requestAdjustment, requestReversal } from '../../src/resources/adjustments/request.ts';
+import { requestAdjustment, requestReversal, type Subject } from '../../src/resources/adjustments/request.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf, OPERATORS, type OperatorName } from '../support/operators.ts';
@@ -41,8 +41,8 @@ const credit = (walletId: string, amount = 5_000): Posting => ({
   amount,
 });
 
-async function requested(postings: readonly Posting[]): Promise<Adjustment> {
-  const outcome = await requestAdjustment(api.dependencies, book, postings, grounds());
+async function requested(postings: readonly Posting[], about: Partial<Subject> = {}): Promise<Adjustment> {
+  const outcome = await requestAdjustment(api.dependencies, book, postings, { ...grounds(), ...about });
   if (outcome.outcome === 'refused') throw new Error(outcome.message);
   return await read(outcome.id);
 }
@@ -66,8 +66,8 @@ async function decide(
   );
 }
 
-async function posted(postings: readonly Posting[]): Promise<Adjustment> {
-  const row = await requested(postings);
+async function posted(postings: readonly Posting[], about: Partial<Subject> = {}): Promise<Adjustment> {
+  const row = await requested(postings, about);
   expect(await decide(row, 'approve')).toMatchObject({ outcome: 'done', status: 'posted' });
   return await read(row.id);
 }
@@ -119,6 +119,52 @@ test('a request that no rule allows is refused and writes nothing', async () => 
     });
   }
   expect(await api.sql`SELECT FROM adjustments WHERE organisation_id = ${other.organisationId}`).toHaveLength(0);
+});
+
+test('a correction has the time that it is about, the resource that it corrects, and words for the customer', async () => {
+  const [wallet, destinationWalletId] = [await api.createWallet(undefined, { balance: 100 }), await api.createWallet()];
+  const { id: corrects } = (await api.test.money(`/wallets/${wallet}/transfer`, { destinationWalletId, amount: 10 }))
+    .data;
+  const effectiveAt = new Date(Date.now() - 3 * 86_400_000);
+  const description = 'Transfer of Monday, sent twice';
+  await posted([credit(wallet, 1)], { effectiveAt, corrects, description });
+  await posted([credit(wallet, 2)], { corrects });
+  await posted([credit(wallet, 3)]);
+  const { items } = await api.test.get(`/wallets/${wallet}/transactions?limit=3`);
+  expect(items).toMatchObject([
+    { kind: 'adjustment', amount: 3, description: 'Correction' },
+    { amount: 2, description: `Correction of ${corrects}` },
+    { amount: 1, description, effectiveAt: effectiveAt.toISOString() },
+  ]);
+  const events = (await api.test.get(`/events?resourceId=${wallet}&type=wallet.adjusted`)).items;
+  expect(events.map(({ data }) => data)).toMatchObject([
+    { correctsResourceId: null, description: null },
+    { correctsResourceId: corrects, description: null },
+    { correctsResourceId: corrects, description },
+  ]);
+});
+
+test('a correction of the future, of a closed period or of what the book does not have is refused', async () => {
+  const organisation = await api.createOrganisation();
+  const { organisationId } = organisation;
+  const other = { organisationId, environment: 'test' as const };
+  const wallet = await api.createWallet(organisation.test, { balance: 100 });
+  await api.sql`INSERT INTO ledger.closed_periods VALUES (${organisationId}, 'test', '2025-01-01', now())`;
+  const foreign = await api.createWallet();
+  for (const [about, words] of [
+    [{ effectiveAt: new Date(Date.now() + 60_000) }, /in the future/],
+    // Half past midnight in Lagos of the first day, and of the day after the last.
+    [{ effectiveAt: new Date('2024-12-31T23:30:00Z') }, /period 2025-01 is closed/],
+    [{ corrects: foreign }, /This book has no/],
+    [{ corrects: 'nonsense' }, /This book has no/],
+  ] as const) {
+    const outcome = await requestAdjustment(api.dependencies, other, [credit(wallet, 1)], { ...grounds(), ...about });
+    expect(outcome).toMatchObject({ outcome: 'refused', message: expect.stringMatching(words) });
+  }
+  const inOpenPeriod = { ...grounds(), effectiveAt: new Date('2025-01-31T23:30:00Z'), corrects: wallet };
+  expect(await requestAdjustment(api.dependencies, other, [credit(wallet, 1)], inOpenPeriod)).toMatchObject({
+    outcome: 'requested',
+  });
 });
 
 test('what the ledger refuses stays open, and is posted once the cause is gone', async () => {
@@ -192,6 +238,8 @@ test('the owner of a wallet sees its adjustments in the statement and as events,
         walletId: wallet,
         adjustmentId,
         reversesAdjustmentId: null,
+        correctsResourceId: null,
+        description: null,
         direction: 'credit',
         amount: 4_000,
         currency: 'NGN',

@@ -60,6 +60,9 @@ CREATE TABLE adjustments (
   reason          text NOT NULL CHECK (reason <> ''),
   evidence        text NOT NULL CHECK (evidence <> ''),
   reverses        uuid, -- the adjustment that this one undoes; the transaction of an adjustment has its id
+  effective_at    timestamptz(3), -- the time that it is about, in a period that was open; NULL: when it is posted
+  corrects        text, -- public id of the resource that it corrects
+  description     text, -- for the statements of the wallets that it changes
   requested_by    uuid NOT NULL,
   decided_by      uuid,
   created_at      timestamptz(3) NOT NULL,

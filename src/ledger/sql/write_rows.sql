@@ -13,7 +13,8 @@ DECLARE
 BEGIN
   FOR listed IN
     SELECT l.name, string_to_array(l.columns, ' ') AS columns, string_to_array(l.changed, ' ') AS changed FROM (VALUES
-      ('adjustments', 'id version status postings reason evidence reverses requested_by decided_by created_at decided_at',
+      ('adjustments', 'id version status postings reason evidence reverses effective_at corrects description requested_by '
+       'decided_by created_at decided_at',
        'version status decided_by decided_at'),
       ('inbound_credits', 'id version rail session_id account_number account_reference amount sender_name sender_account_number '
        'sender_bank_code owner_kind owner_id status received_at created_at recall recalled_from recalled_taken',

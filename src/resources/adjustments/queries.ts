@@ -1,9 +1,10 @@
 // Queries for adjustments. Only `ledger.post` writes them, in the same statement as the money that an approval moves.
 import type { Sql } from '../../database/pool.ts';
-import type { Uuid } from '../../ids.ts';
+import { type IdKind, parseId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Environment } from '../../money.ts';
+import { monthOf } from '../../times.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
 import type { AuditEntry } from '../wallets/status.ts';
 
@@ -17,6 +18,12 @@ export interface Adjustment extends Versioned {
   evidence: string;
   /** The adjustment that it undoes. */
   reverses: Uuid | null;
+  /** The time that it is about; null: when it is posted. */
+  effectiveAt: Date | null;
+  /** Public id of the resource that it corrects. */
+  corrects: string | null;
+  /** For the statements of the wallets that it changes. */
+  description: string | null;
   /** Ids of operators. */
   requestedBy: Uuid;
   decidedBy: Uuid | null;
@@ -27,7 +34,8 @@ export interface Adjustment extends Versioned {
 const { find, columns } = bookTable<Adjustment>(
   'adjustments',
   (sql) => sql`
-    id, version, status, postings, reason, evidence, reverses, requested_by, decided_by, created_at, decided_at`,
+    id, version, status, postings, reason, evidence, reverses, effective_at, corrects, description, requested_by, decided_by,
+    created_at, decided_at`,
 );
 export const findAdjustment = find;
 
@@ -86,4 +94,41 @@ export async function findAccounts(sql: Sql, book: Book, codes: readonly Account
     SELECT code FROM ledger.accounts
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND code = ANY(${codes}::text[])`;
   return new Set(rows.map(({ code }) => code));
+}
+
+/** The tables of what an adjustment can correct. */
+const CORRECTED = {
+  wallet: 'wallets',
+  payment: 'payments',
+  transfer: 'transfers',
+  withdrawal: 'withdrawals',
+  refund: 'refunds',
+  payout: 'payouts',
+  payoutItem: 'payout_items',
+  inboundCredit: 'inbound_credits',
+  reviewCase: 'review_cases',
+  statementEntry: 'statement_entries',
+  adjustment: 'adjustments',
+} as const;
+
+/** Whether the book has the resource of a public id, of a kind that can be corrected. */
+export async function hasResource(sql: Sql, book: Book, publicId: string): Promise<boolean> {
+  for (const [kind, table] of Object.entries(CORRECTED) as [IdKind, string][]) {
+    const id = parseId(kind, publicId);
+    if (id === null) continue;
+    const rows = await sql`
+      SELECT FROM ${sql(table)}
+      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
+    return rows.length > 0;
+  }
+  return false;
+}
+
+/** Whether the month of a time is closed in the book. */
+export async function isInClosedPeriod(sql: Sql, book: Book, at: Date): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM ledger.closed_periods
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
+      AND period = ${`${monthOf(at)}-01`}::date`;
+  return rows.length > 0;
 }

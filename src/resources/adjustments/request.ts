@@ -4,16 +4,22 @@ import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book } from '../../money.ts';
+import { monthOf } from '../../times.ts';
 import type { Proof } from '../proofs.ts';
 import { type NewAdjustment, openAdjustment } from './movements.ts';
 import { accountsOf, refusePostings, reversedPostings } from './postings.ts';
-import { type Adjustment, findAccounts, findAdjustment } from './queries.ts';
+import { type Adjustment, findAccounts, findAdjustment, hasResource, isInClosedPeriod } from './queries.ts';
 
 /** `message`: why it is refused and what to do. */
 export type RequestOutcome = { outcome: 'requested'; id: Uuid } | { outcome: 'refused'; message: string };
 
 /** Why, with which evidence, and by which operator. */
 export type Grounds = Pick<Adjustment, 'reason' | 'evidence'> & { proof: Proof };
+
+/** What it is about. */
+export type Subject = Pick<Adjustment, 'effectiveAt' | 'corrects' | 'description'>;
+
+const NOTHING_IN_PARTICULAR: Subject = { effectiveAt: null, corrects: null, description: null };
 
 const refused = (message: string): RequestOutcome => ({ outcome: 'refused', message });
 
@@ -22,12 +28,29 @@ export async function requestAdjustment(
   { sql, journal }: { sql: Sql; journal: Journal },
   book: Book,
   postings: readonly Posting[],
-  { id, proof, ...grounds }: Grounds & { id?: Uuid },
+  { id, proof, ...about }: Grounds & Partial<Subject> & { id?: Uuid },
 ): Promise<RequestOutcome> {
-  const refusal = refusePostings(postings, await findAccounts(sql, book, accountsOf(postings)));
+  const refusal =
+    refusePostings(postings, await findAccounts(sql, book, accountsOf(postings))) ??
+    (await refuseSubject(sql, book, about));
   if (refusal !== null) return refused(refusal);
-  const row = { ...newAdjustment(postings, null, grounds), ...(id !== undefined && { id }) };
+  const row = { ...newAdjustment(postings, null, about), ...(id !== undefined && { id }) };
   return await commit(journal, book, row, proof);
+}
+
+/** Why it may not be about this; null if it may. */
+async function refuseSubject(
+  sql: Sql,
+  book: Book,
+  { effectiveAt = null, corrects = null }: Partial<Subject>,
+): Promise<string | null> {
+  if (corrects !== null && !(await hasResource(sql, book, corrects)))
+    return `This book has no ${corrects} that an adjustment can correct.`;
+  if (effectiveAt === null) return null;
+  if (effectiveAt > new Date()) return 'An adjustment is not about a time in the future.';
+  if (await isInClosedPeriod(sql, book, effectiveAt))
+    return `The period ${monthOf(effectiveAt)} is closed. Leave out --at: the adjustment is then of the day on which it is posted.`;
+  return null;
 }
 
 /** Requests the adjustment that undoes a posted one. */
@@ -44,19 +67,25 @@ export async function requestReversal(
     return refused(`The adjustment ${name} is ${row.status}: only a posted one is reversed.`);
   if (row.reverses !== null)
     return refused(`The adjustment ${name} is itself a reversal. Request a new adjustment instead.`);
-  return await commit(journal, book, newAdjustment(reversedPostings(row.postings), id, grounds), proof);
+  return await commit(
+    journal,
+    book,
+    newAdjustment(reversedPostings(row.postings), id, { ...grounds, corrects: row.corrects }),
+    proof,
+  );
 }
 
 const newAdjustment = (
   postings: readonly Posting[],
   reverses: Uuid | null,
-  grounds: Omit<Grounds, 'proof'>,
+  about: Omit<Grounds, 'proof'> & Partial<Subject>,
 ): NewAdjustment => ({
   id: newUuid(),
   version: 1,
   status: 'requested',
   postings,
-  ...grounds,
+  ...NOTHING_IN_PARTICULAR,
+  ...about,
   reverses,
   decidedBy: null,
   createdAt: new Date(),

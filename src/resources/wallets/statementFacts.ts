@@ -51,6 +51,7 @@ const KINDS = [
   'payoutItem',
   'inboundCredit',
   'reviewCase',
+  'adjustment',
 ] as const;
 type FactKind = (typeof KINDS)[number] & IdKind;
 
@@ -166,6 +167,12 @@ const SELECTS: Record<FactKind, Select> = {
            c.sender_name AS name, c.sender_account_number AS account_number, c.sender_bank_code AS bank_code,
            NULL::text AS description, NULL::text AS reference, NULL::uuid AS payout_item_id
     FROM inbound_credits c WHERE ${of(sql, book, ids, sql`c`)}`,
+  adjustment: (sql, book, ids) => sql`
+    SELECT 'adjustment' AS kind, a.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
+           NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code,
+           coalesce(a.description, 'Correction' || coalesce(' of ' || a.corrects, '')) AS description,
+           NULL::text AS reference, NULL::uuid AS payout_item_id
+    FROM adjustments a WHERE ${of(sql, book, ids, sql`a`)}`,
   // What its money was received for; the sender of its own credit, or of one that its expired payment held.
   reviewCase: (sql, book, ids) => sql`
     SELECT 'reviewCase' AS kind, r.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
