@@ -3,6 +3,7 @@ import { globSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { PROFILE_SETTINGS } from '../../dev/temporal.ts';
 import { CATALOG, type ErrorCode, helpLink } from '../../src/api/errors.ts';
+import { ENTRY_KINDS } from '../../src/ledger/entryKinds.ts';
 import { CHARGED_MOVEMENTS } from '../../src/ledger/fees.ts';
 import { EVENT_TYPES } from '../../src/resources/events.ts';
 import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
@@ -46,6 +47,17 @@ test('docs/configuration.md names the suffix of every task queue', () => {
   const suffixes = taskQueuesOf('').filter((suffix) => suffix !== '');
   expect(suffixes.length).toBeGreaterThan(0);
   expect(suffixes.filter((suffix) => !row.includes(`\`${suffix}\``))).toEqual([]);
+});
+
+test('docs/contract.md lists every kind of entry of a statement, in its direction', () => {
+  const [, list = ''] =
+    read('docs/contract.md')
+      .split('`kind`, with the resource of `resourceId`:\n')[1]
+      ?.match(/^([\s\S]*?)\n\n###/) ?? [];
+  const listed = [...list.matchAll(/^- (credit|debit|both)\b[^:]*:([\s\S]*?)(?=\n- |$(?![\s\S]))/gm)].flatMap(
+    ([, direction, kinds = '']) => [...kinds.matchAll(/`([a-z_]+)`/g)].map(([, kind]) => [kind, direction]),
+  );
+  expect(Object.fromEntries(listed)).toEqual(ENTRY_KINDS);
 });
 
 test('docs/contract.md lists every fee quote type, review case reason and refund failure reason', () => {

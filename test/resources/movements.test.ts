@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
+import { ENTRY_KINDS } from '../../src/ledger/entryKinds.ts';
 import type { Kobo } from '../../src/money.ts';
 import * as transferParts from '../../src/resources/bankTransfers/movements.ts';
 import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
@@ -104,6 +105,25 @@ test('a movement has a transaction if and only if it moves money', () => {
   expect(
     exceptions(({ movement, net }) => (movement.transaction === undefined) === (Object.keys(net).length === 0)),
   ).toEqual([]);
+});
+
+test('the kinds of entries are those of all movements of wallets, in their direction', () => {
+  const directions = new Map<string, Set<string>>([
+    ['debt_recovery', new Set(['debit'])], // by ledger.post itself
+    ...['adjustment', 'adjustment_reversal'].map((kind) => [kind, new Set(['debit', 'credit'])] as const), // as decided
+  ]);
+  for (const { kind, postings } of transactionsOf(STEPS)) {
+    for (const { debit, credit } of postings) {
+      const found = directions.get(kind) ?? new Set();
+      if (debit.startsWith('wallet:')) found.add('debit');
+      if (credit.startsWith('wallet:')) found.add('credit');
+      if (found.size > 0) directions.set(kind, found);
+    }
+  }
+  const found = Object.fromEntries(
+    Array.from(directions, ([kind, sides]) => [kind, sides.size === 2 ? 'both' : [...sides][0]]),
+  );
+  expect(found).toEqual(ENTRY_KINDS);
 });
 
 test('no movement repeats the key or id of an earlier one', () => {
@@ -255,6 +275,7 @@ test('events carry the status, amounts and reasons of the row that is written wi
         return (
           row.size > 0 &&
           EVENT_FIELDS.every((field) => {
+            if (type === 'wallet.debited' && field === 'reason') return true; // why the wallet was debited
             const column = type === 'wallet.debited' && field === 'amount' ? 'clawedBack' : field;
             return !(field in data && row.has(column)) || data[field] === row.get(column);
           })
@@ -283,7 +304,10 @@ test('transfers to a bank that failed or were returned have a code and a reason,
   expect(new Set(sessions)).toEqual(new Set(['session']));
 });
 
-const BETWEEN_US_AND_BANK = ['reconciliation_break', 'paid_after_failure', 'credit_recalled'];
+/** A recall that left a debt is between the caller and the owner of the wallet. */
+const isBetweenUsAndBank = ({ reason, walletId }: { reason: string; walletId: Uuid | null }): boolean =>
+  ['reconciliation_break', 'paid_after_failure'].includes(reason) ||
+  (reason === 'credit_recalled' && walletId === null);
 
 test('every review case that a movement opens has its event, unless it is between us and the bank, and its message', () => {
   expect(
@@ -294,7 +318,7 @@ test('every review case that a movement opens has its event, unless it is betwee
       const started = (made.movement.outbox ?? []).map(({ message }) => (message as FlowMessage).id);
       return opened.every((row) => {
         const id = publicId('reviewCase', row.id);
-        return ids(started).includes(id) && ids(events).includes(id) === !BETWEEN_US_AND_BANK.includes(row.reason);
+        return ids(started).includes(id) && ids(events).includes(id) === !isBetweenUsAndBank(row);
       });
     }),
   ).toEqual([]);

@@ -1,6 +1,7 @@
 // The schemas of what the ledger shows: transactions, and the lines of a wallet's statement.
 import { z } from 'zod';
 import { POSTING_COMPONENTS } from '../../ledger/components.ts';
+import { ENTRY_KINDS, type EntryKind } from '../../ledger/entryKinds.ts';
 import { anyPublicId, currency, kobo, publicIdOf, time } from '../../resources/publicFields.ts';
 
 const lineId = z.string().describe("The transaction's id, a slash, and the place of the posting in it");
@@ -34,7 +35,9 @@ export const statementLine = z
   .object({
     id: lineId,
     transactionId: publicIdOf('transaction'),
-    kind: transactionKind,
+    kind: z
+      .enum(Object.keys(ENTRY_KINDS) as EntryKind[])
+      .describe('What moved the money: see the contract, section 4.4'),
     resourceId: anyPublicId.describe('The resource whose movement this is'),
     payoutItemId: publicIdOf('payoutItem').nullable().describe('Of a payout: the item whose amount this is'),
     direction: z.enum(['credit', 'debit']),

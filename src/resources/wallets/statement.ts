@@ -6,6 +6,7 @@ import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import { componentOf, type PostingComponent } from '../../ledger/components.ts';
 import { entryNumber, type Side } from '../../ledger/entries.ts';
+import type { EntryKind } from '../../ledger/entryKinds.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { ListFilters, PageRequest } from '../pages.ts';
 import type { Wallet } from './queries.ts';
@@ -90,7 +91,7 @@ export interface StatementLine extends LineFacts {
   place: number;
   component: PostingComponent;
   transactionId: Uuid;
-  kind: string;
+  kind: EntryKind;
   resource: string;
   direction: 'credit' | 'debit';
   amount: Kobo;
