@@ -207,6 +207,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     },
     /** Only checked: `migrate` stores it, because only the owner of the database may change it. */
     review: { creditByTwoFrom: read('REVIEW_CREDIT_BY_TWO_FROM_KOBO', positive.default(10_000_000)) },
+    debts: { recovery: read('DEBT_RECOVERY', oneOf('automatic', 'operators')) },
     metrics: {
       ports: { api: read('METRICS_PORT', orNull(port)), worker: read('WORKER_METRICS_PORT', orNull(port)) },
       bindAddress: read('METRICS_BIND_ADDRESS', z.string().default('127.0.0.1')),

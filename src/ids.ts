@@ -22,6 +22,7 @@ export const ID_SUFFIXES = {
   operator: 'opr',
   statementEntry: 'ste',
   adjustment: 'adj',
+  debtRecovery: 'dbr',
   railContract: 'rct',
   railCheck: 'rck',
 } as const;

@@ -24,7 +24,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   WALLET_TIER1_LIMIT_EXCEEDED:
     '`walletId`, `limit` (`transaction`, `balance`), `limitAmount`, `attemptedAmount` (of `balance`: the resulting balance); of a new payment also `availableAmount`: what the wallet can take',
   WALLET_INSUFFICIENT_FUNDS:
-    '`walletId`, `attemptedAmount`: the whole debit, with its fee; of a settlement wallet also `reason` (`safeguarding`) and `availableAmount`: what own money can spend',
+    '`walletId`, `attemptedAmount`: the whole debit, with its fee; `amountOwed`, if the wallet owes; of a settlement wallet also `reason` (`safeguarding`) and `availableAmount`: what own money can spend',
   WALLET_FROZEN: '`walletId`',
   WALLET_CLOSED: '`walletId`',
   WITHDRAWAL_NAME_VERIFICATION_FAILED: '`providedName`, `resolvedName`',
@@ -34,7 +34,8 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   PAYMENT_NOT_PAYABLE: '`paymentId`, `status`, `expiresAt`',
   PAYMENT_METHOD_MISMATCH: '`paymentId`, `method`, `requiredMethod`',
   PAYMENT_NOT_REFUNDABLE: '`paymentId`, `status`',
-  REFUND_AMOUNT_EXCEEDED: '`paymentId`, `refundableAmount`, and `attemptedAmount` when the request had an amount',
+  REFUND_AMOUNT_EXCEEDED:
+    '`paymentId`, `refundableAmount`, `attemptedAmount` when the request had an amount, and `amountRecalled` when the bank took money back',
   REFUND_DESTINATION_REQUIRED:
     '`paymentId`, `destination`, `reason` and `payers`: see [the contract](contract.md#48-payments)',
   REVIEW_ACTION_UNAVAILABLE:

@@ -14,7 +14,8 @@ const PAUSE_MAX_MS = 500;
 
 type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
-const SHORT: RefusalCode = 'WALLET_INSUFFICIENT_FUNDS';
+/** The wallet has less, or more, than was read. */
+const BALANCE_CHANGED: readonly RefusalCode[] = ['WALLET_INSUFFICIENT_FUNDS', 'WALLET_HAS_FUNDS'];
 /** Why a wallet takes no money back, as the next read of it shows. */
 const TAKES_NOTHING: readonly RefusalCode[] = ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED'];
 
@@ -26,7 +27,7 @@ export interface Poster {
   post: (movement: Movement) => Promise<Posted>;
   /** Posts what the ledger has no reason to refuse. Returns whether this call posted it; false: read again. */
   postOrPark: (movement: Movement) => Promise<boolean>;
-  /** Posts by the balance that was read. False: the wallet has less by now, and is read again. */
+  /** Posts by the balance that was read. False: the wallet has less or more by now, and is read again. */
   postAsRead: (movement: Movement) => Promise<boolean>;
   /** Posts what gives money back. False: the wallet takes nothing by now, and is read again. */
   postBack: (movement: Movement) => Promise<boolean>;
@@ -76,7 +77,7 @@ export async function retryOnConflict<Result>(
   const poster: Poster = {
     post,
     postOrPark: postExcept(),
-    postAsRead: postExcept(SHORT),
+    postAsRead: postExcept(...BALANCE_CHANGED),
     postBack: postExcept(...TAKES_NOTHING),
   };
 

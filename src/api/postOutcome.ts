@@ -24,7 +24,7 @@ export function throwIfRefused({ transaction }: Movement, result: PostResult): v
   if (result.code === 'DECISION_PROPOSED' || result.code === 'REVIEW_NEEDS_OPERATORS')
     throw new Error(`a movement of a caller needs operators: ${result.code}`);
   const walletId = result.account === null ? null : walletOf(result.account);
-  if (walletId === null)
+  if (walletId === null || result.code === 'DEBT_EXCEEDED' || result.code === 'WALLET_HAS_FUNDS')
     throw new Error(`the ledger refused a posting to a platform account: ${result.code} ${result.account}`);
   if (result.code === 'WALLET_NOT_FOUND') throw notFound('wallet', walletId);
   const { detail } = result;

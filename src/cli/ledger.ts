@@ -39,6 +39,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   SEAL_MISSING: 'a seal is missing',
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last reported',
   SHORTFALL: 'the banks hold less than what customers and the state are owed',
+  DEBT_MISMATCH: 'what a wallet owes is not the balance of its receivable',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 
@@ -52,6 +53,7 @@ const OF_AMOUNTS: ReadonlySet<Finding['kind']> = new Set([
   'BANK_BALANCE_MISMATCH',
   'SUSPENSE_MISMATCH',
   'SHORTFALL',
+  'DEBT_MISMATCH',
 ]);
 
 const findingText = (kind: Finding['kind'], value: string): string =>

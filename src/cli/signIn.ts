@@ -39,6 +39,8 @@ export const COMMAND_SCOPES = {
   'ledger close-period': 'finance',
   'ledger sweep-fees': 'finance',
   'reconciliation import': 'finance',
+  'wallets write-off': 'finance',
+  'wallets debt-paid': 'finance',
   'adjustments request': 'finance',
   'adjustments reverse': 'finance',
   'adjustments approve': 'finance',

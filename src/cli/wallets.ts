@@ -1,14 +1,23 @@
-// `wallets …`: freeze, unfreeze and close a wallet, and show its balance, money in flight and audit log.
+// `wallets …`: freeze, unfreeze and close a wallet, show its balance, debt, money in flight and audit log, and end its
+// debt.
 import type { Command } from 'commander';
 import { publicId, type Uuid } from '../ids.ts';
-import { CURRENCY, nairaText } from '../money.ts';
+import { type AccountCode, OPERATING_LOSS, walletReceivable } from '../ledger/chart.ts';
+import { Journal } from '../ledger/journal.ts';
+import { AMOUNT_MAX, CURRENCY, type Kobo, nairaText } from '../money.ts';
+import { requestAdjustment } from '../resources/adjustments/request.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { type InFlight, reportWallet, type StatusChange, setWalletStatus } from '../resources/wallets/status.ts';
+import { printRequested } from './adjustments.ts';
 import { inOrganisation, notInOrganisation, type OrganisationOptions, requireId } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError } from './failure.ts';
-import { organisationOption, reasonOption } from './options.ts';
+import { evidenceOption, matching, organisationOption, reasonOption, wholeNumber } from './options.ts';
 import { printAudit, printJson, printResult, printTable, timeText } from './print.ts';
+
+/** Accounts with money at a bank. */
+const BANK_ACCOUNT = /^(clearing|float|settlement):[a-z0-9_]+$/;
+const BANK_ADVICE = 'It must be an account with money at a bank, such as settlement:bank or clearing:bank.';
 
 export function addWalletCommands(program: Command): void {
   const group = program.command('wallets').description('show, freeze, unfreeze and close wallets');
@@ -22,9 +31,18 @@ export function addWalletCommands(program: Command): void {
       );
       if (report === null) throw notInOrganisation(`wallet ${id}`);
       const { wallet, environment, inFlight, audit } = report;
-      const { kind, status, kycStatus, externalReference, balance, createdAt } = wallet;
+      const { kind, status, kycStatus, externalReference, balance, amountOwed, createdAt } = wallet;
       if (options.json) {
-        const fields = { kind, environment, status, kycStatus, externalReference, balance, currency: CURRENCY };
+        const fields = {
+          kind,
+          environment,
+          status,
+          kycStatus,
+          externalReference,
+          balance,
+          amountOwed,
+          currency: CURRENCY,
+        };
         return printJson({ id: publicId('wallet', wallet.id), ...fields, createdAt, inFlight, audit });
       }
       printTable(
@@ -36,6 +54,7 @@ export function addWalletCommands(program: Command): void {
           ['KYC', kycStatus],
           ['External reference', externalReference ?? '-'],
           ['Balance', nairaText(balance)],
+          ['Owes', amountOwed > 0 ? nairaText(amountOwed) : 'nothing'],
           ['In flight', inFlightText(inFlight) || 'nothing'],
           ['Created (UTC)', timeText(createdAt)],
         ],
@@ -56,6 +75,30 @@ export function addWalletCommands(program: Command): void {
     'closed',
     'close a wallet permanently; its balance must be zero, with nothing in flight',
   ).addHelpText('after', example('wallets close svc_01k5…_wlt --reason "customer left"'));
+  addDebtCommand(
+    group,
+    'write-off',
+    'request that what a wallet owes is booked as a loss',
+    () => OPERATING_LOSS,
+  ).addHelpText(
+    'after',
+    example('wallets write-off svc_01k5…_wlt --reason "cannot be reached" --evidence "ticket 1234"'),
+  );
+  addDebtCommand<{ into: AccountCode }>(
+    group,
+    'debt-paid',
+    'request that a debt is booked as paid to a bank account of ours',
+    ({ into }) => into,
+  )
+    .requiredOption(
+      '--into <account>',
+      'where the money is, such as settlement:bank',
+      matching(BANK_ACCOUNT, BANK_ADVICE),
+    )
+    .addHelpText(
+      'after',
+      example('wallets debt-paid svc_01k5…_wlt --into settlement:bank --reason "paid in cash" --evidence "receipt 12"'),
+    );
 }
 
 const addChange = (
@@ -77,6 +120,45 @@ const addChange = (
       printResult(options, { id, status, changed }, `The wallet ${id} ${changed ? 'is' : 'was already'} ${status}.`);
     });
 
+/** Adds a command that requests an adjustment of what a wallet owes: another operator approves it. */
+function addDebtCommand<Options>(
+  group: Command,
+  name: 'write-off' | 'debt-paid',
+  description: string,
+  debitOf: (options: Options) => AccountCode,
+): Command {
+  return addCommand(group, `${name} <id>`, `${description}; another operator approves it`)
+    .option('--amount <kobo>', 'the amount in kobo (default: all that it owes)', wholeNumber(AMOUNT_MAX, ' of kobo'))
+    .addOption(reasonOption())
+    .addOption(evidenceOption())
+    .addOption(organisationOption('the wallet'))
+    .action(async (id: string, options: Options & DebtOptions) => {
+      const { reason, evidence } = options;
+      const outcome = await inOrganisation(`wallets ${name}`, options, async (sql, organisationId, { proof }) => {
+        const report = await reportWallet(sql, organisationId, requireWalletId(id));
+        if (report === null) throw notInOrganisation(`wallet ${id}`);
+        const { environment, wallet } = report;
+        const { amount = wallet.amountOwed } = options;
+        if (wallet.amountOwed === 0) throw new CommandError(`The wallet ${id} owes nothing.`);
+        if (amount > wallet.amountOwed)
+          throw new CommandError(
+            `The wallet ${id} owes ${nairaText(wallet.amountOwed)}. Give at most that as --amount.`,
+          );
+        const posting = { debit: debitOf(options), credit: walletReceivable(wallet.id), amount };
+        const book = { organisationId, environment };
+        const grounds = { reason, evidence, proof, corrects: id };
+        return await requestAdjustment({ sql, journal: new Journal(sql) }, book, [posting], grounds);
+      });
+      printRequested(options, outcome);
+    });
+}
+
+interface DebtOptions extends OrganisationOptions {
+  amount?: Kobo;
+  reason: string;
+  evidence: string;
+}
+
 const requireWalletId = (id: string): Uuid => requireId('wallet', id, 'a wallet id, such as svc_…_wlt.');
 
 /** Throws an error that says why a change was refused and what to do. */
@@ -92,6 +174,11 @@ function requireDone(id: string, change: StatusChange): void {
     case 'settlement':
       throw new CommandError(
         `${id} is the organisation's settlement wallet, which cannot be closed. Freeze it instead: npm run cli -- wallets freeze ${id}`,
+      );
+    case 'debt':
+      throw new CommandError(
+        `WALLET_OWES: the wallet ${id} owes ${nairaText(change.amountOwed)}. Its next credits repay it; or record what was ` +
+          `paid otherwise (npm run cli -- wallets debt-paid ${id}), or write it off (wallets write-off ${id}).`,
       );
     case 'balance':
       throw new CommandError(`The wallet ${id} holds ${nairaText(change.balance)}. Move the money out, then close it.`);

@@ -69,7 +69,7 @@ export async function migrate(
     log = () => {},
     folder = MIGRATIONS,
     settings = process.env,
-  }: { log?: (line: string) => void; folder?: URL; settings?: { REVIEW_CREDIT_BY_TWO_FROM_KOBO?: string } } = {},
+  }: { log?: (line: string) => void; folder?: URL; settings?: StoredSettings } = {},
 ): Promise<{ applied: string[] }> {
   const sql = connect(databaseUrl, { connectionsMax: 1, role: 'owner' });
   const applied: string[] = [];
@@ -110,13 +110,20 @@ export async function migrate(
       await inTransaction(sql, name, text + record, log);
       recordApplied(name);
     }
-    const { REVIEW_CREDIT_BY_TWO_FROM_KOBO: twoFrom } = settings;
+    const { REVIEW_CREDIT_BY_TWO_FROM_KOBO: twoFrom, DEBT_RECOVERY: recovery } = settings;
+    if (recovery) await sql`UPDATE decision_limits SET recovers_debts = ${recovery !== 'operators'}`;
     if (twoFrom)
       await sql`UPDATE decision_limits SET credit_by_two_from = ${twoFrom}, since = now() WHERE credit_by_two_from <> ${twoFrom}`;
     return { applied };
   } finally {
     await sql.end();
   }
+}
+
+/** The settings that are stored in the database (src/config.ts checks them). */
+interface StoredSettings {
+  REVIEW_CREDIT_BY_TWO_FROM_KOBO?: string;
+  DEBT_RECOVERY?: string;
 }
 
 type Owner = ReturnType<typeof connect>;

@@ -4,7 +4,7 @@
 import { compositeArrayLiteral, quotedArrayLiteral } from '../database/arrayLiterals.ts';
 import { ID_SUFFIXES } from '../ids.ts';
 import type { Book } from '../money.ts';
-import { type AccountCode, type AccountKind, accountKind } from './chart.ts';
+import { type AccountCode, type AccountKind, accountKind, debtorOf } from './chart.ts';
 import { isoTime } from './isoTime.ts';
 import type { EventRow, Movement, OutboxMessage } from './movement.ts';
 
@@ -125,7 +125,7 @@ function linksOf(movements: readonly Movement[]) {
   );
 }
 
-/** An account in the postings of the batch, or of a wallet that an event is about. */
+/** An account in the postings of the batch, of a wallet that an event is about, or that owes one of them. */
 interface BatchAccount {
   code: AccountCode;
   kind: AccountKind;
@@ -151,6 +151,8 @@ function accountsAndPostings(movements: readonly Movement[]): { accounts: BatchA
     if (entry === undefined) {
       entry = { code, kind: accountKind(code), position: 0 };
       byCode.set(code, entry);
+      const debtor = debtorOf(code);
+      if (debtor !== null) account(debtor);
     }
     return entry;
   };

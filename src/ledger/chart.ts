@@ -50,7 +50,12 @@ export const RAIL_EXPENSE: AccountCode = 'expense:rail';
 export const settlementAccount = (rail: string): AccountCode => `settlement:${rail}`;
 
 /** What the owner of a wallet owes, because a recalled credit was more than the wallet had. */
-export const walletReceivable = (walletId: Uuid): AccountCode => `receivable:${walletAccount(walletId)}`;
+export const receivableOf = (wallet: AccountCode): AccountCode => `receivable:${wallet}`;
+export const walletReceivable = (walletId: Uuid): AccountCode => receivableOf(walletAccount(walletId));
+
+/** The account of the wallet whose owner owes a receivable; null for any other account. */
+export const debtorOf = (code: AccountCode): AccountCode | null =>
+  code.startsWith('receivable:wallet:') ? code.slice('receivable:'.length) : null;
 
 /** Money lost by errors, our own or a bank's, that cannot be recovered. */
 export const OPERATING_LOSS: AccountCode = 'loss:operations';

@@ -111,6 +111,10 @@ export type RefusalCode =
   | 'WALLET_KYC_REQUIRED'
   | 'WALLET_TIER1_LIMIT_EXCEEDED'
   | 'WALLET_INSUFFICIENT_FUNDS'
+  /** A recall books as a debt what the wallet still has. */
+  | 'WALLET_HAS_FUNDS'
+  /** More than the wallet owes is repaid or written off. */
+  | 'DEBT_EXCEEDED'
   | 'IDEMPOTENCY_IN_PROGRESS'
   /** `detail.because` says why the decision is not proven. */
   | 'DECISION_REFUSED'

@@ -19,6 +19,9 @@ export const wallet = z
     externalReference: z.string().nullable().describe('Your own id for the wallet, unique in the environment'),
     kycStatus: z.enum(['none', 'tier1']),
     status: walletStatus.describe('frozen: no money moves for now; closed: for good. Reads still work'),
+    amountOwed: kobo.describe(
+      'What the owner owes because the bank took credits back, in kobo: the next credits repay it',
+    ),
     currency,
     createdAt: time,
   })

@@ -16,6 +16,7 @@ import {
   paymentSuspenseAccount,
   payoutReserveAccount,
   RAIL_EXPENSE,
+  receivableOf,
   settlementAccount,
   UNCLAIMED,
   UNMATCHED,
@@ -309,6 +310,11 @@ function caseKeys(resource: string, row: ReviewCase): string[] {
 export function expectFeeSweep(row: FeeSweep): Expectation {
   const swept = moved(DRAWINGS, walletAccount(row.walletId), row.amount);
   return ofSteps('feeSweep', row, ['sweep'], [swept]);
+}
+
+export function expectDebtRecovery(row: { id: Uuid; accountCode: AccountCode; amount: Kobo }): Expectation {
+  const repaid = moved(row.accountCode, receivableOf(row.accountCode), row.amount);
+  return ofSteps('debtRecovery', row, ['recovery'], [repaid]);
 }
 
 /** An effect as a text: a line `account amount` for each account, in their order; empty for none. */

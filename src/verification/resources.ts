@@ -10,6 +10,7 @@ import {
   differences,
   type Expectation,
   expectAdjustment,
+  expectDebtRecovery,
   expectFeeSweep,
   expectInboundCredit,
   expectPayment,
@@ -102,6 +103,7 @@ const READERS: Partial<Record<IdKind, Reader>> = {
   reviewCase: reader('review_cases', expectReviewCase),
   feeSweep: reader('fee_sweeps', expectFeeSweep),
   adjustment: reader('adjustments', expectAdjustment),
+  debtRecovery: reader('debt_recoveries', expectDebtRecovery),
 };
 
 /**

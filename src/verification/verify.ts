@@ -35,7 +35,8 @@ export type FindingKind =
   | 'PAYMENT_MISMATCH'
   | 'REFUND_EXCEEDS_CREDIT'
   | 'BANK_BALANCE_MISMATCH'
-  | 'SHORTFALL';
+  | 'SHORTFALL'
+  | 'DEBT_MISMATCH';
 
 /** Ids are public, but a posting's. Amounts are kobo as text: a corrupt ledger may exceed a safe integer. */
 export interface Finding {

@@ -50,6 +50,8 @@ const WORDS: Record<SignedCommand, string> = {
   'wallets freeze': 'svc_x_wlt --reason why',
   'wallets unfreeze': 'svc_x_wlt --reason why',
   'wallets close': 'svc_x_wlt --reason why',
+  'wallets write-off': 'svc_x_wlt --reason why --evidence it',
+  'wallets debt-paid': 'svc_x_wlt --into clearing:x --reason why --evidence it',
   'rail pause': 'test --reason why',
   'rail resume': 'test --reason why',
   'rail connect': 'monnify --environment live --reason why',

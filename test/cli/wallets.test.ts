@@ -191,6 +191,7 @@ describe('wallets show', () => {
       kycStatus: 'tier1',
       externalReference: null,
       balance: 50,
+      amountOwed: 0,
       currency: 'NGN',
       createdAt: expect.any(String),
       inFlight: {},

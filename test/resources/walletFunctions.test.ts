@@ -36,6 +36,7 @@ test('a wallet that does not exist in the book has no KYC recorded, and no accou
     kycStatus: 'none',
     status: 'active',
     balance: 0,
+    amountOwed: 0,
     postingMax: null,
     balanceMax: null,
   } as const;

@@ -189,6 +189,7 @@ test('the recorded statements cover the service and the bodies of its functions'
     'public.failing_flows',
     'public.statement_entries',
     'public.fee_sweeps',
+    'public.debt_recoveries',
     'public.failing_flows',
     'ledger.closing_balances',
     'ledger.closed_periods',

@@ -215,6 +215,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   // `migrate` stores it, as the owner of the database.
   const twoFrom = options.settings?.REVIEW_CREDIT_BY_TWO_FROM_KOBO;
   if (twoFrom) await sql`UPDATE decision_limits SET credit_by_two_from = ${twoFrom}`;
+  if (options.settings?.DEBT_RECOVERY === 'operators') await sql`UPDATE decision_limits SET recovers_debts = false`;
   const urls = {
     test: `http://127.0.0.1:${running.ports.test}/v1`,
     live: `http://127.0.0.1:${running.ports.live}/v1`,

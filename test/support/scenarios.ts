@@ -439,7 +439,7 @@ export const SCENARIOS: Scenario[] = [
       outcome: {
         status: 'posted',
         money: { 'receivable:wallet': -50_000, 'wallet:other': 50_000 },
-        events: ['wallet.credited', 'transfer.completed', 'wallet.debited'],
+        events: ['wallet.credited', 'transfer.completed', 'wallet.debited', 'review_case.opened'],
         reviews: ['credit_recalled: 50000 of nothing, open'],
       },
     },

@@ -1008,7 +1008,7 @@ class StatementLineCounterparty(TypedDict):
 class StatementLine(TypedDict):
     id: str
     transactionId: str
-    kind: str
+    kind: Literal["payment_settlement", "deposit", "review_credit", "fee_sweep", "withdrawal_failure", "withdrawal_return", "refund_return", "payout_item_refusal", "payout_item_failure", "payout_item_return", "payout_item_completion", "refund_clawback_return", "withdrawal_hold", "refund_hold", "payout_reserve", "payout_reserve_free", "withdrawal_clawback", "refund_clawback", "payout_item_clawback", "credit_recall", "debt_recovery", "transfer", "payment_from_wallet", "refund_completion", "adjustment", "adjustment_reversal"]
     resourceId: str
     payoutItemId: str | None
     direction: Literal["credit", "debit"]
@@ -1113,6 +1113,7 @@ class Wallet(TypedDict):
     externalReference: str | None
     kycStatus: Literal["none", "tier1"]
     status: Literal["active", "frozen", "closed"]
+    amountOwed: int
     currency: Literal["NGN"]
     createdAt: str
 
@@ -1122,6 +1123,8 @@ class WalletAdjustedEventData(TypedDict):
     status: Literal["active", "frozen", "closed"]
     adjustmentId: str
     reversesAdjustmentId: str | None
+    correctsResourceId: str | None
+    description: str | None
     direction: Literal["credit", "debit"]
     amount: int
     currency: Literal["NGN"]
@@ -1189,6 +1192,8 @@ class WalletDebitedEventData(TypedDict):
     status: Literal["active", "frozen", "closed"]
     transferId: NotRequired[str]
     inboundCreditId: NotRequired[str]
+    debtRecoveryId: NotRequired[str]
+    reason: Literal["paid_after_failure", "credit_recalled", "debt_recovery"]
     amount: int
     missing: int
     currency: Literal["NGN"]

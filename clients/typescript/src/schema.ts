@@ -1361,7 +1361,7 @@ export type webhooks = {
         get?: never;
         put?: never;
         /**
-         * The bank paid a transfer after it had reported its failure, or took a credit back
+         * The bank paid a transfer after it had reported its failure, or took a credit back; or a credit repaid a debt
          * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
          */
         post: operations["receiveWalletDebitedEvent"];
@@ -3228,8 +3228,11 @@ export type components = {
             /** @description The transaction's id, a slash, and the place of the posting in it */
             id: string;
             transactionId: string;
-            /** @description What moved the money, such as `transfer`: see the contract, section 4.4 */
-            kind: string;
+            /**
+             * @description What moved the money: see the contract, section 4.4
+             * @enum {string}
+             */
+            kind: "payment_settlement" | "deposit" | "review_credit" | "fee_sweep" | "withdrawal_failure" | "withdrawal_return" | "refund_return" | "payout_item_refusal" | "payout_item_failure" | "payout_item_return" | "payout_item_completion" | "refund_clawback_return" | "withdrawal_hold" | "refund_hold" | "payout_reserve" | "payout_reserve_free" | "withdrawal_clawback" | "refund_clawback" | "payout_item_clawback" | "credit_recall" | "debt_recovery" | "transfer" | "payment_from_wallet" | "refund_completion" | "adjustment" | "adjustment_reversal";
             /** @description The resource whose movement this is */
             resourceId: string;
             /** @description Of a payout: the item whose amount this is */
@@ -3410,6 +3413,8 @@ export type components = {
              * @enum {string}
              */
             status: "active" | "frozen" | "closed";
+            /** @description What the owner owes because the bank took credits back, in kobo: the next credits repay it */
+            amountOwed: number;
             /** @constant */
             currency: "NGN";
             /**
@@ -3444,6 +3449,9 @@ export type components = {
                 status: "active" | "frozen" | "closed";
                 adjustmentId: string;
                 reversesAdjustmentId: string | null;
+                /** @description What it corrects */
+                correctsResourceId: string | null;
+                description: string | null;
                 /** @enum {string} */
                 direction: "credit" | "debit";
                 /** @description In kobo; 100 kobo are one naira */
@@ -3532,7 +3540,7 @@ export type components = {
                 receivedAt?: string;
             };
         };
-        /** @description The bank paid a transfer after it had reported its failure, or took a credit back */
+        /** @description The bank paid a transfer after it had reported its failure, or took a credit back; or a credit repaid a debt */
         WalletDebitedEvent: {
             id: string;
             /**
@@ -3560,9 +3568,16 @@ export type components = {
                 transferId?: string;
                 /** @description The credit that the bank took back */
                 inboundCreditId?: string;
+                /** @description The repayment: the `resourceId` of its entry */
+                debtRecoveryId?: string;
+                /**
+                 * @description debt_recovery: a credit to the wallet repaid what it owes
+                 * @enum {string}
+                 */
+                reason: "paid_after_failure" | "credit_recalled" | "debt_recovery";
                 /** @description What was taken from the wallet, in kobo */
                 amount: number;
-                /** @description What could not be taken, in kobo */
+                /** @description What could not be taken, in kobo; of a debt_recovery, what is still owed */
                 missing: number;
                 /** @constant */
                 currency: "NGN";
@@ -5179,7 +5194,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd3662edb121280969"
+                     *         "requestId": "req_01a219035224d8febf27a815"
                      *       }
                      *     }
                      */
@@ -5235,7 +5250,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *           "id": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -5243,11 +5258,12 @@ export interface operations {
                      *           "externalReference": "customer-2",
                      *           "kycStatus": "tier1",
                      *           "status": "active",
+                     *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:33.457Z"
+                     *           "createdAt": "2026-11-26T17:59:38.446Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *           "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -5255,17 +5271,18 @@ export interface operations {
                      *           "externalReference": "customer-1",
                      *           "kycStatus": "tier1",
                      *           "status": "active",
+                     *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:33.042Z"
+                     *           "createdAt": "2026-11-26T17:59:38.337Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "654OHNCzNgNCKGbydxG772Xn59trmhsxbFnKn-24G0dbInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE3OjAwOjMzLjA0MloiLCIwMWEyMThjZC0zYmFkLTcwMDEtYWM0ZC1mNWJkODA1ODk4MjEiXQ"
+                     *         "nextCursor": "kkanR9xahTx1WFo327fF4FseFB6RFQP7hHvv1o1VYodbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE3OjU5OjM4LjMzN1oiLCIwMWEyMTkwMy01NDcyLTcwMDEtOWIzZi1lZmE5MDRiYTQ0MWEiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4008446379933db0"
+                     *         "requestId": "req_01a21903561df96ba6ac6d56"
                      *       }
                      *     }
                      */
@@ -5278,6 +5295,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -5334,7 +5352,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5342,11 +5360,12 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "none",
                      *         "status": "active",
+                     *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:33.042Z"
+                     *         "createdAt": "2026-11-26T17:59:38.337Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd3b80454513d3c608"
+                     *         "requestId": "req_01a21903545618e2f3af0201"
                      *       }
                      *     }
                      */
@@ -5396,7 +5415,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5404,11 +5423,12 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "tier1",
                      *         "status": "active",
+                     *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:33.042Z"
+                     *         "createdAt": "2026-11-26T17:59:38.337Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd3f09931dac4114a5"
+                     *         "requestId": "req_01a219035561a07f59b93475"
                      *       }
                      *     }
                      */
@@ -5472,7 +5492,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5480,11 +5500,12 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "tier1",
                      *         "status": "active",
+                     *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:33.042Z"
+                     *         "createdAt": "2026-11-26T17:59:38.337Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd3fab22a5bab91091"
+                     *         "requestId": "req_01a21903558935bc421fb574"
                      *       }
                      *     }
                      */
@@ -5566,7 +5587,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5574,11 +5595,12 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "tier1",
                      *         "status": "active",
+                     *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:33.042Z"
+                     *         "createdAt": "2026-11-26T17:59:38.337Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd3c002b30df6af9e7"
+                     *         "requestId": "req_01a21903549f86935a292eec"
                      *       }
                      *     }
                      */
@@ -5633,12 +5655,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4f993a5fe7ad630c"
+                     *         "requestId": "req_01a219035fbca0b5b07c5c79"
                      *       }
                      *     }
                      */
@@ -5695,7 +5717,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4bdd8d8e242e2830"
+                     *         "requestId": "req_01a219035d28067d5e29e631"
                      *       }
                      *     }
                      */
@@ -5757,10 +5779,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctk9de00b7pg60d3f58hz_inc",
+                     *           "id": "svc_01m8cg6qgve00anf2zwkv4vav2_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999774729295186837167532720",
+                     *           "sessionId": "000999472876796851148461048108",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
@@ -5769,8 +5791,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T17:00:37.333Z",
-                     *           "createdAt": "2026-11-26T17:00:37.550Z"
+                     *           "receivedAt": "2026-11-26T17:59:40.693Z",
+                     *           "createdAt": "2026-11-26T17:59:40.827Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5779,7 +5801,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4f776f47a2780136"
+                     *         "requestId": "req_01a219035fb2f85cad2f980e"
                      *       }
                      *     }
                      */
@@ -5792,6 +5814,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -5838,10 +5861,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctq8me00awx4renksbay7_txn/3",
-                     *           "transactionId": "svc_01m8cctq8me00awx4renksbay7_txn",
+                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/3",
+                     *           "transactionId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *           "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -5851,20 +5874,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T17:00:41.561Z",
-                     *           "createdAt": "2026-11-26T17:00:41.679Z"
+                     *           "effectiveAt": "2026-11-26T17:59:42.914Z",
+                     *           "createdAt": "2026-11-26T17:59:42.954Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cctq8me00awx4renksbay7_txn/2",
-                     *           "transactionId": "svc_01m8cctq8me00awx4renksbay7_txn",
+                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/2",
+                     *           "transactionId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
-                     *           "payoutItemId": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
+                     *           "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *           "payoutItemId": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *             "walletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -5873,15 +5896,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T17:00:41.561Z",
-                     *           "createdAt": "2026-11-26T17:00:41.679Z"
+                     *           "effectiveAt": "2026-11-26T17:59:42.914Z",
+                     *           "createdAt": "2026-11-26T17:59:42.954Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cctq8me00awx4renksbay7_txn/1",
-                     *           "transactionId": "svc_01m8cctq8me00awx4renksbay7_txn",
+                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/1",
+                     *           "transactionId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
-                     *           "payoutItemId": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
+                     *           "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *           "payoutItemId": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -5895,17 +5918,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T17:00:41.561Z",
-                     *           "createdAt": "2026-11-26T17:00:41.679Z"
+                     *           "effectiveAt": "2026-11-26T17:59:42.914Z",
+                     *           "createdAt": "2026-11-26T17:59:42.954Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "RfyZbP0m8A6TIOAJ7jcQguNRwlNMxh6x8LGX6QPCbD9bInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC93YWxsZXRzL3N2Y18wMW04Y2N0ZXhkZTAwdHJrZm5xcDA1aDYxMV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE3OjAwOjQxLjY3OVoiLCI4Il0"
+                     *         "nextCursor": "czEvA1HLrcvilIxfxSW6QdKOKiUnwVrCPAg_nEn0OCRbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC93YWxsZXRzL3N2Y18wMW04Y2c2bjNqZTAwc3BmemZuNDJibWgwdF93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE3OjU5OjQyLjk1NFoiLCI4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd646434953dbad842"
+                     *         "requestId": "req_01a219036a0c762064280474"
                      *       }
                      *     }
                      */
@@ -5958,39 +5981,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctq8me00awx4renksbay7_txn",
+                     *         "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *         "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8cctq8me00awx4renksbay7_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *             "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cctq8me00awx4renksbay7_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *             "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cctq8me00awx4renksbay7_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cctq8me00awx4renksbay7_pyo",
+                     *             "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-26T17:00:41.561Z",
-                     *         "createdAt": "2026-11-26T17:00:41.642Z"
+                     *         "effectiveAt": "2026-11-26T17:59:42.914Z",
+                     *         "createdAt": "2026-11-26T17:59:42.925Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd64e9e3c35898b7a6"
+                     *         "requestId": "req_01a219036a49e6779d4c6310"
                      *       }
                      *     }
                      */
@@ -6030,7 +6053,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                 *       "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -6064,9 +6087,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
-                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *         "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *         "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
+                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6074,10 +6097,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:38.214Z"
+                     *         "createdAt": "2026-11-26T17:59:41.271Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4fbfd0ae58ce1883"
+                     *         "requestId": "req_01a219035fd0f9b1395d33d4"
                      *       }
                      *     }
                      */
@@ -6137,9 +6160,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
-                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *           "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
+                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -6147,7 +6170,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:38.214Z"
+                     *           "createdAt": "2026-11-26T17:59:41.271Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6156,7 +6179,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd5017863c2fb92d3b"
+                     *         "requestId": "req_01a219036004851f0d0ed6f9"
                      *       }
                      *     }
                      */
@@ -6207,9 +6230,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
-                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *         "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *         "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
+                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6217,10 +6240,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:38.214Z"
+                     *         "createdAt": "2026-11-26T17:59:41.271Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4ffa9cc83a5ca418"
+                     *         "requestId": "req_01a219035ff0834d4347f6e9"
                      *       }
                      *     }
                      */
@@ -6260,7 +6283,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8cctme9e00bpbj4r0qx80my_pay"
+                 *       "paymentId": "svc_01m8cg6r36e00ak2jfcxhgfzgk_pay"
                  *     }
                  */
                 "application/json": {
@@ -6285,7 +6308,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctme9e00bpbj4r0qx80my_pay",
+                     *         "id": "svc_01m8cg6r36e00ak2jfcxhgfzgk_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -6295,21 +6318,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T17:30:38.718Z",
-                     *         "settledAt": "2026-11-26T17:00:38.742Z",
-                     *         "createdAt": "2026-11-26T17:00:38.718Z",
+                     *         "expiresAt": "2026-11-26T18:29:41.412Z",
+                     *         "settledAt": "2026-11-26T17:59:41.422Z",
+                     *         "createdAt": "2026-11-26T17:59:41.412Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd51cc6377114da5cd"
+                     *         "requestId": "req_01a21903606d606915ca6d86"
                      *       }
                      *     }
                      */
@@ -6389,8 +6412,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cctmvbe008zttarbqt55pe_wth",
-                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6r6se008jf7yws3n3ppm_wth",
+                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6407,11 +6430,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:39.112Z",
+                     *         "createdAt": "2026-11-26T17:59:41.484Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd53329a8bf18e186a"
+                     *         "requestId": "req_01a2190360a9292419e610d3"
                      *       }
                      *     }
                      */
@@ -6473,8 +6496,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctmvbe008zttarbqt55pe_wth",
-                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *           "id": "svc_01m8cg6r6se008jf7yws3n3ppm_wth",
+                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -6489,10 +6512,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126170039298247374077",
+                     *           "sessionId": "000999261126175941744993759575",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:39.112Z",
-                     *           "completedAt": "2026-11-26T17:00:40.085Z"
+                     *           "createdAt": "2026-11-26T17:59:41.484Z",
+                     *           "completedAt": "2026-11-26T17:59:42.091Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6501,7 +6524,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd57ab24ed1ab10428"
+                     *         "requestId": "req_01a21903636d10f6e3d5a1df"
                      *       }
                      *     }
                      */
@@ -6552,8 +6575,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctmvbe008zttarbqt55pe_wth",
-                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6r6se008jf7yws3n3ppm_wth",
+                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6568,13 +6591,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126170039298247374077",
+                     *         "sessionId": "000999261126175941744993759575",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:39.112Z",
-                     *         "completedAt": "2026-11-26T17:00:40.085Z"
+                     *         "createdAt": "2026-11-26T17:59:41.484Z",
+                     *         "completedAt": "2026-11-26T17:59:42.091Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd57888ac873e68df4"
+                     *         "requestId": "req_01a2190363652fc6182e7544"
                      *       }
                      *     }
                      */
@@ -6634,7 +6657,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *           "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -6644,25 +6667,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *           "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-26T17:30:34.376Z",
-                     *           "settledAt": "2026-11-26T17:00:36.458Z",
-                     *           "createdAt": "2026-11-26T17:00:34.376Z",
+                     *           "expiresAt": "2026-11-26T18:29:38.895Z",
+                     *           "settledAt": "2026-11-26T17:59:40.201Z",
+                     *           "createdAt": "2026-11-26T17:59:38.895Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-26T17:30:34.376Z"
+                     *             "expiresAt": "2026-11-26T18:29:38.895Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1BWnAAqz9pMM9HibKqjl9TYfu37r9BvP2gjRQZ"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNWvnAAhpH2mjeyOibhl47GT3eZKaas8LjUaYgb"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6671,7 +6694,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4abcf1ecc4071b43"
+                     *         "requestId": "req_01a219035c7ef5756c32a7f4"
                      *       }
                      *     }
                      */
@@ -6711,7 +6734,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                 *       "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -6755,7 +6778,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *         "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -6765,28 +6788,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T17:30:34.376Z",
+                     *         "expiresAt": "2026-11-26T18:29:38.895Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T17:00:34.376Z",
+                     *         "createdAt": "2026-11-26T17:59:38.895Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T17:30:34.376Z"
+                     *           "expiresAt": "2026-11-26T18:29:38.895Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1BWnAAqz9pMM9HibKqjl9TYfu37r9BvP2gjRQZ"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNWvnAAhpH2mjeyOibhl47GT3eZKaas8LjUaYgb"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd40b25ff1a8b2e2c9"
+                     *         "requestId": "req_01a219035686346ee29e4536"
                      *       }
                      *     }
                      */
@@ -6840,7 +6863,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *         "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -6850,28 +6873,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T17:30:34.376Z",
-                     *         "settledAt": "2026-11-26T17:00:36.458Z",
-                     *         "createdAt": "2026-11-26T17:00:34.376Z",
+                     *         "expiresAt": "2026-11-26T18:29:38.895Z",
+                     *         "settledAt": "2026-11-26T17:59:40.201Z",
+                     *         "createdAt": "2026-11-26T17:59:38.895Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T17:30:34.376Z"
+                     *           "expiresAt": "2026-11-26T18:29:38.895Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1BWnAAqz9pMM9HibKqjl9TYfu37r9BvP2gjRQZ"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNWvnAAhpH2mjeyOibhl47GT3eZKaas8LjUaYgb"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4aa1a3f7713a112e"
+                     *         "requestId": "req_01a219035c544ca9a7bfbc81"
                      *       }
                      *     }
                      */
@@ -6929,10 +6952,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctgqre00b5nqhcgbr71bd_inc",
+                     *           "id": "svc_01m8cg6nx7e009c6actxxwxcrm_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999749630007927785024492976",
+                     *           "sessionId": "000999581697414058352790841541",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
@@ -6941,8 +6964,8 @@ export interface operations {
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T17:00:34.800Z",
-                     *           "createdAt": "2026-11-26T17:00:34.936Z"
+                     *           "receivedAt": "2026-11-26T17:59:39.078Z",
+                     *           "createdAt": "2026-11-26T17:59:39.175Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6951,7 +6974,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd4b534c9c8c4418da"
+                     *         "requestId": "req_01a219035d0b6e05daa3e818"
                      *       }
                      *     }
                      */
@@ -6964,6 +6987,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -7030,8 +7054,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
-                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *         "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
+                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -7041,11 +7065,11 @@ export interface operations {
                      *         "failureReason": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:40.344Z",
+                     *         "createdAt": "2026-11-26T17:59:42.381Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd58107059b26245ed"
+                     *         "requestId": "req_01a21903642b6ff4c8fb565e"
                      *       }
                      *     }
                      */
@@ -7099,8 +7123,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
-                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *         "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
+                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -7108,13 +7132,13 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
-                     *         "sessionId": "000999261126170040237334703308",
+                     *         "sessionId": "000999261126175942825603404732",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:40.344Z",
-                     *         "completedAt": "2026-11-26T17:00:40.993Z"
+                     *         "createdAt": "2026-11-26T17:59:42.381Z",
+                     *         "completedAt": "2026-11-26T17:59:42.756Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd5b2353c52205402f"
+                     *         "requestId": "req_01a2190365fd2896fed35617"
                      *       }
                      *     }
                      */
@@ -7172,8 +7196,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
-                     *           "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *           "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
+                     *           "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7181,10 +7205,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126170040237334703308",
+                     *           "sessionId": "000999261126175942825603404732",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:40.344Z",
-                     *           "completedAt": "2026-11-26T17:00:40.993Z"
+                     *           "createdAt": "2026-11-26T17:59:42.381Z",
+                     *           "completedAt": "2026-11-26T17:59:42.756Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7193,7 +7217,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd5b5640676e050712"
+                     *         "requestId": "req_01a219036602f5cf35bb8c8b"
                      *       }
                      *     }
                      */
@@ -7206,6 +7230,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -7252,8 +7277,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctp1de00awg8qcpmm6sxm_rfd",
-                     *           "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *           "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
+                     *           "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7261,10 +7286,10 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126170040237334703308",
+                     *           "sessionId": "000999261126175942825603404732",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:40.344Z",
-                     *           "completedAt": "2026-11-26T17:00:40.993Z"
+                     *           "createdAt": "2026-11-26T17:59:42.381Z",
+                     *           "completedAt": "2026-11-26T17:59:42.756Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7273,7 +7298,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd5bbdb27e35838df5"
+                     *         "requestId": "req_01a21903661368a8808bdd35"
                      *       }
                      *     }
                      */
@@ -7332,8 +7357,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctq8me00awx4renksbay7_pyo",
-                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -7343,10 +7368,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:41.561Z",
+                     *           "createdAt": "2026-11-26T17:59:42.914Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
+                     *               "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -7359,15 +7384,15 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126170042395069619624"
+                     *               "sessionId": "000999261126175943097832317281"
                      *             },
                      *             {
-                     *               "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
+                     *               "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *               "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -7375,7 +7400,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
-                     *               "sessionId": "000999261126170042166819338333"
+                     *               "sessionId": "000999261126175943467756772064"
                      *             }
                      *           ]
                      *         }
@@ -7386,7 +7411,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd6454bb01ba2865d7"
+                     *         "requestId": "req_01a2190369f888c0e199c720"
                      *       }
                      *     }
                      */
@@ -7429,7 +7454,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                 *       "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7443,7 +7468,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt"
+                 *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7489,8 +7514,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8cctq8me00awx4renksbay7_pyo",
-                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7500,10 +7525,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:41.561Z",
+                     *         "createdAt": "2026-11-26T17:59:42.914Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
+                     *             "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -7519,12 +7544,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
+                     *             "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *             "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7537,7 +7562,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd5cd80fc584d8ca52"
+                     *         "requestId": "req_01a21903663e73ec65e18d45"
                      *       }
                      *     }
                      */
@@ -7591,8 +7616,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctq8me00awx4renksbay7_pyo",
-                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7602,10 +7627,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:00:41.561Z",
+                     *         "createdAt": "2026-11-26T17:59:42.914Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
+                     *             "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -7618,15 +7643,15 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126170042395069619624"
+                     *             "sessionId": "000999261126175943097832317281"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
+                     *             "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *             "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7634,12 +7659,12 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
-                     *             "sessionId": "000999261126170042166819338333"
+                     *             "sessionId": "000999261126175943467756772064"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd63955a29966cac4a"
+                     *         "requestId": "req_01a2190369e43ebd9fd43dfc"
                      *       }
                      *     }
                      */
@@ -7697,7 +7722,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctq8se00bgrp21k5k8y32_poi",
+                     *           "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -7710,15 +7735,15 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126170042395069619624"
+                     *           "sessionId": "000999261126175943097832317281"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cctq8se00rz5t7se3a41n5_poi",
+                     *           "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -7726,7 +7751,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
-                     *           "sessionId": "000999261126170042166819338333"
+                     *           "sessionId": "000999261126175943467756772064"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7735,7 +7760,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd63f31232179c47cb"
+                     *         "requestId": "req_01a2190369eccc0db7f09a39"
                      *       }
                      *     }
                      */
@@ -7776,7 +7801,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                 *       "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7790,7 +7815,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt"
+                 *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7835,7 +7860,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -7862,7 +7887,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd5c212c7ff59541d4"
+                     *         "requestId": "req_01a2190366233f72a4c85415"
                      *       }
                      *     }
                      */
@@ -7920,7 +7945,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *           "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -7929,7 +7954,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T17:00:32.189Z"
+                     *           "createdAt": "2026-11-26T17:59:37.953Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7938,7 +7963,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd3a783227327380da"
+                     *         "requestId": "req_01a219035410c002630cfbd4"
                      *       }
                      *     }
                      */
@@ -7951,6 +7976,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -8008,7 +8034,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8017,11 +8043,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T17:00:32.189Z",
-                     *         "secret": "whsec_7GltzjlfkF/yeGmZhVdv+zaut9Y0NXQLdpi4FC51Ovk="
+                     *         "createdAt": "2026-11-26T17:59:37.953Z",
+                     *         "secret": "whsec_U9JznG7y/ojU73c/IUMmcaHNzbhAneRB5pjrHexqe2k="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd37d7bc9b0d35e787"
+                     *         "requestId": "req_01a2190352dade606e890045"
                      *       }
                      *     }
                      */
@@ -8072,7 +8098,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8081,10 +8107,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T17:00:32.189Z"
+                     *         "createdAt": "2026-11-26T17:59:37.953Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd39b10abaf2f86552"
+                     *         "requestId": "req_01a219035368966facf5292b"
                      *       }
                      *     }
                      */
@@ -8134,11 +8160,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd7409d4b0b79de39c"
+                     *         "requestId": "req_01a2190374ecc450a8ade5ca"
                      *       }
                      *     }
                      */
@@ -8204,17 +8230,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T17:00:47.358Z",
-                     *         "createdAt": "2026-11-26T17:00:32.189Z"
+                     *         "previousSecretExpiresAt": "2026-11-27T17:59:46.628Z",
+                     *         "createdAt": "2026-11-26T17:59:37.953Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd73de7ef25542d726"
+                     *         "requestId": "req_01a2190374d40ad146d543b1"
                      *       }
                      *     }
                      */
@@ -8273,7 +8299,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8281,12 +8307,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T17:00:47.358Z",
-                     *         "createdAt": "2026-11-26T17:00:32.189Z",
-                     *         "secret": "whsec_b7RIDt2BhDlXTwxhxiBvPYPdi6AaURCk0iJUbEwWHfc="
+                     *         "previousSecretExpiresAt": "2026-11-27T17:59:46.628Z",
+                     *         "createdAt": "2026-11-26T17:59:37.953Z",
+                     *         "secret": "whsec_8GXee+qkNeMGiXM6reIPaEAg/iimKkQP7PhyihWiMIc="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd737250bc3d240c87"
+                     *         "requestId": "req_01a2190374ac01b69d2af62f"
                      *       }
                      *     }
                      */
@@ -8345,13 +8371,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8cctwp1e0096b78w2a84tq3_evt",
+                     *         "id": "svc_01m8cg6x22e0093hk251596q26_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-26T17:00:47.164Z",
-                     *         "resourceId": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *         "createdAt": "2026-11-26T17:59:46.495Z",
+                     *         "resourceId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *           "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -8360,11 +8386,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T17:00:32.189Z"
+                     *           "createdAt": "2026-11-26T17:59:37.953Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd72b7847c52164be1"
+                     *         "requestId": "req_01a21903743d74ba8fb40e9e"
                      *       }
                      *     }
                      */
@@ -8429,7 +8455,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd72d6b5c715fd85ac"
+                     *         "requestId": "req_01a21903744ba4ad107a5fda"
                      *       }
                      *     }
                      */
@@ -8442,6 +8468,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -8467,7 +8494,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T16:00:47.230Z"
+                 *       "since": "2026-11-26T16:59:46.542Z"
                  *     }
                  */
                 "application/json": {
@@ -8492,12 +8519,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *         "endpointId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd730312de1bfe30f3"
+                     *         "requestId": "req_01a21903746f0b95ebacdff6"
                      *       }
                      *     }
                      */
@@ -8557,16 +8584,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctsqwe00s2g88n9zs34qf_rev",
+                     *           "id": "svc_01m8cg6txqe00rer6kth6v7n18_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *           "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *           "inboundCreditId": "svc_01m8cctscne0095bgj0903fqhq_inc",
+                     *           "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *           "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -8574,7 +8601,7 @@ export interface operations {
                      *           ],
                      *           "returnFailure": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-26T17:00:44.156Z",
+                     *           "createdAt": "2026-11-26T17:59:44.311Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -8584,7 +8611,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd67b3546aadbce122"
+                     *         "requestId": "req_01a219036c163471ad610aa5"
                      *       }
                      *     }
                      */
@@ -8597,6 +8624,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -8634,16 +8662,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctsqwe00s2g88n9zs34qf_rev",
+                     *         "id": "svc_01m8cg6txqe00rer6kth6v7n18_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *         "inboundCreditId": "svc_01m8cctscne0095bgj0903fqhq_inc",
+                     *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -8651,11 +8679,11 @@ export interface operations {
                      *         ],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T17:00:44.156Z",
+                     *         "createdAt": "2026-11-26T17:59:44.311Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd680181fde2bac5b2"
+                     *         "requestId": "req_01a219036c41a1be755e1ae2"
                      *       }
                      *     }
                      */
@@ -8724,24 +8752,24 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctsqwe00s2g88n9zs34qf_rev",
+                     *         "id": "svc_01m8cg6txqe00rer6kth6v7n18_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *         "inboundCreditId": "svc_01m8cctscne0095bgj0903fqhq_inc",
+                     *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T17:00:44.156Z",
-                     *         "resolvedAt": "2026-11-26T17:00:44.563Z"
+                     *         "createdAt": "2026-11-26T17:59:44.311Z",
+                     *         "resolvedAt": "2026-11-26T17:59:44.586Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd68595d2e69f3bfb6"
+                     *         "requestId": "req_01a219036c996df0673907fc"
                      *       }
                      *     }
                      */
@@ -8801,15 +8829,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
+                     *           "id": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-26T17:00:38.216Z",
-                     *           "resourceId": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
+                     *           "createdAt": "2026-11-26T17:59:41.273Z",
+                     *           "resourceId": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
-                     *             "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *             "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *             "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
+                     *             "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *             "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -8817,7 +8845,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-26T17:00:38.214Z"
+                     *             "createdAt": "2026-11-26T17:59:41.271Z"
                      *           }
                      *         }
                      *       ],
@@ -8827,7 +8855,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd71d0f5f4f39aa1fe"
+                     *         "requestId": "req_01a21903736c287321d1c6b3"
                      *       }
                      *     }
                      */
@@ -8840,6 +8868,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -8877,15 +8906,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
+                     *         "id": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-26T17:00:38.216Z",
-                     *         "resourceId": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
+                     *         "createdAt": "2026-11-26T17:59:41.273Z",
+                     *         "resourceId": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8cctky7e00rtewtbzy1a4ay_trf",
-                     *           "sourceWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
-                     *           "destinationWalletId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *           "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
+                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -8893,11 +8922,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:00:38.214Z"
+                     *           "createdAt": "2026-11-26T17:59:41.271Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd71f923400340d48d"
+                     *         "requestId": "req_01a2190373c7f379604c5888"
                      *       }
                      *     }
                      */
@@ -8955,17 +8984,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
-                     *           "endpointId": "svc_01m8ccte53e008gy90khntqgz3_whe",
+                     *           "eventId": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
+                     *           "endpointId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-26T17:00:38.543Z",
-                     *           "createdAt": "2026-11-26T17:00:38.302Z",
+                     *           "deliveredAt": "2026-11-26T17:59:41.355Z",
+                     *           "createdAt": "2026-11-26T17:59:41.320Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-26T17:00:38.337Z",
-                     *               "durationMs": 174,
+                     *               "attemptedAt": "2026-11-26T17:59:41.326Z",
+                     *               "durationMs": 26,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -8979,7 +9008,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd721c187c41399a21"
+                     *         "requestId": "req_01a2190373dcb0885600949a"
                      *       }
                      *     }
                      */
@@ -8992,6 +9021,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -9017,7 +9047,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8ccte53e008gy90khntqgz3_whe"
+                 *       "endpointId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe"
                  *     }
                  */
                 "application/json": {
@@ -9041,13 +9071,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8cctky8e008pv6ajgevpv2t_evt",
+                     *         "eventId": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8ccte53e008gy90khntqgz3_whe"
+                     *           "svc_01m8cg6ms1e0097mz6n5bx4gag_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd725a59860dd2b5e7"
+                     *         "requestId": "req_01a2190374008304525f47dd"
                      *       }
                      *     }
                      */
@@ -9103,9 +9133,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cctx28e0088veevykxk11j_key",
+                     *           "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
                      *           "name": "Reports",
-                     *           "hint": "15WE",
+                     *           "hint": "YKkl",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -9113,19 +9143,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
+                     *           "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-26T17:00:47.552Z"
+                     *           "createdAt": "2026-11-26T17:59:46.713Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "jJZAvMzOEK0KDh_mgPR1saic2PxlwvEVzu9sqADG5xJbInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNzowMDo0Ny41NTJaIiwiMDFhMjE4Y2QtNzQ0OC03MDAwLTg0NmQtY2VkZmE3ZDk4NDMyIl0"
+                     *         "nextCursor": "8lNMZoarRJae0lGQMMHmiClfYXcfo2IYRIapztElfUpbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNzo1OTo0Ni43MTNaIiwiMDFhMjE5MDMtNzUxZS03MDAwLWFkNjgtNWMxNWQ2ZTgzNTA2Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd74b6d84f128f34f2"
+                     *         "requestId": "req_01a219037544ed6ab0c12edd"
                      *       }
                      *     }
                      */
@@ -9138,6 +9168,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -9197,9 +9228,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cctx28e0088veevykxk11j_key",
+                     *         "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
                      *         "name": "Reports",
-                     *         "hint": "15WE",
+                     *         "hint": "YKkl",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9207,14 +9238,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
+                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:00:47.552Z",
-                     *         "key": "svc_test_38tNZB1BG5dbrTyxljGh0jSziQweGkut6MKPDzv15WE"
+                     *         "createdAt": "2026-11-26T17:59:46.713Z",
+                     *         "key": "svc_test_JFhBxj8WrsvLNyYD5ELYizCV4ipcLuA90WrwUMmYKkl"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd743ebd07bb00fd16"
+                     *         "requestId": "req_01a219037518110f1babdec8"
                      *       }
                      *     }
                      */
@@ -9265,9 +9296,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctx28e0088veevykxk11j_key",
+                     *         "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
                      *         "name": "Reports",
-                     *         "hint": "15WE",
+                     *         "hint": "YKkl",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9275,13 +9306,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
+                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:00:47.552Z"
+                     *         "createdAt": "2026-11-26T17:59:46.713Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd747d7ce525fd0d06"
+                     *         "requestId": "req_01a219037537ab9f517b7f9a"
                      *       }
                      *     }
                      */
@@ -9331,9 +9362,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctx28e0088veevykxk11j_key",
+                     *         "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
                      *         "name": "Reports",
-                     *         "hint": "15WE",
+                     *         "hint": "YKkl",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9341,13 +9372,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
-                     *         "expiresAt": "2026-11-26T18:00:47.743Z",
+                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
+                     *         "expiresAt": "2026-11-26T18:59:46.770Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:00:47.552Z"
+                     *         "createdAt": "2026-11-26T17:59:46.713Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd7553482f388d1b04"
+                     *         "requestId": "req_01a21903758a43b0780c109c"
                      *       }
                      *     }
                      */
@@ -9413,9 +9444,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cctx8ce00aq11byfy74j8g_key",
+                     *         "id": "svc_01m8cg6xare00bcaqmxfg0f0xf_key",
                      *         "name": "Reports",
-                     *         "hint": "xu53",
+                     *         "hint": "QdIB",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9423,14 +9454,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cct7tae00bqwe3948z7v4s_key",
+                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:00:47.743Z",
-                     *         "key": "svc_test_PPdXMl12LRQHIFLIjrcS1tmznVqKvbUDzujZK0nxu53"
+                     *         "createdAt": "2026-11-26T17:59:46.770Z",
+                     *         "key": "svc_test_LZjzIZR0IOpSRpE3w2FPM4heedrOUDl2SZOilxJQdIB"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd74f815021968aa91"
+                     *         "requestId": "req_01a219037551eca5e7048b2a"
                      *       }
                      *     }
                      */
@@ -9490,28 +9521,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a218cd51999e1c01fd4af0",
-                     *           "keyId": "svc_01m8cct7tae00bqwe3948z7v4s_key",
+                     *           "requestId": "req_01a219036059d43af81cb3a4",
+                     *           "keyId": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8cctf9qe00skjmg9wt0qtea_wlt",
+                     *           "resourceId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 17,
-                     *           "createdAt": "2026-11-26T17:00:38.681Z"
+                     *           "durationMs": 6,
+                     *           "createdAt": "2026-11-26T17:59:41.401Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "HIYrCYukJcj6Kh5KyYChi3n9fzIVoqEspEWFittllKdbInRlc3QgMDFhMjE4Y2QtMWU0NC03MDAwLWFkYjEtNzAzNGZhNDJlNmUzIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNzowMDozOC42ODFaIiwiMDFhMjE4Y2Q1MTk5OWUxYzAxZmQ0YWYwIl0"
+                     *         "nextCursor": "WCnSFurfJg2S8lzE4Et7sfIHki0GuKxq-RfV7DDWYbpbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNzo1OTo0MS40MDFaIiwiMDFhMjE5MDM2MDU5ZDQzYWY4MWNiM2E0Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd75e74e720fc76439"
+                     *         "requestId": "req_01a2190375e0a67405c82fc4"
                      *       }
                      *     }
                      */
@@ -9524,6 +9555,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest3"];
@@ -9681,7 +9713,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd5212767a7083c28c"
+                     *         "requestId": "req_01a21903607d5c417ce6d0de"
                      *       }
                      *     }
                      */
@@ -9694,6 +9726,7 @@ export interface operations {
                         pagination: components["schemas"]["Pagination"];
                         meta: components["schemas"]["Meta"];
                     };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["BadRequest4"];
@@ -9739,7 +9772,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd526c9d96ee7766b1"
+                     *         "requestId": "req_01a21903608ccfa6215956c5"
                      *       }
                      *     }
                      */
@@ -9798,7 +9831,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd52bebd0fee62b7b9"
+                     *         "requestId": "req_01a21903609982dd66c7a0b9"
                      *       }
                      *     }
                      */
@@ -9848,7 +9881,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd7a56cdce51f71441"
+                     *         "requestId": "req_01a21903790f958631b901f4"
                      *       }
                      *     }
                      */
@@ -9918,17 +9951,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999749630007927785024492976",
+                     *         "sessionId": "000999581697414058352790841541",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-26T17:00:34.800Z"
+                     *         "receivedAt": "2026-11-26T17:59:39.078Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd42564071c68b55d2"
+                     *         "requestId": "req_01a219035731f4a202d9e927"
                      *       }
                      *     }
                      */
@@ -9994,13 +10027,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999961053873257952294248142",
+                     *         "reference": "000999879029868832289586899089",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-26T17:00:48.109Z"
+                     *         "at": "2026-11-26T17:59:47.044Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd76566631ca9afb00"
+                     *         "requestId": "req_01a21903765bd1418003253b"
                      *       }
                      *     }
                      */
@@ -10054,14 +10087,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999774729295186837167532720",
+                     *         "sessionId": "000999472876796851148461048108",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-26T17:00:48.025Z"
+                     *         "recalledAt": "2026-11-26T17:59:46.956Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd76070a999df6c2ae"
+                     *         "requestId": "req_01a2190376006dfeade2cf4d"
                      *       }
                      *     }
                      */
@@ -10133,7 +10166,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd76a3b3f2af49f127"
+                     *         "requestId": "req_01a21903767a4b3706134002"
                      *       }
                      *     }
                      */
@@ -10183,20 +10216,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8cctxv8e009vpy1z82d1jwb_wth",
+                     *         "reference": "svc_01m8cg6xs7e0094hhq4dsvw3g7_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126170048980310239286",
+                     *         "sessionId": "000999261126175947386446480683",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd79c2ca0c89b95755"
+                     *         "requestId": "req_01a2190378cd1a8725ee348f"
                      *       }
                      *     }
                      */
@@ -10259,20 +10292,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8cctxv8e009vpy1z82d1jwb_wth",
+                     *         "reference": "svc_01m8cg6xs7e0094hhq4dsvw3g7_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126170048980310239286",
+                     *         "sessionId": "000999261126175947386446480683",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd777fb45c86e4616f"
+                     *         "requestId": "req_01a2190377854c4cc4b537b1"
                      *       }
                      *     }
                      */
@@ -10327,7 +10360,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cctt99e00921mb2snz0na6_pay",
+                     *         "id": "svc_01m8cg6v80e00bn2zc0maz1v0d_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -10337,26 +10370,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T17:30:44.685Z",
+                     *         "expiresAt": "2026-11-26T18:29:44.634Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T17:00:44.685Z",
+                     *         "createdAt": "2026-11-26T17:59:44.634Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T17:30:44.685Z"
+                     *           "expiresAt": "2026-11-26T18:29:44.634Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIYzR5EcACtsXA0-kLm4wGiGM1pKXAAkQaLFmvwVUbbF89qnv8jlBBFvCmHI5NU"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNtAHAAuovsBRXw7A0PneVei35Bl1EnJZnE5sjv"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a218cd695fbfac8dab6a61"
+                     *         "requestId": "req_01a219036d06efa8bb5abbbe"
                      *       }
                      *     }
                      */
@@ -10399,13 +10432,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv2vwe008pea3emyst9b6_evt",
+                 *       "id": "svc_01m8cg7002e00trsxs90d0802k_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-26T17:00:53.500Z",
-                 *       "resourceId": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
+                 *       "createdAt": "2026-11-26T17:59:49.506Z",
+                 *       "resourceId": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
+                 *         "id": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10415,32 +10448,32 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cctzmve00805ahbh4yt7ak_wlt",
+                 *         "targetWalletId": "svc_01m8cg6yvce0095negn0ev3d3f_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T17:30:50.892Z",
-                 *         "settledAt": "2026-11-26T17:00:53.499Z",
-                 *         "createdAt": "2026-11-26T17:00:50.892Z",
+                 *         "expiresAt": "2026-11-26T18:29:48.451Z",
+                 *         "settledAt": "2026-11-26T17:59:49.506Z",
+                 *         "createdAt": "2026-11-26T17:59:48.451Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000023",
+                 *           "accountNumber": "6000000014",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T17:30:50.892Z"
+                 *           "expiresAt": "2026-11-26T18:29:48.451Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8ccv110e0088hjcd2sy1m3f_inc",
+                 *           "id": "svc_01m8cg6z55e0091p7mmthwjamv_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "81fa850b-e716-431f-9b75-65e0fe9c66a3",
+                 *           "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:00:51.555Z"
+                 *           "receivedAt": "2026-11-26T17:59:48.520Z"
                  *         }
                  *       }
                  *     }
@@ -10483,13 +10516,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv2vwe00sw517nchaf8t0_evt",
+                 *       "id": "svc_01m8cg7002e019zyxrt3n6g6jq_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-26T17:00:53.500Z",
-                 *       "resourceId": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
+                 *       "createdAt": "2026-11-26T17:59:49.506Z",
+                 *       "resourceId": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8ccv0d7e008gs60wzc8ym3r_pay",
+                 *         "id": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10499,32 +10532,32 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cctzmve00805ahbh4yt7ak_wlt",
+                 *         "targetWalletId": "svc_01m8cg6yvce0095negn0ev3d3f_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T17:30:50.892Z",
-                 *         "settledAt": "2026-11-26T17:00:53.499Z",
-                 *         "createdAt": "2026-11-26T17:00:50.892Z",
+                 *         "expiresAt": "2026-11-26T18:29:48.451Z",
+                 *         "settledAt": "2026-11-26T17:59:49.506Z",
+                 *         "createdAt": "2026-11-26T17:59:48.451Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000023",
+                 *           "accountNumber": "6000000014",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T17:30:50.892Z"
+                 *           "expiresAt": "2026-11-26T18:29:48.451Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8ccv110e0088hjcd2sy1m3f_inc",
+                 *           "id": "svc_01m8cg6z55e0091p7mmthwjamv_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "81fa850b-e716-431f-9b75-65e0fe9c66a3",
+                 *           "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:00:51.555Z"
+                 *           "receivedAt": "2026-11-26T17:59:48.520Z"
                  *         }
                  *       }
                  *     }
@@ -10567,13 +10600,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv2v3e00879a8wjzad7yg_evt",
+                 *       "id": "svc_01m8cg727ne008yf712d5ptw4z_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-26T17:00:53.475Z",
-                 *       "resourceId": "svc_01m8ccv088e00bhn0asxx8vc49_pay",
+                 *       "createdAt": "2026-11-26T17:59:51.797Z",
+                 *       "resourceId": "svc_01m8cg6z0ce008fp7k9w93chyq_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv088e00bhn0asxx8vc49_pay",
+                 *         "id": "svc_01m8cg6z0ce008fp7k9w93chyq_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10583,19 +10616,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cctzrce008jx9vq4h2235e_wlt",
+                 *         "targetWalletId": "svc_01m8cg6yvee00bq2eyvvryek6a_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T17:00:52.824Z",
+                 *         "expiresAt": "2026-11-26T17:59:50.492Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T17:00:50.824Z",
+                 *         "createdAt": "2026-11-26T17:59:48.492Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000018",
+                 *           "accountNumber": "6000000020",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T17:01:50.824Z"
+                 *           "expiresAt": "2026-11-26T18:00:48.492Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10640,13 +10673,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv486e01tvj4eaq8hxvyq_evt",
+                 *       "id": "svc_01m8cg70cre01rmwykmh3thcvs_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-26T17:00:54.918Z",
-                 *       "resourceId": "svc_01m8ccv0b5e00bsekz2q8n2nj0_pay",
+                 *       "createdAt": "2026-11-26T17:59:49.912Z",
+                 *       "resourceId": "svc_01m8cg6yy8e008ekwmx3qt6c3c_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8ccv0b5e00bsekz2q8n2nj0_pay",
+                 *         "id": "svc_01m8cg6yy8e008ekwmx3qt6c3c_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10656,19 +10689,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cctzppe009vc69hn7vkmhh_wlt",
+                 *         "targetWalletId": "svc_01m8cg6yvde008zd2dkrg4zy8x_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T17:00:50.917Z",
+                 *         "expiresAt": "2026-11-26T17:59:48.424Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T17:00:50.917Z",
+                 *         "createdAt": "2026-11-26T17:59:48.424Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000022",
+                 *           "accountNumber": "6000000012",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T17:01:50.917Z"
+                 *           "expiresAt": "2026-11-26T18:00:48.424Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10713,13 +10746,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv7hxe00vb76qz2zq4ffz_evt",
+                 *       "id": "svc_01m8cg75npe019nq18jepadft1_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-26T17:00:58.301Z",
-                 *       "resourceId": "svc_01m8ccv0h4e00b4mzm46jxby0f_pay",
+                 *       "createdAt": "2026-11-26T17:59:55.318Z",
+                 *       "resourceId": "svc_01m8cg6z0ee00ae8fp8wdkrthe_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8ccv0h4e00b4mzm46jxby0f_pay",
+                 *         "id": "svc_01m8cg6z0ee00ae8fp8wdkrthe_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10729,19 +10762,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cctzqke009d8vs09n90gme_wlt",
+                 *         "targetWalletId": "svc_01m8cg6ywfe00afpykr78dq0k6_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T17:30:50.939Z",
-                 *         "settledAt": "2026-11-26T17:00:54.487Z",
-                 *         "createdAt": "2026-11-26T17:00:50.939Z",
+                 *         "expiresAt": "2026-11-26T18:29:48.486Z",
+                 *         "settledAt": "2026-11-26T17:59:50.191Z",
+                 *         "createdAt": "2026-11-26T17:59:48.486Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000025",
+                 *           "accountNumber": "6000000023",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T17:30:50.939Z"
+                 *           "expiresAt": "2026-11-26T18:29:48.486Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10786,13 +10819,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccty8be00r8pw54t4aq2p1_evt",
+                 *       "id": "svc_01m8cg6y1ce00scr99mdvzw2vk_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-26T17:00:48.779Z",
-                 *       "resourceId": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                 *       "createdAt": "2026-11-26T17:59:47.500Z",
+                 *       "resourceId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8cctgate00apfv9637mf2dj_pay",
+                 *         "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -10802,34 +10835,34 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cctexde00trkfnqp05h611_wlt",
+                 *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-26T17:30:34.376Z",
-                 *         "settledAt": "2026-11-26T17:00:36.458Z",
-                 *         "createdAt": "2026-11-26T17:00:34.376Z",
+                 *         "expiresAt": "2026-11-26T18:29:38.895Z",
+                 *         "settledAt": "2026-11-26T17:59:40.201Z",
+                 *         "createdAt": "2026-11-26T17:59:38.895Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T17:30:34.376Z"
+                 *           "expiresAt": "2026-11-26T18:29:38.895Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8cctgqre00b5nqhcgbr71bd_inc",
+                 *           "id": "svc_01m8cg6nx7e009c6actxxwxcrm_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999749630007927785024492976",
+                 *           "sessionId": "000999581697414058352790841541",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:00:34.800Z"
+                 *           "receivedAt": "2026-11-26T17:59:39.078Z"
                  *         }
                  *       }
                  *     }
@@ -10872,14 +10905,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv4bee00s4jvzk1h9fxgj_evt",
+                 *       "id": "svc_01m8cg70q8e00txh62mr15ngcr_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-26T17:00:55.022Z",
-                 *       "resourceId": "svc_01m8ccv11pe00a5f1k665hz5r6_wth",
+                 *       "createdAt": "2026-11-26T17:59:50.248Z",
+                 *       "resourceId": "svc_01m8cg6z3je00am00h8rvgxxnh_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv11pe00a5f1k665hz5r6_wth",
-                 *         "sourceWalletId": "svc_01m8cctzrbe00rs335zbrcj59s_wlt",
+                 *         "id": "svc_01m8cg6z3je00am00h8rvgxxnh_wth",
+                 *         "sourceWalletId": "svc_01m8cg6ywke00app9yqw01ff0r_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10894,10 +10927,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126170053058526897494",
+                 *         "sessionId": "000999261126175948803938287430",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:51.534Z",
-                 *         "completedAt": "2026-11-26T17:00:55.022Z"
+                 *         "createdAt": "2026-11-26T17:59:48.519Z",
+                 *         "completedAt": "2026-11-26T17:59:50.248Z"
                  *       }
                  *     }
                  */
@@ -10939,14 +10972,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv4bme009xsbzpbca210c_evt",
+                 *       "id": "svc_01m8cg735qe009vbzkwmydqta6_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-26T17:00:55.029Z",
-                 *       "resourceId": "svc_01m8ccv109e00ay5dn5dj0x3fw_wth",
+                 *       "createdAt": "2026-11-26T17:59:52.759Z",
+                 *       "resourceId": "svc_01m8cg6z8fe00bjbbgyhbx28be_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv109e00ay5dn5dj0x3fw_wth",
-                 *         "sourceWalletId": "svc_01m8cctzrbe00810jj9jyc854y_wlt",
+                 *         "id": "svc_01m8cg6z8fe00bjbbgyhbx28be_wth",
+                 *         "sourceWalletId": "svc_01m8cg6ywye018d11n6t5w384v_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -10961,10 +10994,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126170053759152773454",
+                 *         "sessionId": "000999261126175950343501141023",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:51.474Z",
-                 *         "completedAt": "2026-11-26T17:00:55.028Z"
+                 *         "createdAt": "2026-11-26T17:59:48.735Z",
+                 *         "completedAt": "2026-11-26T17:59:52.759Z"
                  *       }
                  *     }
                  */
@@ -11006,14 +11039,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv5rde00bwn9sxq0dmrk4_evt",
+                 *       "id": "svc_01m8cg72cje00anzwsenceybag_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-26T17:00:56.461Z",
-                 *       "resourceId": "svc_01m8ccv18fe00avd6kahcva2gn_wth",
+                 *       "createdAt": "2026-11-26T17:59:51.954Z",
+                 *       "resourceId": "svc_01m8cg6z72e009dvnspjrb68v3_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv18fe00avd6kahcva2gn_wth",
-                 *         "sourceWalletId": "svc_01m8cctzs0e009tee0xgtyhsxe_wlt",
+                 *         "id": "svc_01m8cg6z72e009dvnspjrb68v3_wth",
+                 *         "sourceWalletId": "svc_01m8cg6ywye00a9st8frgzh1bg_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -11028,10 +11061,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126170054238334564290",
+                 *         "sessionId": "000999261126175949205290984029",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:51.584Z",
-                 *         "completedAt": "2026-11-26T17:00:56.461Z"
+                 *         "createdAt": "2026-11-26T17:59:48.627Z",
+                 *         "completedAt": "2026-11-26T17:59:51.954Z"
                  *       }
                  *     }
                  */
@@ -11073,15 +11106,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv3g2e00amse4qxdrn6fx_evt",
+                 *       "id": "svc_01m8cg70qpe01a06w46vsch2nt_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-26T17:00:54.146Z",
-                 *       "resourceId": "svc_01m8ccv3g1e00vbdhkkmm2d3cm_trf",
+                 *       "createdAt": "2026-11-26T17:59:50.262Z",
+                 *       "resourceId": "svc_01m8cg70qpe00vt0hr221sxqqk_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv3g1e00vbdhkkmm2d3cm_trf",
-                 *         "sourceWalletId": "svc_01m8cctzrce00rq0ed0pwkx6d3_wlt",
-                 *         "destinationWalletId": "svc_01m8ccv2zxe00bg7rbc1sq70z9_wlt",
+                 *         "id": "svc_01m8cg70qpe00vt0hr221sxqqk_trf",
+                 *         "sourceWalletId": "svc_01m8cg6ywpe009e494rd14nk3e_wlt",
+                 *         "destinationWalletId": "svc_01m8cg70eme00806rg19yctepk_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -11089,7 +11122,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:53.913Z"
+                 *         "createdAt": "2026-11-26T17:59:50.261Z"
                  *       }
                  *     }
                  */
@@ -11131,14 +11164,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv6n4e00va70yqsmxm59r_evt",
+                 *       "id": "svc_01m8cg740ve009q2jv2g9m31dd_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-26T17:00:57.380Z",
-                 *       "resourceId": "svc_01m8ccv4bge008v4jdwxmg45c2_rfd",
+                 *       "createdAt": "2026-11-26T17:59:53.627Z",
+                 *       "resourceId": "svc_01m8cg71fce00a3g1cbybhrkv1_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv4bge008v4jdwxmg45c2_rfd",
-                 *         "paymentId": "svc_01m8ccv0d6e00abqnvqqrczj9x_pay",
+                 *         "id": "svc_01m8cg71fce00a3g1cbybhrkv1_rfd",
+                 *         "paymentId": "svc_01m8cg6z0ve00btcbw23vjn08r_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -11146,10 +11179,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126170056155468260488",
+                 *         "sessionId": "000999261126175952083428078919",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:54.898Z",
-                 *         "completedAt": "2026-11-26T17:00:57.380Z"
+                 *         "createdAt": "2026-11-26T17:59:51.015Z",
+                 *         "completedAt": "2026-11-26T17:59:53.626Z"
                  *       }
                  *     }
                  */
@@ -11191,14 +11224,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv5tce008kdfvk05fhzfq_evt",
+                 *       "id": "svc_01m8cg74y5e0097s90vmwt64aa_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-26T17:00:56.524Z",
-                 *       "resourceId": "svc_01m8ccv325e00a52rjj3ta5h5w_rfd",
+                 *       "createdAt": "2026-11-26T17:59:54.566Z",
+                 *       "resourceId": "svc_01m8cg72b3e009xfkczb0g4frh_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv325e00a52rjj3ta5h5w_rfd",
-                 *         "paymentId": "svc_01m8ccv0d8e00aps3mw70fpmt9_pay",
+                 *         "id": "svc_01m8cg72b3e009xfkczb0g4frh_rfd",
+                 *         "paymentId": "svc_01m8cg6z13e00b5hdq6dgt0wd4_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -11206,10 +11239,10 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126170055908685499852",
+                 *         "sessionId": "000999261126175953313261527546",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:53.586Z",
-                 *         "completedAt": "2026-11-26T17:00:56.524Z"
+                 *         "createdAt": "2026-11-26T17:59:51.810Z",
+                 *         "completedAt": "2026-11-26T17:59:54.565Z"
                  *       }
                  *     }
                  */
@@ -11251,14 +11284,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv5spe009wyynmv74cwps_evt",
+                 *       "id": "svc_01m8cg73gje00b0exyk1f0t3rg_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-26T17:00:56.502Z",
-                 *       "resourceId": "svc_01m8ccv108e00st2t2ey9ash0e_pyo",
+                 *       "createdAt": "2026-11-26T17:59:53.106Z",
+                 *       "resourceId": "svc_01m8cg6z20e00atmzwr0814dg9_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv108e00st2t2ey9ash0e_pyo",
-                 *         "sourceWalletId": "svc_01m8cctzv4e00a4321613tjp8q_wlt",
+                 *         "id": "svc_01m8cg6z20e00atmzwr0814dg9_pyo",
+                 *         "sourceWalletId": "svc_01m8cg6ywye00tzs1zcwn84xnc_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11268,7 +11301,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:51.580Z"
+                 *         "createdAt": "2026-11-26T17:59:48.520Z"
                  *       }
                  *     }
                  */
@@ -11310,14 +11343,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv63se00949qp12b8efdd_evt",
+                 *       "id": "svc_01m8cg747ye0099b5xt1y135k0_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-26T17:00:56.825Z",
-                 *       "resourceId": "svc_01m8ccv10qe00ap27q3m3v254z_pyo",
+                 *       "createdAt": "2026-11-26T17:59:53.855Z",
+                 *       "resourceId": "svc_01m8cg6z39e008h75r4qf33tmc_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv10qe00ap27q3m3v254z_pyo",
-                 *         "sourceWalletId": "svc_01m8cctzvre00ban185w05mydb_wlt",
+                 *         "id": "svc_01m8cg6z39e008h75r4qf33tmc_pyo",
+                 *         "sourceWalletId": "svc_01m8cg6ywpe00r2fvj242tb8k2_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -11327,7 +11360,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:51.585Z"
+                 *         "createdAt": "2026-11-26T17:59:48.545Z"
                  *       }
                  *     }
                  */
@@ -11369,14 +11402,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv60ye00a6w5dayf2tk42_evt",
+                 *       "id": "svc_01m8cg74j1e00bkn7w2beza3f1_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-26T17:00:56.734Z",
-                 *       "resourceId": "svc_01m8ccv10re009tb18bjj9fp88_pyo",
+                 *       "createdAt": "2026-11-26T17:59:54.177Z",
+                 *       "resourceId": "svc_01m8cg6z7qe008hqptjhkwbvda_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv10re009tb18bjj9fp88_pyo",
-                 *         "sourceWalletId": "svc_01m8cctzxxe008rtf9czjz4ga1_wlt",
+                 *         "id": "svc_01m8cg6z7qe008hqptjhkwbvda_pyo",
+                 *         "sourceWalletId": "svc_01m8cg6yxce00bz9gza9wx465s_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11386,7 +11419,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:00:51.580Z"
+                 *         "createdAt": "2026-11-26T17:59:48.628Z"
                  *       }
                  *     }
                  */
@@ -11428,13 +11461,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv5s8e00ama764pwdzfg2_evt",
+                 *       "id": "svc_01m8cg73g1e00988mb3adqgr3p_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-26T17:00:56.489Z",
-                 *       "resourceId": "svc_01m8ccv108e01bqnk76j4fmsga_poi",
+                 *       "createdAt": "2026-11-26T17:59:53.089Z",
+                 *       "resourceId": "svc_01m8cg6z20e018tpvzb1h7n4bk_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv108e01bqnk76j4fmsga_poi",
+                 *         "id": "svc_01m8cg6z20e018tpvzb1h7n4bk_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -11447,8 +11480,8 @@ export interface operations {
                  *         },
                  *         "failureCode": null,
                  *         "failureReason": null,
-                 *         "sessionId": "000999261126170055061971884970",
-                 *         "payoutId": "svc_01m8ccv108e00st2t2ey9ash0e_pyo",
+                 *         "sessionId": "000999261126175951636762348702",
+                 *         "payoutId": "svc_01m8cg6z20e00atmzwr0814dg9_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11491,13 +11524,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv612e00b1ecx7xvbarcc_evt",
+                 *       "id": "svc_01m8cg747ke00bbfchc5y7sa9x_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-26T17:00:56.738Z",
-                 *       "resourceId": "svc_01m8ccv10qe019c2kwtv8z9kg1_poi",
+                 *       "createdAt": "2026-11-26T17:59:53.843Z",
+                 *       "resourceId": "svc_01m8cg6z39e018k65f4e8xm69x_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv10qe019c2kwtv8z9kg1_poi",
+                 *         "id": "svc_01m8cg6z39e018k65f4e8xm69x_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11510,8 +11543,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
-                 *         "sessionId": "000999261126170055314736439607",
-                 *         "payoutId": "svc_01m8ccv10qe00ap27q3m3v254z_pyo",
+                 *         "sessionId": "000999261126175952862939347165",
+                 *         "payoutId": "svc_01m8cg6z39e008h75r4qf33tmc_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11554,13 +11587,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv602e00a1k98vj7hp073_evt",
+                 *       "id": "svc_01m8cg74h1e00aj6pcnyv1k37d_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-26T17:00:56.706Z",
-                 *       "resourceId": "svc_01m8ccv10re018j046aqnwf8b7_poi",
+                 *       "createdAt": "2026-11-26T17:59:54.145Z",
+                 *       "resourceId": "svc_01m8cg6z7qe0180yn8awyjrqz1_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv10re018j046aqnwf8b7_poi",
+                 *         "id": "svc_01m8cg6z7qe0180yn8awyjrqz1_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11573,8 +11606,8 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
-                 *         "sessionId": "000999261126170055193313800639",
-                 *         "payoutId": "svc_01m8ccv10re009tb18bjj9fp88_pyo",
+                 *         "sessionId": "000999261126175952013785643722",
+                 *         "payoutId": "svc_01m8cg6z7qe008hqptjhkwbvda_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11617,23 +11650,23 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv2mze00tknj7d7em06hr_evt",
+                 *       "id": "svc_01m8cg70qze00vwjywbk7zp3aw_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-26T17:00:53.279Z",
-                 *       "resourceId": "svc_01m8cctzy5e008ec0wddt94d7b_wlt",
+                 *       "createdAt": "2026-11-26T17:59:50.271Z",
+                 *       "resourceId": "svc_01m8cg6yz9e00bqc30dj4c8qf7_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cctzy5e008ec0wddt94d7b_wlt",
-                 *         "inboundCreditId": "svc_01m8ccv10we00vt48sw1f51qrz_inc",
+                 *         "walletId": "svc_01m8cg6yz9e00bqc30dj4c8qf7_wlt",
+                 *         "inboundCreditId": "svc_01m8cg6z9ve009nshdgxp51g01_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "aa31e0bd-0b33-4ce8-af0f-e0fac00dc666",
+                 *         "sessionId": "876dbc42-4318-4fc9-89c8-3ef7baaf4181",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058"
                  *         },
-                 *         "receivedAt": "2026-11-26T17:00:51.581Z",
+                 *         "receivedAt": "2026-11-26T17:59:48.749Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -11676,16 +11709,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv5qte008kq0bzx6197e3_evt",
+                 *       "id": "svc_01m8cg74m4e01s24c646mqpksz_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-26T17:00:56.442Z",
-                 *       "resourceId": "svc_01m8cctzrce00rq0ed0pwkx6d3_wlt",
-                 *       "sequence": 2,
+                 *       "createdAt": "2026-11-26T17:59:54.244Z",
+                 *       "resourceId": "svc_01m8cg6yzfe00atsdx3d2a852m_wlt",
+                 *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cctzrce00rq0ed0pwkx6d3_wlt",
-                 *         "inboundCreditId": "svc_01m8ccv108e009c8hve48kqy78_inc",
-                 *         "amount": 20000,
-                 *         "missing": 50000,
+                 *         "walletId": "svc_01m8cg6yzfe00atsdx3d2a852m_wlt",
+                 *         "transferId": "svc_01m8cg6z95e00agh8b44hy9q1x_wth",
+                 *         "reason": "paid_after_failure",
+                 *         "amount": 63000,
+                 *         "missing": 40000,
                  *         "currency": "NGN",
                  *         "status": "active"
                  *       }
@@ -11729,15 +11763,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv47fe0084ww8n7jt4cvt_evt",
+                 *       "id": "svc_01m8cg727he0087z11wve10ydx_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-26T17:00:54.895Z",
-                 *       "resourceId": "svc_01m8cctzyke009g3trhgc3rgmx_wlt",
+                 *       "createdAt": "2026-11-26T17:59:51.793Z",
+                 *       "resourceId": "svc_01m8cg6yzge00b8h2kqn4ctrmj_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cctzyke009g3trhgc3rgmx_wlt",
-                 *         "adjustmentId": "svc_01m8ccv10ae00t6e3qwyb87vnk_adj",
+                 *         "walletId": "svc_01m8cg6yzge00b8h2kqn4ctrmj_wlt",
+                 *         "adjustmentId": "svc_01m8cg6z8qe008tjnk1ejrse7n_adj",
                  *         "reversesAdjustmentId": null,
+                 *         "correctsResourceId": null,
+                 *         "description": null,
                  *         "direction": "debit",
                  *         "amount": 2000,
                  *         "currency": "NGN",
@@ -11783,13 +11819,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cctzege0092byeaw7bsvsd_evt",
+                 *       "id": "svc_01m8cg6ynde009j2phzgftx06r_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-26T17:00:50.004Z",
-                 *       "resourceId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
+                 *       "createdAt": "2026-11-26T17:59:48.145Z",
+                 *       "resourceId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
+                 *         "walletId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -11832,13 +11868,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cctzexe0085p6vchr3sytr_evt",
+                 *       "id": "svc_01m8cg6ynqe00af5e0r37p5wfb_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-26T17:00:50.043Z",
-                 *       "resourceId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
+                 *       "createdAt": "2026-11-26T17:59:48.172Z",
+                 *       "resourceId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
+                 *         "walletId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -11881,13 +11917,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cctzfwe0084e2bjsts9x0e_evt",
+                 *       "id": "svc_01m8cg6ypte00ayh7ve5e51c4w_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-26T17:00:50.065Z",
-                 *       "resourceId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
+                 *       "createdAt": "2026-11-26T17:59:48.200Z",
+                 *       "resourceId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8cctzcwe00ayrz3m6sa8mdg_wlt",
+                 *         "walletId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -11930,13 +11966,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv10ee01bfv3pjttgahdb_evt",
+                 *       "id": "svc_01m8cg702ne01byk5q69z427k0_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-26T17:00:51.598Z",
-                 *       "resourceId": "svc_01m8ccv10ee00vyytq2v41qq6x_rev",
+                 *       "createdAt": "2026-11-26T17:59:49.589Z",
+                 *       "resourceId": "svc_01m8cg702ne00ra7vp172ff9tg_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8ccv10ee00vyytq2v41qq6x_rev",
+                 *         "id": "svc_01m8cg702ne00ra7vp172ff9tg_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -11945,7 +11981,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8ccv07ge00bnbxcq2yn0kyc_inc",
+                 *         "inboundCreditId": "svc_01m8cg6z66e009j1e5hsext98r_inc",
                  *         "actions": [
                  *           "credit",
                  *           "return_to_sender",
@@ -11953,18 +11989,18 @@ export interface operations {
                  *         ],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T17:00:51.598Z",
+                 *         "createdAt": "2026-11-26T17:59:49.589Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8ccv07ge00bnbxcq2yn0kyc_inc",
+                 *           "id": "svc_01m8cg6z66e009j1e5hsext98r_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "b07f64dd-d8f2-41dd-a8d5-7383364b581a",
+                 *           "sessionId": "0392392d-3c12-41c0-9c32-8ff2cfe22a2a",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:00:50.562Z"
+                 *           "receivedAt": "2026-11-26T17:59:48.477Z"
                  *         }
                  *       }
                  *     }
@@ -12007,13 +12043,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8ccv4m1e009gvd9nz60g092_evt",
+                 *       "id": "svc_01m8cg73qde00ta6yrbwhxrmr8_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-26T17:00:55.297Z",
-                 *       "resourceId": "svc_01m8ccv106e00s8v5n18fze3pe_rev",
+                 *       "createdAt": "2026-11-26T17:59:53.325Z",
+                 *       "resourceId": "svc_01m8cg7078e00tzjwt3mgfr61n_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8ccv106e00s8v5n18fze3pe_rev",
+                 *         "id": "svc_01m8cg7078e00tzjwt3mgfr61n_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -12022,12 +12058,12 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8ccv0aae008j3b6p8z1yq66_inc",
+                 *         "inboundCreditId": "svc_01m8cg6z6ee00bbqegpamz9hs7_inc",
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T17:00:51.590Z",
-                 *         "resolvedAt": "2026-11-26T17:00:55.297Z"
+                 *         "createdAt": "2026-11-26T17:59:49.736Z",
+                 *         "resolvedAt": "2026-11-26T17:59:53.325Z"
                  *       }
                  *     }
                  */
@@ -12069,20 +12105,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cctyvqe009217ydwxx9cst_evt",
+                 *       "id": "svc_01m8cg6yd6e00b8mj903yxefeg_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-26T17:00:49.400Z",
-                 *       "resourceId": "svc_01m8cctyn9e00bjzap6yf29red_whe",
+                 *       "createdAt": "2026-11-26T17:59:47.881Z",
+                 *       "resourceId": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8cctyn9e00bjzap6yf29red_whe",
+                 *         "id": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T15:00:49.232Z",
+                 *         "failingSince": "2026-11-26T15:59:47.795Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T17:00:49.186Z"
+                 *         "createdAt": "2026-11-26T17:59:47.754Z"
                  *       }
                  *     }
                  */
@@ -12124,20 +12160,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cctz6ee009kb6gw62j7hcz_evt",
+                 *       "id": "svc_01m8cg6yhae00a3wrkf4wa0ya3_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-26T17:00:49.743Z",
-                 *       "resourceId": "svc_01m8cctyn9e00bjzap6yf29red_whe",
+                 *       "createdAt": "2026-11-26T17:59:48.011Z",
+                 *       "resourceId": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8cctyn9e00bjzap6yf29red_whe",
+                 *         "id": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-20T17:00:49.496Z",
+                 *         "failingSince": "2026-11-20T17:59:47.905Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T17:00:49.186Z"
+                 *         "createdAt": "2026-11-26T17:59:47.754Z"
                  *       }
                  *     }
                  */
@@ -12179,20 +12215,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cctyzne00bnf0p6r87tmnb_evt",
+                 *       "id": "svc_01m8cg6ye5e008h3xb3maw6t65_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-26T17:00:49.512Z",
-                 *       "resourceId": "svc_01m8cctyn9e00bjzap6yf29red_whe",
+                 *       "createdAt": "2026-11-26T17:59:47.908Z",
+                 *       "resourceId": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8cctyn9e00bjzap6yf29red_whe",
+                 *         "id": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-20T17:00:49.496Z",
+                 *         "failingSince": "2026-11-20T17:59:47.905Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T17:00:49.186Z"
+                 *         "createdAt": "2026-11-26T17:59:47.754Z"
                  *       }
                  *     }
                  */

@@ -1,6 +1,7 @@
 // The schemas of events and of their deliveries (contract, section 6). Movements write an event's `data`, and the tests
 // check every event that they cause against its schema.
 import { z } from 'zod';
+import { DEBIT_REASONS } from '../../resources/bankTransfers/movements.ts';
 import { EVENT_TYPES, type EventType, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { anyPublicId, currency, kobo, publicIdOf, time } from '../../resources/publicFields.ts';
 import {
@@ -62,13 +63,15 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
     }),
   ],
   'wallet.debited': [
-    'The bank paid a transfer after it had reported its failure, or took a credit back',
+    'The bank paid a transfer after it had reported its failure, or took a credit back; or a credit repaid a debt',
     z.object({
       ...ofWallet,
       transferId: anyPublicId.optional().describe('The withdrawal, refund or payout item that was paid after all'),
       inboundCreditId: publicIdOf('inboundCredit').optional().describe('The credit that the bank took back'),
+      debtRecoveryId: publicIdOf('debtRecovery').optional().describe('The repayment: the `resourceId` of its entry'),
+      reason: z.enum(DEBIT_REASONS).describe('debt_recovery: a credit to the wallet repaid what it owes'),
       amount: kobo.describe('What was taken from the wallet, in kobo'),
-      missing: kobo.describe('What could not be taken, in kobo'),
+      missing: kobo.describe('What could not be taken, in kobo; of a debt_recovery, what is still owed'),
       currency,
     }),
   ],
@@ -78,6 +81,8 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
       ...ofWallet,
       adjustmentId: publicIdOf('adjustment'),
       reversesAdjustmentId: publicIdOf('adjustment').nullable(),
+      correctsResourceId: anyPublicId.nullable().describe('What it corrects'),
+      description: z.string().nullable(),
       direction: z.enum(['credit', 'debit']),
       amount: kobo,
       currency,

@@ -190,6 +190,7 @@ function requireRefundable(payment: Payment, body: CreateBody): number {
       paymentId,
       refundableAmount: decision.refundable,
       ...(body.amount !== undefined && { attemptedAmount: body.amount }),
+      ...(payment.amountRecalled > 0 && { amountRecalled: payment.amountRecalled }),
     });
   }
   return decision.amount;
@@ -265,7 +266,6 @@ const listAll = listRoute({
   },
   find: ({ sql, book }, filters, page) => listRefunds(sql, book, filters, page),
   view: refundView,
-  csv: {},
 });
 
 export const refundRoutes: Route[] = [create, read, list, listAll];

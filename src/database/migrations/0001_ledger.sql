@@ -65,6 +65,7 @@ CREATE TABLE ledger.accounts (
   code            ledger.account_code NOT NULL,
   class           ledger.account_class NOT NULL,
   balance         bigint, -- kobo, credits less debits; NULL: the sum of its postings, and the row is never locked
+  owed            bigint NOT NULL DEFAULT 0, -- of a wallet: kobo, always the balance of receivable:wallet:<id>
   last_number     bigint NOT NULL DEFAULT 0, -- of its newest entry; no meaning with a derived balance
   -- frozen: exempt credits only, such as refunds; closed: no postings ever again
   status          text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'frozen', 'closed')),
@@ -77,7 +78,7 @@ CREATE TABLE ledger.accounts (
   CONSTRAINT account_code_unique UNIQUE (code, organisation_id, environment),
   -- One CHECK for both bounds, because every change of a balance evaluates each CHECK. A balance above 2^53 - 1 is not
   -- exact in JSON. ledger.post refuses such a credit before this CHECK fails.
-  CONSTRAINT balance_in_range CHECK (balance BETWEEN 0 AND 9007199254740991),
+  CONSTRAINT balance_in_range CHECK (balance BETWEEN 0 AND 9007199254740991 AND owed >= 0),
   CONSTRAINT closed_is_empty CHECK (status <> 'closed' OR balance = 0)
 ) WITH (fillfactor = 70); -- space on each page for HOT updates of balances, which touch no index
 -- ledger.post finds the accounts of a batch by code. A hash index reads the page directly; the B-tree of the unique key
@@ -234,13 +235,15 @@ CREATE TYPE ledger.linked AS (resolves uuid[], reverses uuid[]);
 CREATE TYPE ledger.net_changes AS (amounts bigint[], entries integer[]);
 
 -- Accounts of a batch before its postings: an array a column. NULL: a derived balance, which passes every check.
+-- debtors: of the receivable of a wallet, the position of the wallet.
 CREATE TYPE ledger.account_states AS (
   positions integer[], ids bigint[], balances bigint[], last_numbers bigint[], balance_maxes bigint[], posting_maxes bigint[],
-  are_locked boolean, own integer[]
+  owed bigint[], debtors integer[], are_locked boolean, own integer[]
 );
 
--- Balances and numbers of entries after each posting, by posting, and why movements are not posted, by movement.
+-- By posting: balances and numbers of entries after it, and what its credit repaid of a debt. By account: what is owed at
+-- the end (NULL: as before). By movement: why it is not posted.
 CREATE TYPE ledger.decision AS (
-  debit_balances bigint[], credit_balances bigint[], debit_numbers bigint[], credit_numbers bigint[],
-  rejections ledger.rejection[], is_as_written boolean
+  debit_balances bigint[], credit_balances bigint[], debit_numbers bigint[], credit_numbers bigint[], repaid bigint[],
+  owed bigint[], rejections ledger.rejection[], is_as_written boolean
 );

@@ -49,6 +49,18 @@ CREATE TABLE fee_sweeps (
 );
 COMMENT ON TABLE fee_sweeps IS 'Fee income that an operator moved to the settlement wallet.';
 
+CREATE TABLE debt_recoveries (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  id              uuid NOT NULL,
+  account_code    text NOT NULL, -- of the wallet
+  repaid_with     uuid NOT NULL, -- the transaction that credited it
+  amount          bigint NOT NULL CHECK (amount > 0),
+  created_at      timestamptz(3) NOT NULL,
+  PRIMARY KEY (organisation_id, id)
+);
+COMMENT ON TABLE debt_recoveries IS 'What credits of a wallet repaid of its debt.';
+
 CREATE TABLE adjustments (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
@@ -79,7 +91,8 @@ CREATE UNIQUE INDEX one_reversal_per_adjustment ON adjustments (organisation_id,
 COMMENT ON TABLE adjustments IS 'Corrections of a book: postings that one operator requests and another approves.';
 
 -- Only the functions of the ledger write them.
-GRANT SELECT ON ledger.closed_days, ledger.closing_balances, ledger.closed_periods, fee_sweeps, adjustments TO manilla_app;
+GRANT SELECT ON ledger.closed_days, ledger.closing_balances, ledger.closed_periods, fee_sweeps, debt_recoveries, adjustments
+  TO manilla_app;
 
 -- The role of accountants, which a deployment grants to their logins. It can read the views of this schema, which
 -- have neither names nor account numbers, and nothing else.

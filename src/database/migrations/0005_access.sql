@@ -124,9 +124,11 @@ CREATE TABLE decision_limits (
   organisation_id    uuid PRIMARY KEY DEFAULT '00000000-0000-0000-0000-000000000000'
                      CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
   credit_by_two_from bigint NOT NULL CHECK (credit_by_two_from > 0),
+  recovers_debts     boolean NOT NULL DEFAULT true,
   since              timestamptz(3) NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE decision_limits IS 'The kobo from which two operators must credit a review case. `migrate` writes it.';
+COMMENT ON TABLE decision_limits IS
+  'The kobo from which two operators must credit a review case; whether credits repay debts. `migrate` writes it.';
 INSERT INTO decision_limits (credit_by_two_from) VALUES (10000000);
 
 CREATE TABLE audit_log (

@@ -5,6 +5,9 @@
 -- passes every check. When a posting is refused, the earlier postings of its movement are undone. A movement that
 -- exists already is left out; one that the pass before refused is decided again. `falls`, `headroom`: as of
 -- ledger.guard_own_money.
+--
+-- A posting of the receivable of a wallet changes what the wallet owes, and a credit to a wallet that owes repays it at
+-- once, as far as it goes: the next posting finds what is left. Not where operators recover debts (decision_limits).
 CREATE OR REPLACE FUNCTION ledger.decide(
   organisation uuid, accounts text[], transactions ledger.batch_transaction[], postings ledger.batch_posting[],
   states ledger.account_states, rejections ledger.rejection[], falls bigint[] DEFAULT NULL, headroom bigint DEFAULT NULL
@@ -17,11 +20,17 @@ DECLARE
   numbers         bigint[] := states.last_numbers;
   balance_maxes   bigint[] := states.balance_maxes;
   posting_maxes   bigint[] := states.posting_maxes;
+  owed            bigint[] := states.owed;
+  debtors         CONSTANT integer[] := states.debtors;
+  has_debts       CONSTANT boolean := (0 < ANY (owed) OR 0 < ANY (debtors)) IS TRUE;
+  are_recovered   CONSTANT boolean := CASE WHEN has_debts THEN (
+    SELECT l.recovers_debts FROM public.decision_limits l WHERE l.organisation_id = '00000000-0000-0000-0000-000000000000') END;
   -- By posting.
   debit_balances  bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(postings)]);
   credit_balances bigint[] := debit_balances;
   debit_numbers   bigint[] := debit_balances;
   credit_numbers  bigint[] := debit_balances;
+  repaid          bigint[] := debit_balances;
   -- The posting, and the first one of its movement.
   position        integer := 0;
   first           integer := 1;
@@ -30,6 +39,7 @@ DECLARE
   credit          integer;
   amount          bigint;
   last_movement   integer := 0;
+  owed_before     bigint[] := owed; -- the movement
   is_rejected     boolean;
   refusal         ledger.rejection;
   undone          ledger.batch_posting;
@@ -48,22 +58,31 @@ BEGIN
       END IF;
       last_movement := movement;
       first := position;
+      IF has_debts THEN owed_before := owed; END IF;
       is_rejected := rejections[movement].is_repeat;
     END IF;
     CONTINUE WHEN is_rejected;
     IF amount > posting_maxes[debit] OR amount > posting_maxes[credit] OR amount > balances[debit]
-       OR balances[credit] + amount > balance_maxes[credit] OR falls[movement] > greatest(headroom, 0) THEN
+       OR balances[credit] + amount > balance_maxes[credit] OR falls[movement] > greatest(headroom, 0)
+       OR has_debts AND (amount > owed[debtors[credit]] OR balances[debtors[debit]] > 0) THEN
       refusal := ledger.refusal(
         organisation, accounts, states, transactions[movement], debit, credit, amount, balances[debit], balances[credit],
         (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint,
-        falls[movement], headroom);
+        falls[movement], headroom, balances[debtors[debit]], owed[debit], owed[debtors[credit]]);
       IF refusal.outcome IS NOT NULL THEN
-        FOREACH undone IN ARRAY postings[first:position - 1] LOOP -- a movement is atomic
+        FOR earlier IN first .. position - 1 LOOP -- a movement is atomic
+          undone := postings[earlier];
           balances[undone.debit] := balances[undone.debit] + undone.amount;
           balances[undone.credit] := balances[undone.credit] - undone.amount;
           numbers[undone.debit] := numbers[undone.debit] - 1;
           numbers[undone.credit] := numbers[undone.credit] - 1;
+          IF repaid[earlier] > 0 THEN
+            balances[undone.credit] := balances[undone.credit] + repaid[earlier];
+            numbers[undone.credit] := numbers[undone.credit] - 1;
+            repaid[earlier] := NULL;
+          END IF;
         END LOOP;
+        owed := owed_before;
         is_rejected := true;
         rejections := coalesce(rejections, array_fill(NULL::ledger.rejection, ARRAY[cardinality(transactions)]));
         rejections[movement] := refusal;
@@ -78,20 +97,33 @@ BEGIN
     credit_balances[position] := balances[credit];
     debit_numbers[position] := numbers[debit];
     credit_numbers[position] := numbers[credit];
+    IF has_debts THEN
+      IF debtors[debit] > 0 THEN owed[debtors[debit]] := owed[debtors[debit]] + amount; END IF;
+      IF debtors[credit] > 0 THEN owed[debtors[credit]] := owed[debtors[credit]] - amount; END IF;
+      IF are_recovered AND owed[credit] > 0 THEN
+        repaid[position] := least(amount, owed[credit]);
+        balances[credit] := balances[credit] - repaid[position];
+        numbers[credit] := numbers[credit] + 1;
+        owed[credit] := owed[credit] - repaid[position];
+      END IF;
+    END IF;
   END LOOP;
   is_as_written := rejections IS NULL OR NOT EXISTS (
     SELECT FROM generate_series(1, cardinality(transactions)) AS m WHERE (rejections[m] IS NULL) <> (written[m] IS NULL)
   );
-  RETURN ROW(debit_balances, credit_balances, debit_numbers, credit_numbers, rejections, is_as_written);
+  RETURN ROW(debit_balances, credit_balances, debit_numbers, credit_numbers, repaid, CASE WHEN has_debts THEN owed END, rejections,
+             is_as_written);
 END $$;
 
 -- Why a posting is refused, in the order of precedence of the codes; NULL if the rules of its transaction allow it.
 -- Under `credit_exempt` the credited account may be frozen or unverified, and exceed a limit by what comes back, if it was
--- not over its limit before the movement, which has credited `came_before` to it; under `exempt` the debited one too. Own
--- money that is spent by a decision is refused beyond the headroom; what a bank has taken is not.
+-- not over its limit before the movement, which has credited `came_before` to it; under `exempt` the debited one too, but
+-- then a debt is only what the wallet, with `debtor_balance`, does not have. `creditor_owed`: of a receivable. Own money
+-- that is spent by a decision is refused beyond the headroom; what a bank has taken is not.
 CREATE OR REPLACE FUNCTION ledger.refusal(
   organisation uuid, accounts text[], states ledger.account_states, transaction ledger.batch_transaction, debit integer,
-  credit integer, amount bigint, debit_balance bigint, credit_balance bigint, came_before bigint, fall bigint, headroom bigint
+  credit integer, amount bigint, debit_balance bigint, credit_balance bigint, came_before bigint, fall bigint, headroom bigint,
+  debtor_balance bigint, debit_owed bigint, creditor_owed bigint
 ) RETURNS ledger.rejection LANGUAGE plpgsql AS $$
 DECLARE
   checks_payer CONSTANT boolean := transaction.rules <> 'exempt';
@@ -116,12 +148,17 @@ BEGIN
     WHEN checks_payee AND amount > payee.posting_max THEN ledger.over_limit('transaction', payee_code, payee.posting_max, amount)
     WHEN credit_balance + amount > balance_max THEN
       ledger.over_limit('balance', payee_code, own_max, credit_balance + amount)
-    WHEN debit_balance < amount THEN ledger.refused('WALLET_INSUFFICIENT_FUNDS', payer_code, jsonb_build_object('attemptedAmount', amount))
+    WHEN debit_balance < amount THEN ledger.refused(
+      'WALLET_INSUFFICIENT_FUNDS', payer_code,
+      jsonb_strip_nulls(jsonb_build_object('attemptedAmount', amount, 'amountOwed', nullif(debit_owed, 0))))
     WHEN fall > greatest(headroom, 0) AND checks_payer AND payer.class = 'own'
          AND (payer_code ~ '^(wallet|own):' OR (transaction.kind = 'adjustment' AND payee.class = 'customer')) THEN
       ledger.refused('WALLET_INSUFFICIENT_FUNDS', payer_code, jsonb_build_object(
         'attemptedAmount', amount, 'reason', 'safeguarding',
         'availableAmount', greatest(least(headroom, debit_balance), 0)))
+    WHEN transaction.rules = 'exempt' AND debtor_balance > 0 THEN ledger.refused('WALLET_HAS_FUNDS', payer_code)
+    WHEN amount > creditor_owed THEN ledger.refused(
+      'DEBT_EXCEEDED', payee_code, jsonb_build_object('amountOwed', creditor_owed, 'attemptedAmount', amount))
   END;
 END $$;
 

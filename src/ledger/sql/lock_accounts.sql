@@ -76,10 +76,10 @@ BEGIN
       AND x.balance + w.change BETWEEN 0 AND ledger.balance_max() AND (w.change = 0 OR x.status <> 'closed')
     RETURNING w.position, x.id, x.balance - w.change AS balance, x.last_number - w.entries AS last_number,
               ledger.balance_max(x.balance_max) AS balance_max, ledger.posting_max(x.posting_max, x.status, x.verified) AS posting_max,
-              x.class IN ('own', 'receivable') AS is_own
+              x.owed, x.class IN ('own', 'receivable') AS is_own
   )
   SELECT array_agg(a.position), array_agg(a.id), array_agg(a.balance), array_agg(a.last_number), array_agg(a.balance_max),
-         array_agg(a.posting_max), true, array_agg(a.position) FILTER (WHERE a.is_own)
+         array_agg(a.posting_max), array_agg(a.owed), NULL, true, array_agg(a.position) FILTER (WHERE a.is_own)
   INTO states FROM (SELECT * FROM changed c ORDER BY c.position) a;
   RETURN states;
 END $$;
@@ -94,15 +94,19 @@ DECLARE
   states ledger.account_states;
 BEGIN
   SELECT array_agg(a.position), array_agg(a.id), array_agg(a.balance), array_agg(a.last_number), array_agg(a.balance_max),
-         array_agg(a.posting_max), bool_and(a.is_locked), array_agg(a.position) FILTER (WHERE a.is_own)
+         array_agg(a.posting_max), array_agg(a.owed), array_agg(a.debtor), bool_and(a.is_locked),
+         array_agg(a.position) FILTER (WHERE a.is_own)
   INTO states
   FROM (
-    SELECT l.*, true AS is_locked, l.position = ANY (locked.own) AS is_own
-    FROM unnest(locked.positions, locked.ids, locked.balances, locked.last_numbers, locked.balance_maxes, locked.posting_maxes)
-      AS l (position, id, balance, last_number, balance_max, posting_max)
+    SELECT l.*, NULL::integer AS debtor, true AS is_locked, l.position = ANY (locked.own) AS is_own
+    FROM unnest(locked.positions, locked.ids, locked.balances, locked.last_numbers, locked.balance_maxes, locked.posting_maxes,
+                locked.owed)
+      AS l (position, id, balance, last_number, balance_max, posting_max, owed)
     UNION ALL
     SELECT w.position, x.id, x.balance, CASE WHEN x.balance IS NOT NULL THEN x.last_number END, ledger.balance_max(x.balance_max),
-           ledger.posting_max(x.posting_max, x.status, x.verified), x.balance IS NULL, x.class IN ('own', 'receivable')
+           ledger.posting_max(x.posting_max, x.status, x.verified), x.owed,
+           CASE WHEN starts_with(w.code, 'receivable:wallet:') THEN array_position(accounts, substr(w.code, length('receivable:_'))) END,
+           x.balance IS NULL, x.class IN ('own', 'receivable')
     FROM unnest(accounts) WITH ORDINALITY AS w (code, position)
     LEFT JOIN LATERAL (
       SELECT * FROM ledger.accounts y

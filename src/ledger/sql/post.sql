@@ -132,6 +132,10 @@ BEGIN
       FROM unnest(postings, decision.debit_balances, decision.credit_balances, decision.debit_numbers, decision.credit_numbers)
         WITH ORDINALITY AS p (movement, debit, credit, amount, debit_balance, credit_balance, debit_number, credit_number, position)
       WHERE rejections[p.movement] IS NULL;
+      IF decision.owed IS NOT NULL THEN
+        PERFORM ledger.repay_debts(organisation, environment, transactions, postings, states, decision, posted_at,
+                                   first_id + cardinality(postings));
+      END IF;
       EXIT;
     EXCEPTION
       WHEN SQLSTATE 'ML003' THEN

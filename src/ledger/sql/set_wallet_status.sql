@@ -36,9 +36,9 @@ END $$;
 -- the new status applies to every movement after it returns. The audit entry and the event, with the id that the caller
 -- gives, are written in the same statement; it raises an error when `proof` does not prove an operator (decisions.sql).
 -- Outcomes: changed; unchanged (it had this status before); not_found; closed (a closed wallet cannot be changed);
--- settlement, balance or in_flight (the reason why it cannot be closed).
+-- settlement, debt, balance or in_flight (the reason why it cannot be closed).
 CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, proof text, why text, event uuid)
-RETURNS TABLE (outcome text, env text, status_before text, held bigint, in_flight jsonb)
+RETURNS TABLE (outcome text, env text, status_before text, held bigint, owed bigint, in_flight jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
   account text;
@@ -51,7 +51,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  SELECT a.status, a.balance INTO status_before, held FROM ledger.accounts a
+  SELECT a.status, a.balance, a.owed INTO status_before, held, owed FROM ledger.accounts a
   WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account FOR NO KEY UPDATE;
   IF wanted = 'closed' THEN in_flight := ledger.wallet_in_flight(organisation, env, wallet); END IF;
 
@@ -59,6 +59,7 @@ BEGIN
     WHEN status_before = wanted THEN 'unchanged'
     WHEN status_before = 'closed' THEN 'closed'
     WHEN wanted = 'closed' AND wallet_kind = 'settlement' THEN 'settlement'
+    WHEN wanted = 'closed' AND owed > 0 THEN 'debt'
     WHEN wanted = 'closed' AND held > 0 THEN 'balance'
     WHEN wanted = 'closed' AND in_flight <> '{}' THEN 'in_flight'
     ELSE 'changed'

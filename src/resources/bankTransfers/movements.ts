@@ -165,7 +165,16 @@ export function clawBack(
     book,
     transaction: stepTransaction(transfer, 'clawback', postings, { rules: 'exempt', effectiveAt: at }),
     rows: { ...rows, review_cases: [opened] },
-    events: [...events, walletDebited({ walletId, transferId: id, amount: taken, missing: amount + fee - taken })],
+    events: [
+      ...events,
+      walletDebited({
+        walletId,
+        transferId: id,
+        reason: 'paid_after_failure',
+        amount: taken,
+        missing: amount + fee - taken,
+      }),
+    ],
   });
 }
 
@@ -177,11 +186,17 @@ function undoClawback(transfer: TransferMoney, taken: Kobo, destination: Account
   ];
 }
 
+/** Why the platform debited a wallet. `debt_recovery`: written by src/ledger/sql/repay_debts.sql. */
+export const DEBIT_REASONS = ['paid_after_failure', 'credit_recalled', 'debt_recovery'] as const;
+
 /** `missing`: what the wallet should have given, and did not have. */
 export function walletDebited({
   walletId,
   ...about
-}: { walletId: Uuid; amount: Kobo; missing: Kobo } & ({ transferId: string } | { inboundCreditId: string })): EventRow {
+}: { walletId: Uuid; reason: (typeof DEBIT_REASONS)[number]; amount: Kobo; missing: Kobo } & (
+  | { transferId: string }
+  | { inboundCreditId: string }
+)): EventRow {
   const id = publicId('wallet', walletId);
   return newEvent('wallet.debited', id, { walletId: id, ...about, currency: CURRENCY });
 }

@@ -81,7 +81,10 @@ export function recallFromWallet(
   const withCase = withCaseFlows({
     ...movement,
     rows: { ...movement.rows, ...changed.rows, review_cases: opened },
-    events: [walletDebited({ walletId, inboundCreditId, amount: taken, missing }), ...changed.events],
+    events: [
+      walletDebited({ walletId, inboundCreditId, reason: 'credit_recalled', amount: taken, missing }),
+      ...changed.events,
+    ],
   });
   return ended === null ? withCase : together(withCase, ended);
 }

@@ -79,7 +79,7 @@ export function withCaseFlows(movement: Movement, more: () => readonly EventRow[
     const payment = payments.find(({ id }) => id === row.paymentId);
     return payment === undefined ? row : { ...row, reference: payment.reference };
   });
-  const visible = cases.filter(({ reason }) => !isInternal(reason));
+  const visible = cases.filter((row) => !isInternal(row));
   const credits = (movement.rows?.inbound_credits ?? []) as readonly InboundCredit[];
   const creditOf = (row: ReviewCase) => credits.find(({ id }) => id === row.inboundCreditId);
   return {
@@ -231,7 +231,7 @@ export function returnToSuspense(
 /** Closes a case that holds no money. */
 export function closeCase(book: Book, open: ReviewCase): Movement {
   const next = resolved(open, 'closed');
-  const events = isInternal(open.reason) ? [] : [caseEvent('review_case.resolved', next)];
+  const events = isInternal(open) ? [] : [caseEvent('review_case.resolved', next)];
   return { book, rows: { review_cases: [next] }, events };
 }
 

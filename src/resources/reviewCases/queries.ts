@@ -42,9 +42,13 @@ export const REVIEW_STATUSES = [
   'recalled',
 ] as const;
 
-/** Cases between us and the bank, which the caller does not see, in events either: they hold no money of anyone. */
+/**
+ * Cases between us and the bank, which the caller does not see, in events either: they hold no money of anyone. A
+ * recall that left a debt is between the caller and the owner of the wallet.
+ */
 const INTERNAL_REASONS: readonly ReviewReason[] = ['reconciliation_break', 'paid_after_failure', 'credit_recalled'];
-export const isInternal = (reason: ReviewReason): boolean => INTERNAL_REASONS.includes(reason);
+export const isInternal = ({ reason, walletId }: Pick<ReviewCase, 'reason' | 'walletId'>): boolean =>
+  INTERNAL_REASONS.includes(reason) && (reason !== 'credit_recalled' || walletId === null);
 
 export interface ReviewCase extends Versioned {
   reason: ReviewReason;
@@ -133,7 +137,8 @@ export interface CaseFilters extends ListFilters {
 
 /** SQL: the cases of a book that the caller sees. */
 const visible = (sql: Sql, book: Book) => sql`
-  ${rowsOf(sql, book)} AND reason <> ALL (${[...INTERNAL_REASONS]}::text[])`;
+  ${rowsOf(sql, book)}
+  AND (reason <> ALL (${[...INTERNAL_REASONS]}::text[]) OR (reason = 'credit_recalled' AND wallet_id IS NOT NULL))`;
 
 /** A page of the cases that the caller sees, newest first, plus one row when another page exists. */
 export async function listVisibleCases(

@@ -10,6 +10,7 @@ export type InFlight = Readonly<Record<string, number>>;
 
 export type StatusChange =
   | { outcome: 'changed' | 'unchanged' | 'closed' | 'settlement' | 'not_found' }
+  | { outcome: 'debt'; amountOwed: Kobo }
   | { outcome: 'balance'; balance: Kobo }
   | { outcome: 'in_flight'; inFlight: InFlight };
 
@@ -21,11 +22,12 @@ export async function setWalletStatus(
   status: Wallet['status'],
   { proof, reason }: { proof: Proof; reason: string },
 ): Promise<StatusChange> {
-  const [row] = await sql<{ outcome: StatusChange['outcome']; held: Kobo; inFlight: InFlight }[]>`
-    SELECT outcome, held, in_flight
+  const [row] = await sql<{ outcome: StatusChange['outcome']; held: Kobo; owed: Kobo; inFlight: InFlight }[]>`
+    SELECT outcome, held, owed, in_flight
     FROM ledger.set_wallet_status(${organisationId}, ${walletId}, ${status}, ${proof}, ${reason}, ${newUuid()})`;
   if (row === undefined) throw new Error('ledger.set_wallet_status returned no row');
-  const { outcome, held, inFlight } = row;
+  const { outcome, held, owed, inFlight } = row;
+  if (outcome === 'debt') return { outcome, amountOwed: owed };
   if (outcome === 'balance') return { outcome, balance: held };
   return outcome === 'in_flight' ? { outcome, inFlight } : { outcome };
 }

@@ -21,6 +21,7 @@ export function refuseDecision(isOpen: boolean, decision: Partial<AdjustmentDeci
 const AFTER_REFUSAL: Readonly<Record<string, string>> = {
   WALLET_INSUFFICIENT_FUNDS: 'it holds less than that. Reject the adjustment and request one for what it holds',
   WALLET_FROZEN: 'no money leaves a frozen wallet. Unfreeze it, and approve again',
+  DEBT_EXCEEDED: 'less is owed by now. Reject the adjustment and request one for what is owed',
   WALLET_CLOSED: 'a closed wallet takes no part. Reject the adjustment and request one without it',
   WALLET_KYC_REQUIRED: 'no money leaves an unverified wallet. Reject the adjustment',
   WALLET_TIER1_LIMIT_EXCEEDED:

@@ -100,7 +100,7 @@ const fromWallet = (balance: number, net: Record<string, number>, missing: numbe
       'inbound_credits: posted, version 4',
       ...(missing > 0 ? [`review_cases: open, version 1, credit_recalled of ${missing} in no account`] : []),
     ],
-    events: ['wallet.debited'],
+    events: ['wallet.debited', ...(missing > 0 ? ['review_case.opened'] : [])],
     outbox: missing > 0 ? ['reviewCase: start'] : [],
   });
 
@@ -190,7 +190,7 @@ export const RECALLS = [
       'inbound_credits: posted, version 4',
       'review_cases: open, version 1, credit_recalled of 2000 in no account',
     ],
-    events: ['wallet.debited', 'payment.recalled'],
+    events: ['wallet.debited', 'payment.recalled', 'review_case.opened'],
     outbox: ['reviewCase: start'],
   }),
   step({
