@@ -24,11 +24,13 @@ export function safeguardingOf(balances: Partial<Record<AccountClass, Kobo>>): S
   };
 }
 
-/** The classes of a book before a time. It reads the accounts of the platform only, from the closed day before. */
-export async function readSafeguarding(sql: Sql, book: Book, before: Date): Promise<Safeguarding> {
+/** The classes of a book before a time; null: now. Reads the accounts of the platform, from the closed day before. */
+export async function readSafeguarding(sql: Sql, book: Book, before: Date | null = null): Promise<Safeguarding> {
+  const { organisationId, environment } = book;
   const rows = await sql<{ class: AccountClass; balance: Kobo }[]>`
     SELECT class, sum(balance)::bigint AS balance
-    FROM ledger.balances_before(${book.organisationId}, ${book.environment}, ${before}, NULL, true) GROUP BY class`;
+    FROM ledger.balances_before(${organisationId}, ${environment}, coalesce(${before}, 'infinity'::timestamptz), NULL, true)
+    GROUP BY class`;
   return safeguardingOf(Object.fromEntries(rows.map((row) => [row.class, row.balance])));
 }
 
@@ -45,7 +47,7 @@ export async function listShortfalls(sql: Sql): Promise<Shortfall[]> {
     SELECT organisation_id, environment FROM ledger.own_funds WHERE shortfall > 0 ORDER BY organisation_id, environment`;
   const found: Shortfall[] = [];
   for (const book of books) {
-    const { headroom } = await readSafeguarding(sql, book, new Date(Date.now() + 1));
+    const { headroom } = await readSafeguarding(sql, book);
     if (headroom < 0) found.push({ ...book, amount: -headroom });
   }
   return found;

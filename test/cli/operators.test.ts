@@ -84,6 +84,7 @@ const UNSIGNED = [
   'ledger verify',
   'ledger trial-balance',
   'ledger account',
+  'ledger income',
   'attention list',
   'attention show',
   'flows missing',

@@ -5,6 +5,7 @@
 // statement may owe its condition to a nested loop that the statistics of the moment suggest.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Uuid } from '../../src/ids.ts';
+import { move, RAIL } from '../ledger/books.ts';
 import { EVERY_STEP } from '../support/everyStep.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { type PlanNode, plansOf, type RunPlan, tellPlans } from '../support/queryRecorder.ts';
@@ -56,6 +57,10 @@ beforeAll(async () => {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, runScenarios));
   for (const prepare of Object.values(goodRequests(flows))) await (await prepare())();
+  const { organisationId, settlementWalletId: own } = flows.organisation;
+  const book = { organisationId, environment: 'test' } as const;
+  await flows.dependencies.journal.post(move(book, RAIL, `wallet:${own}`, 1_000));
+  await flows.test.money(`/wallets/${own}/transfer`, { amount: 10, destinationWalletId: await flows.createWallet() });
   plans = takePlans();
   organisations = (await flows.sql<{ id: Uuid }[]>`SELECT organisation_id AS id FROM organisations`).map(
     ({ id }) => id,
