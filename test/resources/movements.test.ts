@@ -145,7 +145,7 @@ test('movements with the same key are alternatives for the same resource', () =>
   // Except for credits and statement entries, whose key is their id at the bank, a key begins with that of the
   // resource.
   const isOwnKey = (key: string) =>
-    /^(?:credit|recall|charge|settlement|interest|check)\//.test(key) ||
+    /^(?:credit|recall|charge|charge_returned|settlement|settled|interest|funding|check)\//.test(key) ||
     [...resourcesOf(key)].every((resource) => key.startsWith(resource));
   expect([...byKey.keys()].filter((key) => !isOwnKey(key)).map(readable)).toEqual([]);
 });
