@@ -14,39 +14,45 @@ import type {
   StoredResource,
   Unfinished,
 } from './facts.ts';
-import { OUTGOING, violations } from './invariants.ts';
+import { type BankBook, OUTGOING, violations } from './invariants.ts';
 import { isAccepted } from './judge.ts';
 
 interface Sources {
   sql: Sql;
-  temporal: Client;
   callers: Callers;
   organisationId: Uuid;
-  received: readonly ReceivedEvent[];
+  /** Null: there is no webhook endpoint, as on live, whose events cannot be sent to this machine. */
+  received: readonly ReceivedEvent[] | null;
+  /** Of another bank than the sandbox bank. */
+  book?: BankBook;
+  /** Of the whole run, collected once. */
+  shared: Pick<Facts, 'unfinished' | 'findings'>;
+}
+
+/** What is not of one organisation. */
+export async function collectShared(sources: UnfinishedSources): Promise<Sources['shared']> {
+  const { findings } = await verifyBooks(sources.sql);
+  return { unfinished: await listUnfinished(sources), findings };
 }
 
 /** Requests under way while operations are replayed and read. */
 const CONCURRENCY = 10;
 
 export async function collectFacts(sources: Sources): Promise<Facts> {
-  const { sql, callers, organisationId, received } = sources;
+  const { sql, callers, organisationId, received, book, shared } = sources;
   const credits = await sql<CreditRow[]>`
     SELECT session_id, account_number, amount, sender_name, sender_account_number, sender_bank_code, received_at
     FROM sandbox_bank.credits WHERE organisation_id = ${organisationId}`;
   await readAgain(callers, new Map(credits.map((row) => [row.sessionId, row])));
-  const { findings } = await verifyBooks(sql);
   return {
     operations: callers.operations,
     resources: await readResources(sql, organisationId),
-    events: (
-      await sql<{ id: Uuid; type: string }[]>`SELECT id, type FROM events WHERE organisation_id = ${organisationId}`
-    ).map(({ id, type }) => ({ id: publicId('event', id), type })),
-    received,
-    references: await readReferences(sql, organisationId),
-    credits: await readCredits(sql, organisationId),
-    unfinished: await listUnfinished(sources),
-    findings,
-    violations: [...(await violations(sql, organisationId)), ...(await falseBreaks(sql, organisationId))],
+    events: received === null ? [] : await readEvents(sql, organisationId),
+    received: received ?? [],
+    references: await readReferences(sql, organisationId, book),
+    credits: await readCredits(sql, organisationId, book),
+    ...shared,
+    violations: [...(await violations(sql, organisationId, book)), ...(await falseBreaks(sql, organisationId))],
   };
 }
 
@@ -108,6 +114,12 @@ async function readResources(sql: Sql, organisationId: Uuid): Promise<StoredReso
     UNION ALL SELECT 'payout', ledger.public_id(id, 'pyo'), status FROM payouts WHERE organisation_id = ${organisationId}`;
 }
 
+async function readEvents(sql: Sql, organisationId: Uuid): Promise<Facts['events']> {
+  const rows = await sql<{ id: Uuid; type: string }[]>`
+    SELECT id, type FROM events WHERE organisation_id = ${organisationId}`;
+  return rows.map(({ id, type }) => ({ id: publicId('event', id), type }));
+}
+
 interface ReferenceRow {
   reference: string;
   ownStatus: string | null;
@@ -118,7 +130,8 @@ interface ReferenceRow {
   returned: number[] | null;
 }
 
-async function readReferences(sql: Sql, organisationId: Uuid): Promise<BankReference[]> {
+async function readReferences(sql: Sql, organisationId: Uuid, book: BankBook | undefined): Promise<BankReference[]> {
+  if (book !== undefined) return await compareReferences(sql, organisationId, book);
   const rows = await sql.unsafe<ReferenceRow[]>(
     `SELECT coalesce(o.reference, t.reference) AS reference, o.own_status, o.amount AS own_amount,
             t.status AS bank_status, t.amount AS bank_amount, l.sent, l.returned
@@ -141,7 +154,35 @@ async function readReferences(sql: Sql, organisationId: Uuid): Promise<BankRefer
   }));
 }
 
-async function readCredits(sql: Sql, organisationId: Uuid): Promise<BankCredit[]> {
+async function compareReferences(sql: Sql, organisationId: Uuid, book: BankBook): Promise<BankReference[]> {
+  const outgoing = await sql.unsafe<{ reference: string; ownStatus: string; amount: number }[]>(
+    `SELECT reference, own_status, amount FROM (${OUTGOING}) o`,
+    [organisationId],
+  );
+  const own = new Map(outgoing.map((row) => [row.reference, { status: row.ownStatus, amount: row.amount }]));
+  const bank = new Map(book.transfers.map(({ reference, ...transfer }) => [reference, transfer]));
+  const amountsOf = (kind: 'sent' | 'returned', reference: string): number[] =>
+    book.lines.filter((line) => line.kind === kind && line.reference === reference).map(({ amount }) => amount);
+  return [...new Set([...own.keys(), ...bank.keys()])].map((reference) => ({
+    reference,
+    own: own.get(reference) ?? null,
+    bank: bank.get(reference) ?? null,
+    sent: amountsOf('sent', reference),
+    returned: amountsOf('returned', reference),
+  }));
+}
+
+async function readCredits(sql: Sql, organisationId: Uuid, book: BankBook | undefined): Promise<BankCredit[]> {
+  if (book !== undefined) {
+    const credits = book.credits.map(({ sessionId, amount }) => ({ sessionId, amount }));
+    return await sql<BankCredit[]>`
+      SELECT c."sessionId" AS session_id, c.amount,
+             ARRAY(SELECT i.amount::float8 FROM inbound_credits i
+                   WHERE i.organisation_id = ${organisationId} AND i.session_id = c."sessionId") AS own,
+             (SELECT count(*)::int FROM ledger.transactions t
+              WHERE t.organisation_id = ${organisationId} AND t.key = ${`credit/${book.rail}/`} || c."sessionId") AS posted
+      FROM jsonb_to_recordset(${JSON.stringify(credits)}::text::jsonb) AS c ("sessionId" text, amount float8)`;
+  }
   return await sql<BankCredit[]>`
     SELECT c.session_id, c.amount,
            ARRAY(SELECT i.amount::float8 FROM inbound_credits i
@@ -159,12 +200,14 @@ async function falseBreaks(sql: Sql, organisationId: Uuid): Promise<string[]> {
   return rows.map((row) => `reconciliation reports a break: ${JSON.stringify(row)}`);
 }
 
+interface UnfinishedSources {
+  sql: Sql;
+  temporal: Client;
+  organisationIds: readonly Uuid[];
+}
+
 /** What must end by itself and has not. */
-export async function listUnfinished({
-  sql,
-  temporal,
-  organisationId,
-}: Pick<Sources, 'sql' | 'temporal' | 'organisationId'>): Promise<Unfinished[]> {
+export async function listUnfinished({ sql, temporal, organisationIds }: UnfinishedSources): Promise<Unfinished[]> {
   const rows = await sql<Unfinished[]>`
     SELECT * FROM (
       SELECT organisation_id, 'the withdrawal' AS what, ledger.public_id(id, 'wth') AS id FROM withdrawals
@@ -183,14 +226,16 @@ export async function listUnfinished({
       WHERE status = 'pending'
       UNION ALL SELECT organisation_id, 'the outbox message', id::text FROM outbox WHERE topic <> 'scheduled'
       UNION ALL SELECT organisation_id, 'the callback of the bank', id::text FROM sandbox_bank.callbacks
-    ) unfinished (organisation_id, what, id) WHERE organisation_id = ${organisationId}`;
+      UNION ALL SELECT organisation_id, 'the break ' || kind || ' of ' || line, reference FROM reconciliation_breaks
+      WHERE cleared_at IS NULL
+    ) unfinished (organisation_id, what, id) WHERE organisation_id = ANY (${organisationIds as Uuid[]})`;
   const flows = await listRunningFlows(temporal);
   // The flow of an unclaimed case runs while the claim that one operator proposed waits for a second one.
   const waiting = await sql<{ id: string }[]>`
     SELECT ledger.public_id(id, 'pay') AS id FROM payments
-    WHERE organisation_id = ${organisationId} AND status IN ('pending', 'partial')
+    WHERE organisation_id = ANY (${organisationIds as Uuid[]}) AND status IN ('pending', 'partial')
     UNION ALL SELECT ledger.public_id(id, 'rev') FROM review_cases
-    WHERE organisation_id = ${organisationId} AND status IN ('open', 'returning', 'unclaimed')`;
+    WHERE organisation_id = ANY (${organisationIds as Uuid[]}) AND status IN ('open', 'returning', 'unclaimed')`;
   const mayRun = new Set([...waiting, ...rows].map(({ id }) => id));
   return [
     ...rows.map(({ what, id }) => ({ what, id })),

@@ -2,17 +2,19 @@
 // cut off (docs/reliability.md). Prints what happens, and the first thing that is wrong; a seed repeats its plan.
 import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
+import { FAKES, type FakeName } from './fakeBank.ts';
 import { isAccepted } from './judge.ts';
 import { type ChaosRun, startChaosRun, type Verdict } from './run.ts';
 
 const SEED_MAX = 2 ** 31;
-const WRONG_SHOWN = 10;
+const WRONG_SHOWN = 20;
 
 interface Options {
   seconds: number;
   seed: number;
   rate: number;
   logs?: string;
+  rails: FakeName[];
 }
 
 const program = new Command('npm run chaos --')
@@ -20,11 +22,19 @@ const program = new Command('npm run chaos --')
   .option('--seconds <seconds>', 'how long parts fail', wholeNumber, 60)
   .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomInt(SEED_MAX))
   .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
+  .option('--rails <names>', 'fakes of providers that take part, separated by commas, or none', railNames, [...FAKES])
   .option('--logs <folder>', 'keep the logs of the processes there');
 
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
   return Number(text);
+}
+
+function railNames(text: string): FakeName[] {
+  const names = text === 'none' ? [] : text.split(',');
+  const known = FAKES.filter((name) => names.includes(name));
+  if (known.length !== names.length) throw new InvalidArgumentError(`Expected none, or of ${FAKES.join(', ')}.`);
+  return known;
 }
 
 function print(line: string): void {
@@ -48,9 +58,12 @@ function summary({ plan, counts }: ChaosRun, { facts, wrong }: Verdict, startedA
 }
 
 const startedAt = Date.now();
-const { seconds, seed, rate, logs } = program.parse().opts<Options>();
-print(`Seed ${seed}, ${seconds} s. To repeat: npm run chaos -- --seconds ${seconds} --seed ${seed} --rate ${rate}`);
-const run = await startChaosRun({ seed, seconds, perSecond: rate, say: print, logFolder: logs });
+const { seconds, seed, rate, logs, rails } = program.parse().opts<Options>();
+const named = rails.length === FAKES.length ? '' : ` --rails ${rails.join(',') || 'none'}`;
+print(
+  `Seed ${seed}, ${seconds} s. To repeat: npm run chaos -- --seconds ${seconds} --seed ${seed} --rate ${rate}${named}`,
+);
+const run = await startChaosRun({ seed, seconds, perSecond: rate, rails, say: print, logFolder: logs });
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void run.stop().then(() => process.exit(1)));
 try {
@@ -61,6 +74,7 @@ try {
     print(`${index === 0 ? 'Wrong first' : '       then'}: ${line}`);
   }
   if (verdict.wrong.length > 0) process.exitCode = 1;
+  for (const line of run.summaries()) print(line);
   print(summary(run, verdict, startedAt));
 } finally {
   await run.stop();

@@ -19,10 +19,11 @@ const VIOLATIONS: Record<string, string> = {
   'the balances of the book add up to zero': `
     SELECT sum(balance) FROM balances HAVING sum(balance) <> 0`,
 
+  // Charges and what the organisation paid in are posted from the statement, and are no credit or transfer.
   'the clearing balance equals the money at the bank: credits minus sent transfers plus returned transfers': `
     SELECT b.balance AS clearing, bank.holds
     FROM (SELECT coalesce(sum(balance), 0) AS balance FROM balances
-          WHERE code IN ('clearing:RAIL', 'float:RAIL')) b,
+          WHERE code IN ('clearing:RAIL', 'float:RAIL', 'settlement:RAIL', 'expense:rail')) b,
          (SELECT (SELECT coalesce(sum(amount), 0) FROM bank_credits)
                + (SELECT coalesce(sum(CASE kind WHEN 'sent' THEN -amount ELSE amount END), 0) FROM bank_lines) AS holds
          ) bank

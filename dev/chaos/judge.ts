@@ -49,6 +49,7 @@ const LIVING = new Set([
   'status',
   'kycStatus',
   'phone',
+  'amountInReview',
   'amountReceived',
   'settledAt',
   'completedAt',

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Environment } from '../../src/money.ts';
 import type { Choice } from './plan.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -18,11 +19,14 @@ const REASON = ['--reason', 'a chaos run'];
 export class Operators {
   readonly #settings: NodeJS.ProcessEnv;
   readonly #say: (line: string) => void;
+  /** Whose rails are paused. */
+  readonly #environments: readonly Environment[];
 
   /** `settings` include the operator's key. */
-  constructor(settings: NodeJS.ProcessEnv, say: (line: string) => void) {
+  constructor(settings: NodeJS.ProcessEnv, say: (line: string) => void, environments: readonly Environment[]) {
     this.#settings = settings;
     this.#say = say;
+    this.#environments = environments;
   }
 
   async make(choice: Choice, wallets: readonly { id: string }[]): Promise<void> {
@@ -37,9 +41,12 @@ export class Operators {
         ]);
         return;
       }
-      case 'pauseRail':
-        await this.#forATime(['rail', 'pause', 'test', ...REASON], choice.forMs, ['rail', 'resume', 'test', ...REASON]);
+      case 'pauseRail': {
+        const environment = this.#environments[choice.forMs % this.#environments.length] ?? 'test';
+        const words = (verb: string): string[] => ['rail', verb, environment, ...REASON];
+        await this.#forATime(words('pause'), choice.forMs, words('resume'));
         return;
+      }
       case 'resolveReview': {
         const cases = (await this.#run(['reviews', 'list', '--status', 'open'], ATTEMPTS_MAX)) as
           | { id: string }[]

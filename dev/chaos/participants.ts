@@ -2,6 +2,7 @@
 
 import type { Sql } from '../../src/database/pool.ts';
 import { newUuid, type Uuid } from '../../src/ids.ts';
+import type { Environment } from '../../src/money.ts';
 import { insertApiKey } from '../../src/resources/apiKeys.ts';
 import { hashApiKey, makeApiKey, newApiKey, SCOPES } from '../../src/resources/keys.ts';
 import { insertOperator } from '../../src/resources/operators.ts';
@@ -18,12 +19,12 @@ export interface Participants {
 
 export async function createParticipants(
   sql: Sql,
-  { name, operators }: { name: string; operators: readonly string[] },
+  { name, operators, environment = 'test' }: { name: string; operators: readonly string[]; environment?: Environment },
 ): Promise<Participants> {
   const { organisationId } = await createOrganisation(sql, { name, email: 'ops@test.example', proof: OWNER_PROOF });
   const stored = (key: string) => ({ hash: hashApiKey(key), hint: key.slice(-4) });
   const unlimited = { expiresAt: null, allowedIps: null, rateLimit: null };
-  const ofKey = { environment: 'test' as const, name: null, scopes: [...SCOPES], ...unlimited };
+  const ofKey = { environment, name: null, scopes: [...SCOPES], ...unlimited };
   const { key: apiKey, row } = makeApiKey(organisationId, ofKey);
   await insertApiKey(sql, row, OWNER_PROOF);
   const operatorKeys = operators.map(() => newApiKey('operator'));

@@ -155,6 +155,13 @@ export interface PlanOptions {
   perSecond: number;
 }
 
+/** The traffic of one more organisation. */
+export const makeTraffic = ({ seed, seconds, perSecond }: PlanOptions): Timed<Act>[] => {
+  const count = Math.round(seconds * perSecond);
+  const acts = fc.sample(fc.noBias(act), { seed, numRuns: count });
+  return acts.map((what, index) => ({ atMs: Math.round((index * seconds * 1000) / count), what }));
+};
+
 export function makePlan({ seed, seconds, perSecond }: PlanOptions): Plan {
   const lengthMs = seconds * 1000;
   const pick = <What>(arbitrary: fc.Arbitrary<What>, numRuns: number): What[] =>
@@ -167,12 +174,11 @@ export function makePlan({ seed, seconds, perSecond }: PlanOptions): Plan {
       return { atMs, what };
     });
   };
-  const count = Math.round(seconds * perSecond);
   return {
     seed,
     seconds,
     clocks: pick(clocks, 1)[0] as Plan['clocks'],
-    traffic: pick(act, count).map((what, index) => ({ atMs: Math.round((index * lengthMs) / count), what })),
+    traffic: makeTraffic({ seed, seconds, perSecond }),
     faults: apart(timed(fault, FAULT_GAP_MS), lengthMs * FAULTY_SHARE, lengthMs),
     choices: timed(choice, CHOICE_GAP_MS).filter(({ atMs }) => atMs < lengthMs * FAULTY_SHARE),
   };

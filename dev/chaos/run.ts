@@ -3,17 +3,21 @@
 import { Client, Connection } from '@temporalio/client';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { parseKeyring } from '../../src/keyring.ts';
+import type { Environment } from '../../src/money.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import { until } from '../until.ts';
 import { Callers } from './callers.ts';
-import { collectFacts, listUnfinished } from './collect.ts';
+import { collectFacts, collectShared, listUnfinished } from './collect.ts';
 import type { Facts, Unfinished } from './facts.ts';
+import type { FakeName } from './fakeBank.ts';
 import { canFillDisk, inject } from './faults.ts';
 import { OUTGOING } from './invariants.ts';
 import { judge } from './judge.ts';
+import { LiveWorld } from './liveWorld.ts';
+import { after, onTime } from './onTime.ts';
 import { Operators } from './operators.ts';
 import { createParticipants } from './participants.ts';
-import { describeFault, makePlan, type Plan, type PlanOptions, type Timed } from './plan.ts';
+import { describeFault, makePlan, type Plan, type PlanOptions } from './plan.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './receiver.ts';
 import { type ChaosStack, startChaosStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
@@ -40,12 +44,14 @@ export interface ChaosOptions extends PlanOptions {
   say: (line: string) => void;
   /** Keeps the logs of the processes there. */
   logFolder?: string | undefined;
+  /** The fakes of providers that are banks too, each of an organisation with traffic of its own; default: none. */
+  rails?: readonly FakeName[] | undefined;
   /** Instead of the faults and the operators of the plan. */
   drill?: Drill | undefined;
 }
 
 /** What a drill under traffic is run with. */
-export type DrillOptions = Omit<ChaosOptions, 'drill'>;
+export type DrillOptions = Omit<ChaosOptions, 'drill' | 'rails'>;
 
 /** One thing that happens under traffic, in place of many faults. */
 export interface Drill {
@@ -67,6 +73,8 @@ export interface ChaosRun {
   outages: () => readonly string[];
   /** Requests of the callers, and faults, so far. */
   counts: () => { requests: number; faults: number };
+  /** One line on each fake. */
+  summaries: () => string[];
   stop: () => Promise<void>;
 }
 
@@ -76,10 +84,28 @@ interface Actors {
   traffic: Traffic;
   operators: Operators;
   receiver: WebhookReceiver;
+  /** Of the other banks. */
+  worlds: LiveWorld[];
 }
 
+const callersOf = ({ callers, worlds }: Pick<Actors, 'callers' | 'worlds'>): Callers[] => [
+  callers,
+  ...worlds.map((world) => world.callers),
+];
+
+const organisationsOf = ({ organisationId, worlds }: Pick<Actors, 'organisationId' | 'worlds'>): Uuid[] => [
+  organisationId,
+  ...worlds.map((world) => world.organisationId),
+];
+
 /** Starts a stack for the plan of a seed. The caller stops it. */
-export async function startChaosRun({ say, logFolder, drill, ...options }: ChaosOptions): Promise<ChaosRun> {
+export async function startChaosRun({
+  say,
+  logFolder,
+  drill,
+  rails = [],
+  ...options
+}: ChaosOptions): Promise<ChaosRun> {
   const plan = drill === undefined ? makePlan(options) : calm(makePlan(options));
   const receiver = await startWebhookReceiver();
   const crashes: string[] = [];
@@ -98,13 +124,18 @@ export async function startChaosRun({ say, logFolder, drill, ...options }: Chaos
   });
   const connection = Connection.lazy({ address: stack.temporalAddress });
   const temporal = new Client({ connection });
+  const worlds: LiveWorld[] = [];
   const stop = async (): Promise<void> => {
+    await Promise.all(worlds.map((world) => world.close()));
     await connection.close();
     await stack.stop();
     await receiver.close();
   };
   try {
-    const actors = await enter(stack, plan, receiver, say);
+    const environments: Environment[] = rails.length === 0 ? ['test'] : ['test', 'live'];
+    const actors = await enter(stack, plan, receiver, say, { worlds, environments });
+    const expireUntilMs = expireUntil(plan.seconds);
+    for (const rail of rails) worlds.push(await LiveWorld.enter(stack, rail, { ...options, expireUntilMs }));
     let faults = 0;
     return {
       plan,
@@ -115,10 +146,13 @@ export async function startChaosRun({ say, logFolder, drill, ...options }: Chaos
       },
       outages: () => actors.callers.outages,
       judge: async () => {
-        actors.callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
-        const facts = await collectFacts({ sql: stack.sql, temporal, ...actors, received: receiver.received });
-        return { facts, wrong: [...crashes, ...judge(facts)] };
+        for (const callers of callersOf(actors)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+        const shared = await collectShared({ sql: stack.sql, temporal, organisationIds: organisationsOf(actors) });
+        const facts = await collectFacts({ sql: stack.sql, ...actors, received: receiver.received, shared });
+        const live = await Promise.all(worlds.map((world) => world.judge()));
+        return { facts, wrong: [...crashes, ...judge(facts), ...live.flat()] };
       },
+      summaries: () => worlds.map((world) => world.summary()),
       counts: () => ({ requests: actors.callers.requests, faults }),
       stop,
     };
@@ -140,6 +174,7 @@ async function enter(
   plan: Plan,
   receiver: WebhookReceiver,
   say: (line: string) => void,
+  { worlds, environments }: { worlds: LiveWorld[]; environments: readonly Environment[] },
 ): Promise<Actors> {
   const { apiUrls, settings } = stack;
   const { organisationId, apiKey, operatorKeys } = await createParticipants(stack.sql, {
@@ -150,18 +185,20 @@ async function enter(
   const endpoint = await callers.ask('POST', '/webhook-endpoints', { url: receiver.url });
   if (endpoint === null) throw new Error('the webhook endpoint was refused');
   receiver.trust(String(endpoint.secret));
-  const expireUntilMs = plan.seconds * 1000 + EXPIRY_WAIT_MS - EXPIRY_MS;
-  const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, expireUntilMs });
+  const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, expireUntilMs: expireUntil(plan.seconds) });
   await traffic.open();
-  const operators = new Operators({ ...settings, MANILLA_OPERATOR_KEY: operatorKeys[0] }, say);
-  return { organisationId, callers, traffic, operators, receiver };
+  const operators = new Operators({ ...settings, MANILLA_OPERATOR_KEY: operatorKeys[0] }, say, environments);
+  return { organisationId, callers, traffic, operators, receiver, worlds };
 }
+
+/** Payments that are made later expire after the run. */
+const expireUntil = (seconds: number): number => seconds * 1000 + EXPIRY_WAIT_MS - EXPIRY_MS;
 
 /** Plays the plan. Resolves when every fault has healed and every request has ended. Returns the number of faults. */
 async function play(
   stack: ChaosStack,
   plan: Plan,
-  { callers, traffic, operators, receiver }: Actors,
+  { traffic, operators, receiver, ...actors }: Actors,
   say: (line: string) => void,
   drill: Drill | undefined,
 ): Promise<number> {
@@ -184,31 +221,20 @@ async function play(
   });
   const drilling = drill && after(drill.atMs, () => drill.happen(stack));
   const calling = onTime(startedAt, plan.traffic, (act, index, atMs) => traffic.do(act, String(index), atMs));
-  const choosing = onTime(startedAt, plan.choices, (choice) => operators.make(choice, traffic.wallets));
+  const living = actors.worlds.map((world) => world.play(startedAt));
+  const choosing = onTime(startedAt, plan.choices, (choice) => {
+    const wallets = [traffic, ...actors.worlds.map((world) => world.traffic)].flatMap((one) => one.wallets);
+    return operators.make(choice, wallets);
+  });
   await causing;
   await drilling;
   await Promise.all(heals);
+  for (const world of actors.worlds) world.calm();
   await stack.untilHealthy();
-  callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
-  await Promise.all([calling, choosing]);
+  for (const callers of callersOf(actors)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+  await Promise.all([calling, choosing, ...living]);
   say(`${elapsed()}  everything has healed and every request has ended`);
   return faults;
-}
-
-/** Starts each at its time, without waiting for the one before. Resolves when all have ended. */
-async function onTime<What>(
-  startedAt: number,
-  plan: readonly Timed<What>[],
-  act: (what: What, index: number, atMs: number) => Promise<void>,
-): Promise<void> {
-  await Promise.all(
-    plan.map(({ what, atMs }, index) => after(startedAt + atMs - Date.now(), () => act(what, index, atMs))),
-  );
-}
-
-async function after(ms: number, act: () => void | Promise<void>): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
-  await act();
 }
 
 type Settling = Actors & { stack: ChaosStack; temporal: Client };
@@ -216,21 +242,27 @@ type Settling = Actors & { stack: ChaosStack; temporal: Client };
 /** The bank ends what it holds, operators retry what is parked, and all that must end does, within the limit. */
 async function settle({ traffic, ...context }: Settling, say: (line: string) => void): Promise<void> {
   const { sql } = context.stack;
-  context.callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
-  await traffic.endHeldTransfers();
+  const traffics = [traffic, ...context.worlds.map((world) => world.traffic)];
+  const giveUpLater = (): void => {
+    for (const callers of callersOf(context)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+  };
+  giveUpLater();
+  await Promise.all(traffics.map((one) => one.endHeldTransfers()));
   const expiresSoon = () => sql<Unfinished[]>`
     SELECT 'the payment' AS what, ledger.public_id(id, 'pay') AS id FROM payments
-    WHERE organisation_id = ${context.organisationId} AND status IN ('pending', 'partial')
+    WHERE organisation_id = ANY (${organisationsOf(context)}) AND status IN ('pending', 'partial')
       AND expires_at < now() + make_interval(secs => ${EXPIRY_MS / 1000})`;
   await untilEnded(context, expiresSoon, say);
-  context.callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
-  await traffic.sendLateCredits();
-  await untilEnded(context, () => listUnfinished({ sql, ...context }), say);
+  giveUpLater();
+  await Promise.all(traffics.map((one) => one.sendLateCredits()));
+  await Promise.all(context.worlds.map((world) => world.bank.settle()));
+  const organisationIds = organisationsOf(context);
+  await untilEnded(context, () => listUnfinished({ sql, temporal: context.temporal, organisationIds }), say);
 }
 
 /** Waits until nothing is left; after the limit the judge names what is. */
 async function untilEnded(
-  { stack, operators, organisationId }: Omit<Settling, 'traffic'>,
+  { stack, operators, organisationId, worlds }: Omit<Settling, 'traffic'>,
   listLeft: () => Promise<readonly Unfinished[]>,
   say: (line: string) => void,
 ): Promise<void> {
@@ -241,7 +273,7 @@ async function untilEnded(
     if (left.length === 0) return true;
     if (Date.now() > remindAt) {
       remindAt = Date.now() + REMIND_EVERY_MS;
-      await remind(stack, organisationId);
+      await Promise.all([remind(stack, organisationId), ...worlds.map((world) => world.remind())]);
     }
     if (Date.now() > retryAt) {
       retryAt = Date.now() + RETRY_PARKED_EVERY_MS;

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { stateFolderPath } from '../../src/cli/settings.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
@@ -19,7 +19,8 @@ import { APPLICATIONS, type Application, isWorker, LINKS, type Link, type Part, 
 import { startTcpProxy, type TcpProxy } from './tcpProxy.ts';
 
 const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
-const CLOCK = fileURLToPath(new URL('clock.mjs', import.meta.url));
+/** What every application loads first. */
+const PRELOADED = ['clock.mjs', 'shortTimes.mjs'].map((name) => new URL(name, import.meta.url).href);
 const TASK_QUEUE = 'chaos';
 const RESTART_DELAY_MS = 300;
 /** A full disk ends Postgres again and again. More than this is a process that cannot start. */
@@ -33,6 +34,7 @@ const SETTINGS = {
   RATE_LIMIT_PER_MINUTE: '1000000',
   // The same of all APIs, so that they show a payment alike.
   SANDBOX_CHECKOUT_URL: 'https://pay.example.com',
+  LIVE_CHECKOUT_URL: 'https://pay.example.com',
   WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'sandbox',
   // More attempts than faults can spoil.
   WEBHOOK_RETRY_GAPS_SECONDS: Array.from({ length: 60 }, (_, attempt) => Math.min(5, 1 + attempt / 2)).join(','),
@@ -48,6 +50,8 @@ export interface ChaosStack {
   /** Base URLs of the sandbox APIs: through the proxies, as the callers reach them, and directly. */
   apiUrls: string[];
   directUrls: string[];
+  /** The same of the live APIs; their links are cut with those of the sandbox. */
+  live: { apiUrls: string[]; directUrls: string[]; callbackUrls: string[] };
   links: Record<Link, TcpProxy>;
   /** The folder of its files, which is removed at the end. */
   folder: string;
@@ -138,6 +142,20 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
       }),
     ),
   ) as Record<Link, TcpProxy>;
+  const liveUrls = ports.slice(2).map((port) => `http://127.0.0.1:${port}/v1`);
+  const openLive = (link: (name: string) => Link): Promise<string[]> =>
+    Promise.all(
+      liveUrls.map(async (url, index) => {
+        const [name, proxy] = [link(`api-${index + 1}`), await openProxy(url)];
+        links[name] = together(links[name], proxy);
+        return proxy.url;
+      }),
+    );
+  const live = {
+    apiUrls: await openLive((api) => `callers to ${api}` as Link),
+    directUrls: liveUrls,
+    callbackUrls: await openLive((api) => `bank to ${api}` as Link),
+  };
 
   const common: NodeJS.ProcessEnv = {
     ...process.env,
@@ -149,7 +167,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     const stack = part.endsWith('1') ? 1 : 2;
     return {
       ...common,
-      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${pathToFileURL(CLOCK).href}`,
+      NODE_OPTIONS: [process.env.NODE_OPTIONS ?? '', ...PRELOADED.map((url) => `--import ${url}`)].join(' '),
       CLOCK_OFF_MS: String(clocks[part]),
       DATABASE_URL: options.database?.url ?? links[`${part} to postgres`].url,
       ...(isWorker(part) && { TEMPORAL_ADDRESS: new URL(links[`${part} to temporal`].url).host }),
@@ -180,6 +198,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
   return {
     apiUrls: [links['callers to api-1'].url, links['callers to api-2'].url],
     directUrls,
+    live,
     links,
     folder,
     ownerUrl: database.ownerUrl,
@@ -221,6 +240,20 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
       await supervisor.stop();
       await Promise.all(proxies.map((proxy) => proxy.close()));
     },
+  };
+}
+
+/** One link of two ports. */
+function together(one: TcpProxy, other: TcpProxy): TcpProxy {
+  const both = (act: (proxy: TcpProxy) => void) => (): void => {
+    act(one);
+    act(other);
+  };
+  return {
+    ...one,
+    refuse: both((proxy) => proxy.refuse()),
+    swallow: both((proxy) => proxy.swallow()),
+    heal: both((proxy) => proxy.heal()),
   };
 }
 

@@ -1,10 +1,11 @@
 // Carries out the commands of a plan as careful callers: wallets, payments and their credits, transfers, payments from
 // wallets, withdrawals, refunds and payouts with every outcome of the sandbox bank.
 import { until } from '../until.ts';
+import { type Payer, sandboxBank, type TrafficBank } from './bank.ts';
 import { acceptedBody, type Callers } from './callers.ts';
 import type { Body, Operation, OperationKind } from './facts.ts';
 import type { Act } from './plan.ts';
-import { bankAccountOf, DESTINATIONS, type Destination, KYC, refundBody } from './requests.ts';
+import { type Destination, KYC, refundBody } from './requests.ts';
 
 /** Enough for most of the plan's amounts; a wallet may hold six times as much. */
 const FIRST_DEPOSIT = 5_000_000;
@@ -25,6 +26,7 @@ type Command<Name extends Act['do']> = Extract<Act, { do: Name }>;
 export class Traffic {
   readonly wallets: OpenWallet[] = [];
   readonly #callers: Callers;
+  readonly #bank: TrafficBank;
   /** Distinguishes the keys and session ids of this run. */
   readonly #run: string;
   /** Payments made in the first part of a run expire before its end. */
@@ -32,8 +34,10 @@ export class Traffic {
   readonly #references: string[] = [];
   readonly #late: (() => Promise<void>)[] = [];
 
-  constructor(callers: Callers, options: { run: string; expireUntilMs: number }) {
+  /** `bank`: default: the sandbox bank. */
+  constructor(callers: Callers, options: { run: string; expireUntilMs: number; bank?: TrafficBank }) {
     this.#callers = callers;
+    this.#bank = options.bank ?? sandboxBank(callers);
     this.#run = options.run;
     this.#expireUntilMs = options.expireUntilMs;
   }
@@ -87,16 +91,14 @@ export class Traffic {
       case 'endTransfer': {
         const reference = this.#references[act.transfer % this.#references.length];
         if (reference === undefined) return;
-        await this.#callers.ask('POST', `/simulations/bank-transfers/${reference}/resolve`, { outcome: act.outcome });
+        await this.#bank.endTransfer(reference, act.outcome);
       }
     }
   }
 
   /** The bank ends the transfers that it holds, and is available again for all accounts. */
   async endHeldTransfers(): Promise<void> {
-    for (const accountNumber of [DESTINATIONS.unavailable, DESTINATIONS.holds]) {
-      await this.#callers.ask('PUT', `/simulations/bank-accounts/${accountNumber}`, { behaviour: 'complete' });
-    }
+    await this.#bank.release();
   }
 
   /** Payers send the credits that come after the expiry of their payments. */
@@ -158,8 +160,9 @@ export class Traffic {
       for (const [position, share] of command.shares.entries()) {
         const amount = Math.max(1, Math.round((Number(payment.payableAmount) * share) / 100));
         const session = `${name}-${position}`;
-        await this.#credit(accountNumber, amount, session, DESTINATIONS[command.payer]);
-        if (command.repeated) await this.#repeatCredit(accountNumber, amount, session, DESTINATIONS[command.payer]);
+        const payer = this.#bank.accountOf(command.payer, '');
+        await this.#credit(accountNumber, amount, session, payer);
+        if (command.repeated) await this.#bank.repeatCredit(accountNumber, amount, this.#key(session), payer);
       }
     };
     if (command.late && expiresSoon) this.#late.push(send);
@@ -171,7 +174,7 @@ export class Traffic {
     const settled = (page?.items ?? []) as Body[];
     const target = settled[payment % settled.length];
     if (target === undefined) return;
-    const body = refundBody(target, { percent, accountNumber: DESTINATIONS[destination] });
+    const body = refundBody(target, { percent, accountNumber: this.#bank.accountOf(destination, '').accountNumber });
     const refund = await this.#money('refund', `/payments/${target.id}/refund`, body, name);
     if (refund?.destination === 'bank') this.#remember(refund);
   }
@@ -185,24 +188,12 @@ export class Traffic {
     for (const item of (payout?.items ?? []) as Body[]) this.#remember(item);
   }
 
-  #bankAccount(destination: Destination | 'ownWallet', position: number) {
-    return bankAccountOf(destination, this.#wallet(position + 1).accountNumber);
+  #bankAccount(destination: Destination | 'ownWallet', position: number): Payer {
+    return this.#bank.accountOf(destination, this.#wallet(position + 1).accountNumber);
   }
 
-  /** A payer's transfer to this account, which the bank knows by its session id. */
-  async #credit(accountNumber: string, amount: number, session: string, sender?: string): Promise<void> {
-    const body = this.#creditBody(accountNumber, amount, session, sender);
-    await this.#callers.send({ kind: 'credit', path: '/simulations/inbound-credits', body, key: null });
-  }
-
-  /** The bank reports the same credit again. */
-  async #repeatCredit(accountNumber: string, amount: number, session: string, sender: string): Promise<void> {
-    const body = this.#creditBody(accountNumber, amount, session, sender);
-    await this.#callers.ask('POST', '/simulations/inbound-credits', body);
-  }
-
-  #creditBody(accountNumber: string, amount: number, session: string, sender: string | undefined) {
-    const from = sender === undefined ? {} : { senderAccountNumber: sender, senderBankCode: '058' };
-    return { accountNumber, amount, ...from, sessionId: this.#key(session) };
+  /** A payer's transfer to this account, which the bank knows by its session. */
+  async #credit(accountNumber: string, amount: number, session: string, payer?: Payer): Promise<void> {
+    await this.#bank.credit(accountNumber, amount, this.#key(session), payer);
   }
 }

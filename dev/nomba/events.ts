@@ -8,6 +8,18 @@ export interface SignedEvent {
   body: Buffer;
 }
 
+/** The fields that the signature covers, in its order; the time of the request is the last. */
+export const SIGNED_FIELDS: readonly string[] = [
+  'event_type',
+  'requestId',
+  'data.merchant.userId',
+  'data.merchant.walletId',
+  'data.transaction.transactionId',
+  'data.transaction.type',
+  'data.transaction.time',
+  'data.transaction.responseCode',
+];
+
 /** `count`: how many there were before. */
 export function signedEvent(
   event: string,

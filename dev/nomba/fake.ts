@@ -54,6 +54,8 @@ export class NombaFake {
   readonly now: () => Date;
   readonly complaints: string[] = [];
   readonly events: SignedEvent[] = [];
+  /** `method route` of every request so far. */
+  readonly requests: string[] = [];
   readonly accounts = new Map<string, Account>();
   readonly rows: Row[] = [];
   readonly lists = noFaults();
@@ -62,10 +64,11 @@ export class NombaFake {
   baseUrl = '';
   /** Where callbacks are sent; null: nowhere. They are kept in `events` either way. */
   callbackUrl: string | null = null;
-  /** Whether a new transfer is visible to queries. */
+  /** Whether queries find no transfer, or none that is younger than this. */
   hidden = false;
+  hiddenForMs = 0;
   readonly #tokens = new Map<string, number>();
-  readonly #faults: { route: string; fault: Fault; acts: boolean }[] = [];
+  readonly #faults: { route: string; fault: Fault; acts: boolean; times: number }[] = [];
   readonly #refusals: { route: string; answer: Answer; times: number; acts: boolean }[] = [];
   /** The HTTP status of "Token expired": the documentation has the code 02 for it, and HTTP 401. */
   expiredStatus = 401;
@@ -93,9 +96,10 @@ export class NombaFake {
     return { ...FAKE_CREDENTIALS, baseUrl: this.baseUrl };
   }
 
-  break(route: string, fault: Fault, acts: boolean): void {
+  /** The next responses of a route go wrong. `acts`: the request has its effect all the same. */
+  break(route: string, fault: Fault, acts: boolean, times = 1): void {
     if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
-    this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault) });
+    this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault), times });
   }
 
   /** The next requests of a route are refused in these words. `acts`: they have their effect all the same. */
@@ -110,7 +114,7 @@ export class NombaFake {
 
   /** The requests of a route are answered again. */
   mend(route: string): void {
-    for (const one of this.#refusals) if (one.route === route) one.times = 0;
+    for (const one of [...this.#refusals, ...this.#faults]) if (one.route === route) one.times = 0;
   }
 
   /** Ends every token, so that the next request is refused. */
@@ -199,8 +203,9 @@ export class NombaFake {
     const params = [...(found?.match ?? [])].slice(1).map(decodeURIComponent);
     const text = Buffer.concat(chunks).toString('utf8');
     const call: Call = { route, params, query: url.searchParams, headers: message.headers, text };
-    const index = this.#faults.findIndex((one) => one.route === route);
-    const [planned] = index < 0 ? [] : this.#faults.splice(index, 1);
+    this.requests.push(route);
+    const planned = this.#faults.find((one) => one.route === route && one.times > 0);
+    if (planned !== undefined) planned.times -= 1;
     const answer = planned === undefined || planned.acts ? this.#answer(call) : ok(null);
     if (planned !== undefined) answerWith(planned.fault, response, answer.body, String(message.headers.authorization));
     else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
@@ -333,10 +338,14 @@ export class NombaFake {
     return ok(sendView(row, row.status));
   }
 
+  #isHidden({ at }: Row): boolean {
+    return this.hidden || this.now().getTime() - at.getTime() < this.hiddenForMs;
+  }
+
   #list(query: URLSearchParams, { merchantTxRef }: Record<string, string>, refuse: (fault: string) => Answer): Answer {
     const [from, to] = ['dateFrom', 'dateTo'].map((name) => query.get(name));
     const rows = this.rows
-      .filter((row) => merchantTxRef === undefined || (row.merchantTxRef === merchantTxRef && !this.hidden))
+      .filter((row) => merchantTxRef === undefined || (row.merchantTxRef === merchantTxRef && !this.#isHidden(row)))
       .filter(({ at }) => from === null || from === undefined || at.getTime() >= Date.parse(`${from}Z`))
       .filter(({ at }) => to === null || to === undefined || at.getTime() <= Date.parse(`${to}Z`))
       .toReversed();

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { signEvent } from '../../dev/monnify/events.ts';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { FAKE_CREDENTIALS } from '../../dev/monnify/fakeCredentials.ts';
+import { SIGNED_FIELDS } from '../../dev/nomba/events.ts';
 import { NombaFake } from '../../dev/nomba/fake.ts';
 import { publicId } from '../../src/ids.ts';
 import { guardedRail } from '../../src/rail/guarded.ts';
@@ -15,7 +16,6 @@ import { createNombaRail } from '../../src/rail/nomba/rail.ts';
 import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
-import { SIGNED_FIELDS } from '../rail/nomba/documented.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { waitFor } from '../support/waitFor.ts';
 

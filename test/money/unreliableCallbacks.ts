@@ -1,5 +1,6 @@
 // A proxy for a bank's callbacks that simulates an unreliable network: it duplicates some, delays some and so reorders
 // them, drops some until the bank retries, and loses the response of some. Keeps all callbacks, to send them again.
+import { randomOf } from '../../dev/random.ts';
 import { readResponse } from '../support/api.ts';
 import type { SignedCallback } from '../support/scenarioBank.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -114,7 +115,7 @@ export async function startUnreliableCallbacks(): Promise<UnreliableCallbacks> {
       address = to;
     },
     setFaultSeed: (contract, seed) => {
-      states.set(contract, { random: createRandom(seed), inFlight: 0 });
+      states.set(contract, { random: randomOf(seed), inFlight: 0 });
     },
     repeat: async (contract, number) => {
       const candidates = receiver.received.map(callbackOf).filter((callback) => callback.contract === contract);
@@ -135,15 +136,4 @@ function faultOf(random: number): keyof typeof FAULT_MIX {
     if (remaining < 0) return fault as keyof typeof FAULT_MIX;
   }
   return 'none';
-}
-
-/** A seeded random number generator from 0 to 1 (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -2,6 +2,7 @@
 // Each organisation has a contract, a fake and a rail of its own, so that its scenario sees no other.
 import type { BankBook } from '../../dev/chaos/invariants.ts';
 import type { Destination } from '../../dev/chaos/requests.ts';
+import { bankBookOf, statusOf } from '../../dev/monnify/bankBook.ts';
 import { type Collection, collectionFee, type TransferStep } from '../../dev/monnify/book.ts';
 import { holderOf, UNKNOWN_ACCOUNT } from '../../dev/monnify/destinations.ts';
 import { collectionEvent, signEvent } from '../../dev/monnify/events.ts';
@@ -59,12 +60,6 @@ const PLANS: Record<Exclude<Destination, 'doesNotExist'>, Plan> = {
   losesResponse: { fault: 'reset', acts: true, times: 1 },
   losesTransfer: { fault: 'reset' },
   unavailable: { fault: 'reset', on: 'send_and_status' },
-};
-
-const STATUSES: Record<string, BankTransfer['status']> = {
-  SUCCESS: 'completed',
-  FAILED: 'failed',
-  REVERSED: 'returned',
 };
 
 /** The steps to an outcome, by the status so far; without an entry the transfer has ended. */
@@ -252,30 +247,8 @@ class MonnifyScenarioBank implements ScenarioBank {
     return Promise.resolve(counted.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1)));
   }
 
-  /** What was paid and returned is told by the rows of the wallet, which have the reference in their narration. */
   book(): BankBook {
-    const { collections, transfers, wallet } = this.fake.book;
-    return {
-      rail: this.rail,
-      credits: [...collections.values()].map(({ transactionReference, accountNumber, amount }) => ({
-        sessionId: transactionReference,
-        accountNumber,
-        amount: Number(amount),
-      })),
-      transfers: [...transfers.values()].map(({ reference, steps, amount }) => ({
-        reference,
-        status: statusOf(steps),
-        amount: Number(amount),
-      })),
-      lines: wallet.flatMap(({ type, amount, narration }): BankBook['lines'] => {
-        const [, reference = ''] = narration.split('/#/');
-        const transfer = transfers.get(reference);
-        if (transfer === undefined) return [];
-        return type === 'DEBIT'
-          ? [{ kind: 'sent', reference, amount: Number(amount - transfer.fee) }]
-          : [{ kind: 'returned', reference, amount: Number(amount) }];
-      }),
-    };
+    return bankBookOf(this.fake);
   }
 
   isQuiet(): Promise<boolean> {
@@ -287,9 +260,6 @@ class MonnifyScenarioBank implements ScenarioBank {
     return this.fake.book.balance + this.fake.book.collected - this.#held;
   }
 }
-
-const statusOf = ([step]: readonly TransferStep[]): BankTransfer['status'] =>
-  STATUSES[step?.status ?? ''] ?? 'processing';
 
 /** A contract of each organisation with Monnify, of which it is the id. */
 export class MonnifyBanks implements ScenarioBanks, ContractDirectory {

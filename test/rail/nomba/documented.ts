@@ -203,15 +203,3 @@ export const SIGNED_EXAMPLE = {
     },
   }),
 };
-
-/** The fields that the signature covers, in its order; the time of the request is the last. */
-export const SIGNED_FIELDS: readonly string[] = [
-  'event_type',
-  'requestId',
-  'data.merchant.userId',
-  'data.merchant.walletId',
-  'data.transaction.transactionId',
-  'data.transaction.type',
-  'data.transaction.time',
-  'data.transaction.responseCode',
-];
