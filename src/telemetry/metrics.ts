@@ -235,6 +235,11 @@ export const reconciliationAge = gauge(
   'Time since which the book that is furthest behind is not reconciled with its rail; 0 when there is no rail.',
   ['environment'],
 );
+export const balanceBreaks = gauge(
+  'manilla_balance_breaks',
+  'Accounts of money at a rail that the balance of the rail contradicts, or that are below zero in the books.',
+  ['environment'],
+);
 export const railPaused = gauge('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.', [
   'environment',
 ]);

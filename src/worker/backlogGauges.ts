@@ -6,6 +6,7 @@ import { listShortfalls } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Kobo } from '../money.ts';
 import type { Rails } from '../rail/rails.ts';
 import {
+  balanceBreaks,
   databaseConnections,
   failingFlows,
   openReviewCases,
@@ -47,6 +48,7 @@ const BY_ENVIRONMENT = {
   openReviewCases,
   reviewCaseAge,
   reconciliationAge,
+  balanceBreaks,
   railPaused,
   railBalancesLow,
 };
@@ -145,6 +147,9 @@ export function databaseGauges(
           LEFT JOIN reconciliation_progress p
             ON p.organisation_id = r.organisation_id AND p.environment = r.environment AND p.rail = r.rail
           GROUP BY r.environment
+          UNION ALL
+          SELECT 'balanceBreaks', environment, count(*)::float8 FROM reconciliation_breaks
+          WHERE kind = 'balance' AND cleared_at IS NULL GROUP BY environment
           UNION ALL
           SELECT 'railBalancesLow', environment, count(*)::float8 FROM balances
           WHERE available < ${railBalanceLow} GROUP BY environment

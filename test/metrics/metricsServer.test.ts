@@ -168,6 +168,37 @@ test('backlog gauges report the age of the oldest item per environment', async (
   }
 });
 
+test('accounts whose balance the rail contradicts, or that are below zero, are counted until that has cleared', async () => {
+  const found = [
+    { environment: 'live', kind: 'balance', cleared_at: null, statement_amount: 900 },
+    { environment: 'live', kind: 'balance', cleared_at: null, statement_amount: null },
+    { environment: 'live', kind: 'balance', cleared_at: new Date(), statement_amount: 900 },
+    { environment: 'test', kind: 'amount', cleared_at: null, statement_amount: 900 },
+  ];
+  for (const one of found)
+    await sql`
+      INSERT INTO reconciliation_breaks ${sql({
+        ...one,
+        organisation_id: newUuid(),
+        id: newUuid(),
+        version: 1,
+        rail: 'nomba',
+        line: 'other_out',
+        reference: 'clearing:nomba',
+        at: new Date(),
+        occurrence: 1,
+        ledger_amount: -100,
+        created_at: new Date(),
+      })}`;
+  const gauges = databaseGauges(database.url, RAILS, 0);
+  const { port, add } = await start({ cacheMs: 0 });
+  add(gauges);
+  const scraped = await scrape(port);
+  const of = (environment: string) => scraped.value('manilla_balance_breaks', { environment });
+  expect([of('live'), of('test')]).toEqual([2, 0]);
+  await gauges.close();
+});
+
 test('the balance of each rail is that of its contract with the least, without contracts that are disconnected', async () => {
   const balances = ['sandbox', 'monnify', 'monnify', 'monnify', 'nomba'].map((rail, index) => ({
     rail,

@@ -135,6 +135,8 @@ CREATE TABLE reconciliation_breaks (
   CONSTRAINT reconciliation_break_unique UNIQUE (organisation_id, environment, rail, reference, kind, line, at, occurrence)
 );
 CREATE INDEX reconciliation_breaks_by_time ON reconciliation_breaks (organisation_id, environment, rail, at);
+CREATE INDEX reconciliation_breaks_of_balances ON reconciliation_breaks (organisation_id, environment, rail)
+  WHERE kind = 'balance' AND cleared_at IS NULL;
 COMMENT ON TABLE reconciliation_breaks IS 'One row however many runs find it, with the id of its review case.';
 
 CREATE TABLE reconciliation_progress (
