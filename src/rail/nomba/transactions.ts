@@ -58,7 +58,7 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
     );
     const atOf = ({ row }: (typeof rows)[number]): number => row?.timeCreated.getTime() ?? 0;
     rows.sort((one, other) => atOf(one) - atOf(other));
-    return { rows, nextCursor: next === null || next === '' || results.length === 0 ? null : next };
+    return { rows, nextCursor: results.length === 0 ? null : next || null };
   }
 
   /** The credit of a row; null: the row lacks what a credit has. */
@@ -171,11 +171,11 @@ function linesOf({ row }: ListedRow<ListedTransaction>): StatementLine[] | null 
     const kinds: StatementLine['kind'][] = direction === 'in' ? ['other_in', 'other_out'] : ['other_out', 'other_in'];
     return kinds.slice(0, status === 'returned' ? 2 : 1).map((kind) => ({ ...line, kind, reference: id }));
   }
-  // A transfer that was refunded left and came back: the list has it once.
+  // A transfer that was refunded left and came back with its charge: the list has it once.
   const reference = row.merchantTxRef ?? id;
   if (status === 'completed') return [{ ...line, kind: 'sent', reference, charge }];
   return [
-    { ...line, kind: 'sent', reference },
-    { ...line, kind: 'returned', reference },
+    { ...line, kind: 'sent', reference, charge },
+    { ...line, kind: 'returned', reference, charge: 0 - charge },
   ];
 }

@@ -71,8 +71,8 @@ export const transactionsData = z.object({ results: z.array(transaction), cursor
 export const listedTransaction = transaction.extend({ amount: maybe(amount), fixedCharge: maybe(roundedAmount) });
 export type ListedTransaction = z.infer<typeof listedTransaction>;
 
-/** A page, whose rows are read one by one. */
-export const transactionsPage = z.object({ results: z.array(z.unknown()), cursor: maybe(z.string()) });
+/** A page, whose rows are read one by one. A cursor of another type would end the list before its rows do. */
+export const transactionsPage = z.object({ results: z.array(z.unknown()), cursor: z.string().nullish() });
 
 /** A response code that is missing or `null` is signed as an empty text; so is, here, any other field. */
 const signedField = z

@@ -111,6 +111,16 @@ export const controlledTransferPromises: readonly RailPromise[] = [
       }
     },
   ),
+  underControl('transfer.not_sent', 'a send whose login fails was not made, and says so', async (harness) => {
+    const { contract, control } = harness;
+    if (contract === null || control.failLogins === undefined) return;
+    const instruction = await instruct(harness);
+    control.failLogins(true);
+    const error = await fails(harness, 'RailUnavailableError', contract.openRail().sendTransfer(instruction));
+    control.failLogins(false);
+    assert.ok(error instanceof RailUnavailableError && error.isNotSent, 'it must say that it was not sent');
+    await assertNotSent(harness, instruction);
+  }),
   underControl(
     'transfer.answers',
     'each documented answer to a send or a query has one meaning, and what was accepted all the same is reported',

@@ -103,6 +103,8 @@ export interface ProviderControl {
    * cause, which is over when the promise settles. Must reject with RailNotReadyError.
    */
   sendNotReady: Partial<Record<NotReadyCause, (instruction: TransferInstruction) => Promise<unknown>>>;
+  /** Whether logins fail, so that nothing can be sent; undefined: the rail has none. */
+  failLogins?: (fail: boolean) => void;
   /** Each documented answer to a send or a query that is no status; undefined: the provider has none. */
   answers?: readonly ProviderAnswer[];
   /** Opens an account number so that the response is lost. */

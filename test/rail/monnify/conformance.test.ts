@@ -42,6 +42,7 @@ afterAll(() => Promise.all([harness.close(), monnify.close()]));
 
 const SEND = 'POST /api/v2/disbursements/single';
 
+const LOGIN = 'POST /api/v1/auth/login';
 const SUMMARY = 'GET /api/v2/disbursements/single/summary';
 
 type Means = ProviderAnswer['means'];
@@ -138,6 +139,10 @@ const controlOf = ({ rail, fake, now, pass }: MonnifyHarness): ProviderControl =
       fake.break(SEND, 'spring_403');
       return rail.sendTransfer(instruction);
     },
+  },
+  failLogins: (fail) => {
+    if (fail) fake.break(LOGIN, 'html_502');
+    else fake.mend(LOGIN);
   },
   answers: [
     ...SENT.map(([means, status, code, message]) => ({

@@ -1,6 +1,6 @@
 // The Nomba adapter keeps every promise of the rail port.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { signedEvent } from '../../../dev/nomba/events.ts';
+import { SIGNED_FIELDS, signedEvent } from '../../../dev/nomba/events.ts';
 import { NombaFake } from '../../../dev/nomba/fake.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
 import type { Row } from '../../../dev/nomba/views.ts';
@@ -16,9 +16,9 @@ import {
 import { PROMISES } from '../../../src/rail/promises/promises.ts';
 import type { Credentials } from '../../../src/rail/provider.ts';
 import { findBroken, optionsOf } from '../promises.ts';
-import { SIGNED_FIELDS } from './documented.ts';
 
 const SEND = 'POST /v2/transfers/bank';
+const LOGIN = 'POST /v1/auth/token/issue';
 const LIST = 'POST /v1/transactions/accounts';
 
 type Case = readonly [ProviderAnswer['means'], readonly [number, string, string]];
@@ -134,6 +134,10 @@ beforeAll(async () => {
         fake.break(SEND, 'spring_403', false);
         return rail.sendTransfer(instruction);
       },
+    },
+    failLogins: (fail) => {
+      if (fail) fake.break(LOGIN, 'html_502', false);
+      else fake.mend(LOGIN);
     },
     answers: [
       ...SENT.map(([means, answer]) => ({

@@ -1,6 +1,7 @@
 // Each documented response and callback of Nomba, through the whole adapter, has one outcome; and whatever one field of
 // it is changed to, the adapter concludes the same, or that it does not know.
 import { createHmac } from 'node:crypto';
+import { SIGNED_FIELDS } from '../../../dev/nomba/events.ts';
 import { FAKE_CREDENTIALS } from '../../../dev/nomba/fakeCredentials.ts';
 import { parseJson } from '../../../src/rail/http.ts';
 import { parseCallback } from '../../../src/rail/nomba/callbacks.ts';
@@ -28,7 +29,6 @@ import {
   PAGES,
   REQUERIES,
   SENDS,
-  SIGNED_FIELDS,
   TOKENS,
 } from './documented.ts';
 
@@ -98,6 +98,11 @@ const LINE = { reference: INSTRUCTION.reference, amount: 250_000, charge: 2_000,
 const NAMES = ['accountName', 'bankName', 'senderName', 'name', 'reference', 'sessionId'];
 
 const OTHER = { ...LINE, reference: 'API-X-AE5CF-1', charge: 0 };
+/** It left and came back, whenever it is read: so what was posted of its charge before is undone. */
+const refunded = (charge: number) => [
+  { ...LINE, kind: 'sent', charge },
+  { ...LINE, kind: 'returned', charge: 0 - charge },
+];
 const chargesOf = (line: object) => [0, 250_000].map((charge) => [{ ...line, charge }]);
 
 const CASES: readonly DocumentedCase[] = [
@@ -156,25 +161,16 @@ const CASES: readonly DocumentedCase[] = [
   caseOf(PAGE, PAGES, 'a transfer', statement, [{ ...LINE, kind: 'sent' }], {
     harmless: [[], ...chargesOf({ ...LINE, kind: 'sent' }), [{ ...OTHER, kind: 'other_out' }]],
   }),
-  caseOf(
-    PAGE,
-    PAGES,
-    'a refund',
-    statement,
-    [
-      { ...LINE, kind: 'sent', charge: 0 },
-      { ...LINE, kind: 'returned', charge: 0 },
-    ],
-    {
-      harmless: [
-        [],
-        [
-          { ...OTHER, kind: 'other_out' },
-          { ...OTHER, kind: 'other_in' },
-        ],
+  caseOf(PAGE, PAGES, 'a refund', statement, refunded(LINE.charge), {
+    harmless: [
+      [],
+      ...[0, 250_000].map(refunded),
+      [
+        { ...OTHER, kind: 'other_out' },
+        { ...OTHER, kind: 'other_in' },
       ],
-    },
-  ),
+    ],
+  }),
 ];
 
 testResponses({
