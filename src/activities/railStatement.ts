@@ -4,6 +4,7 @@ import type { Keyring } from '../keyring.ts';
 import { clearingAccount } from '../ledger/chart.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Book } from '../money.ts';
+import { nullIfUnclear } from '../rail/errors.ts';
 import { statementOf } from '../rail/pages.ts';
 import type { BankRail, InboundCreditRecord, StatementLine } from '../rail/port.ts';
 import type { ReportedAccount } from '../reconciliation/balance.ts';
@@ -69,6 +70,9 @@ export function bankOf(
 ): Bank {
   const { organisationId } = book;
   const { changeForMs } = rail.capabilities.lists;
+  // A record that cannot be read says nothing about its line, and stops the comparison of no other.
+  const findCredit = (sessionId: string) =>
+    nullIfUnclear(rail.findInboundCredit({ organisationId, sessionId, accountReference: null }));
   return {
     book,
     rail: rail.name,
@@ -88,17 +92,14 @@ export function bankOf(
     },
 
     async isKnown({ kind, reference }) {
-      if (kind === 'credit')
-        return isReceived(
-          await rail.findInboundCredit({ organisationId, sessionId: reference, accountReference: null }),
-        );
+      if (kind === 'credit') return isReceived(await findCredit(reference));
       if (kind !== 'sent' && kind !== 'returned') return false;
-      const report = await rail.transferStatus({ organisationId, reference });
+      const report = await nullIfUnclear(rail.transferStatus({ organisationId, reference }));
       return report?.status === 'returned' || (kind === 'sent' && report?.status === 'completed');
     },
 
     async receiveCredit(sessionId) {
-      const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference: null });
+      const found = await findCredit(sessionId);
       if (!isReceived(found)) return;
       if (await importCredit(dependencies, book, rail.name, found)) creditsRecovered.inc({ rail: rail.name });
     },

@@ -45,7 +45,7 @@ export interface ProviderResponse {
   /** Its message, without our credentials. */
   message: string;
   /** Returns the body of a successful response. Throws `failure`; RailUnavailableError if it is not as documented. */
-  read<Body>(schema: z.ZodType<Body>): Body;
+  read<Body>(schema: z.ZodType<Body>, options?: { ofOneAccount: boolean }): Body;
   /** The error of a response that is no success. An outcome that the caller does not expect reports nothing. */
   failure(outcome?: NotReady | Unknown): Error;
   /** The error of a response that is a refusal, with the provider's message as its reason. */
@@ -141,9 +141,9 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
       message,
       failure,
       refusal: () => new RailRefusedError(redacted(reasonOf(words) ?? REFUSED)),
-      read(schema) {
+      read(schema, options) {
         if (outcome.kind !== 'ok') throw failure();
-        return readAsDocumented(where, schema, reply?.body);
+        return readAsDocumented(where, schema, reply?.body, options);
       },
     };
   }
@@ -168,16 +168,21 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
     read: async (request, schema, signal) => (await call(request, signal)).read(schema),
     async find(request, schema, signal) {
       const response = await call(request, signal);
-      return response.outcome.kind === 'absent' ? null : response.read(schema);
+      return response.outcome.kind === 'absent' ? null : response.read(schema, { ofOneAccount: true });
     },
     close: () => http.close(),
   };
 }
 
 /** Throws RailUnavailableError with the names of the fields that are not as documented, never their values. */
-export function readAsDocumented<Body>(where: string, schema: z.ZodType<Body>, body: unknown): Body {
+export function readAsDocumented<Body>(
+  where: string,
+  schema: z.ZodType<Body>,
+  body: unknown,
+  options?: { ofOneAccount: boolean },
+): Body {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map(({ path }) => path.filter((part) => typeof part === 'string').join('.'));
-  throw unclear(where, `the response is not as documented: ${[...new Set(fields)].slice(0, 5).join(', ')}`);
+  throw unclear(where, `the response is not as documented: ${[...new Set(fields)].slice(0, 5).join(', ')}`, options);
 }

@@ -49,6 +49,16 @@ export class RailUnavailableError extends RailCallError {
 export const unclear = (rail: string, providerMessage: string, options?: UnavailableOptions): RailUnavailableError =>
   new RailUnavailableError(`${rail}: ${providerMessage}`, { ...options, providerMessage });
 
+/** Null where the rail works, and only what it has under this one reference cannot be read. */
+export async function nullIfUnclear<Found>(call: Promise<Found>): Promise<Found | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof RailUnavailableError && error.ofOneAccount) return null;
+    throw error;
+  }
+}
+
 /**
  * Why a rail does not accept a request for now. `underfunded`: the balance that it pays from is too low.
  * `duplicate_guard`: it treats the request as a repetition of another one. `rate_limited`: too many requests.

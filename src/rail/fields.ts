@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { koboOf } from './naira.ts';
 
-export const text = z.string().min(1).max(1_000);
-export const reference = z.string().min(1).max(255);
+/** A text of Postgres has no NUL. */
+const storable = z.string().refine((value) => !value.includes('\0'));
+export const text = storable.min(1).max(1_000);
+export const reference = storable.min(1).max(255);
 
 /** Naira, exactly. */
 export const amount = z

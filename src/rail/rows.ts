@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { railUnknownAnswers } from '../telemetry/metrics.ts';
+import { reference as readableText } from './fields.ts';
 import type { UnreadRow } from './port.ts';
 
 /** A row whose time cannot be read is of this time, so that it is the same row in each run. */
@@ -26,9 +27,7 @@ export function readRows<Row>(
     const parsed = schema.safeParse(value);
     const raw = JSON.stringify(value);
     const textsOf = (fields: readonly string[]): string[] =>
-      fields
-        .map((name) => (value as Record<string, unknown> | null)?.[name])
-        .filter((one) => typeof one === 'string' && one !== '' && one.length <= 255) as string[];
+      fields.flatMap((name) => readableText.safeParse((value as Record<string, unknown> | null)?.[name]).data ?? []);
     const [reference = `row:${createHash('sha256').update(raw).digest('hex')}`] = textsOf(names.ids);
     const unread = (): UnreadRow => {
       railUnknownAnswers.inc({ rail, kind: 'row' });

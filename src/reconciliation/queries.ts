@@ -81,6 +81,20 @@ export async function listStoredBreaks(
       AND b.at >= ${from} AND b.at < ${to} AND b.kind NOT IN ('unreadable', 'balance')`;
 }
 
+/** Those of these rows that were set aside before. */
+export async function findSetAside(
+  sql: Sql,
+  { book, rail }: BookAtRail,
+  references: readonly string[],
+): Promise<Set<string>> {
+  if (references.length === 0) return new Set();
+  const rows = await sql<{ reference: string }[]>`
+    SELECT reference FROM reconciliation_breaks
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
+      AND reference = ANY (${references as string[]}::text[]) AND kind = 'unreadable'`;
+  return new Set(rows.map(({ reference }) => reference));
+}
+
 /** The break of a balance that has not cleared; null: there is none. */
 export async function findBalanceBreak(
   sql: Sql,

@@ -30,7 +30,7 @@ import {
   saveLookedBack,
   saveProgress,
 } from './progress.ts';
-import { insertReport, listStoredBreaks } from './queries.ts';
+import { findSetAside, insertReport, listStoredBreaks } from './queries.ts';
 
 export interface Statement {
   lines: BankLine[];
@@ -291,7 +291,7 @@ async function compare(
   await wakeReturned(bank, match.outstanding);
   const breaks = [...match.breaks.filter(({ at }) => at >= judgedFrom), ...unread.map(unreadable)];
   const opened =
-    (await setAside(journal, bank, unread)) +
+    (await setAside({ sql, journal }, bank, unread)) +
     (await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks));
 
   const inPeriod = ({ at }: BankLine): boolean => at >= from;
@@ -364,9 +364,16 @@ const unreadable = ({ reference, at }: UnreadRow): Break => ({
 });
 
 /** Opens a case for each row that cannot be read, once. Returns the number of cases opened. */
-async function setAside(journal: Journal, bank: Bank, unread: readonly UnreadRow[]): Promise<number> {
+async function setAside(
+  { sql, journal }: ReconcileDependencies,
+  bank: Bank,
+  unread: readonly UnreadRow[],
+): Promise<number> {
   const { book, rail } = bank;
+  const references = unread.map(({ reference }) => reference);
+  const known = await findSetAside(sql, bank, references);
   const posts = unread
+    .filter(({ reference }) => !known.has(reference))
     .slice(0, CASES_OPENED_MAX)
     .map((row) =>
       journal.post(openBreak(book, rail, { ...unreadable(row), occurrence: 1 }, (id) => bank.seal(id, row.raw))),

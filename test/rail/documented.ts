@@ -24,10 +24,10 @@ export interface Documented {
 }
 
 type Answer = Pick<Documented, 'status' | 'text'>;
-/** By method and path; each `*` is one segment. */
-export type Answers = Record<string, Answer>;
+/** By method and path, each `*` of which is one segment; a function of the URL answers each request by itself. */
+export type Answers = Record<string, Answer | ((url: URL) => Answer)>;
 
-interface AnsweringServer {
+export interface AnsweringServer {
   baseUrl: string;
   answers: Answers;
   /** Requests without an answer. */
@@ -35,14 +35,16 @@ interface AnsweringServer {
   close: () => Promise<void>;
 }
 
-/** A server that answers every request of a route alike. */
-async function startAnsweringServer(): Promise<AnsweringServer> {
+/** A server that has an answer for each route. */
+export async function startAnsweringServer(): Promise<AnsweringServer> {
   const strange: string[] = [];
   const server = createServer((request, response) => {
-    const line = `${request.method} ${new URL(request.url ?? '/', 'http://x').pathname}`;
+    const url = new URL(request.url ?? '/', 'http://x');
+    const line = `${request.method} ${url.pathname}`;
     const route = Object.keys(answering.answers).find((known) => patternOf(known).test(line));
     if (route === undefined) strange.push(line);
-    const { status, text } = (route && answering.answers[route]) || { status: 500, text: '' };
+    const answer = (route && answering.answers[route]) || { status: 500, text: '' };
+    const { status, text } = typeof answer === 'function' ? answer(url) : answer;
     response.writeHead(status, { 'content-type': 'application/json' }).end(text);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

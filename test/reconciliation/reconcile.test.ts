@@ -2,6 +2,7 @@
 // themselves, late postings, lost callbacks, the rail's own lines, and the balance at the bank.
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import fc from 'fast-check';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
@@ -37,6 +38,8 @@ class StatedRail {
   readonly statementsRead: { organisationId: Uuid; from: Date; to: Date }[] = [];
   readonly failing = new Set<Uuid>();
   readonly unread: UnreadRow[] = [];
+  /** Sessions whose record it has in a shape that cannot be read. */
+  readonly unclear = new Set<string>();
   /** What it reports as its balance, as a rail whose rows may change for a month; null: its statement has one. */
   balance: number | null = null;
 
@@ -64,6 +67,8 @@ class StatedRail {
         });
       },
       findInboundCredit: ({ sessionId }) => {
+        if (this.unclear.has(sessionId))
+          return Promise.reject(new RailUnavailableError('unreadable', { ofOneAccount: true }));
         const credit = this.credits.get(sessionId);
         return Promise.resolve(credit === undefined ? null : { ...credit, recalledAt: null });
       },
@@ -381,6 +386,17 @@ describe('a credit without a callback', () => {
     expect(await creditsOf(book)).toEqual([{ sessionId: 'lost', status: 'received', flows: 2 }]);
     expect(await breaksOf(book)).toEqual(['unmatched_statement credit phantom']);
   });
+
+  test('whose record cannot be read is a break, and the others are imported', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    rail.unclear.add('garbled');
+    rail.credits.set('lost', report('lost', ago(30 * HOUR)));
+    rail.list(book, line('credit', 'garbled', 9, ago(30 * HOUR)), line('credit', 'lost', 700, ago(30 * HOUR)));
+    expect(await rail.run()).toMatchObject({ failed: 0, lines: 2, breaks: 1 });
+    expect(await creditsOf(book)).toMatchObject([{ sessionId: 'lost' }]);
+    expect(await breaksOf(book)).toEqual(['unmatched_statement credit garbled']);
+  });
 });
 
 describe('the balance at the bank', () => {
@@ -492,6 +508,20 @@ describe('a row that cannot be read', () => {
     const again = await new MockActivityEnvironment().run(reconcileBooks, period);
     expect(again).toMatchObject({ breaks: 1, opened: 0 });
     expect(await breaksOf(book)).toHaveLength(1);
+  });
+
+  test('has a case of its own, however many there are and whatever they say: a run opens a thousand', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 300 }), { numRuns: 1_001, seed: Date.now() });
+    rail.unread.push(...texts.map((raw, index) => ({ reference: `row-${index}`, at: ago(HOUR), raw })));
+    expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1_000 });
+    expect(await rail.run()).toMatchObject({ failed: 0, breaks: 1_001, opened: 1 });
+    const rows = await api.sql<{ id: string; sealedRow: string }[]>`
+      SELECT b.id, b.sealed_row FROM reconciliation_breaks b JOIN review_cases c USING (organisation_id, id)
+      WHERE b.organisation_id = ${book.organisationId} AND b.kind = 'unreadable'`;
+    const opened = rows.map(({ id, sealedRow }) => api.dependencies.keyring.open('rail-row', id, sealedRow));
+    expect(opened.toSorted()).toEqual(texts.map((text) => Buffer.from(text).toString()).toSorted());
   });
 });
 

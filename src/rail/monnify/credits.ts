@@ -7,7 +7,7 @@ import type { Kobo } from '../../money.ts';
 import { railUnknownAnswers } from '../../telemetry/metrics.ts';
 import type { BankList } from '../bankList.ts';
 import type { ProviderClient } from '../client.ts';
-import { RailUnavailableError, unclear } from '../errors.ts';
+import { nullIfUnclear, type RailUnavailableError, unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
 import type { BankRail, InboundCreditRecord, Period } from '../port.ts';
 import { fullAccountNumber } from '../texts.ts';
@@ -99,8 +99,8 @@ export function createCredits(client: ProviderClient, banks: BankList) {
   }
 
   /**
-   * The credit of a row, as the look-up has it. `unread`: that is about another one, or incomplete. Null: it is not in
-   * the period.
+   * The credit of a row that says that money came, as the look-up has it. `unread`: that is about another one,
+   * incomplete, or does not say so. Null: it is not in the period.
    */
   async function creditOf(
     row: TransactionRow,
@@ -111,13 +111,9 @@ export function createCredits(client: ProviderClient, banks: BankList) {
     const known = remembered.get(transactionReference);
     const isAsKnown =
       known !== undefined && (known.recalledAt !== null) === (paymentStatusOf(paymentStatus) === 'recalled');
-    try {
-      const found = isAsKnown ? known : await lookUp(transactionReference, signal);
-      return found !== null && typeof found === 'object' && isWithin(found.receivedAt, period) ? found : null;
-    } catch (error) {
-      if (error instanceof RailUnavailableError && error.ofOneAccount) return 'unread';
-      throw error;
-    }
+    const found = isAsKnown ? known : await nullIfUnclear(lookUp(transactionReference, signal));
+    if (found === null || typeof found === 'string') return 'unread';
+    return isWithin(found.receivedAt, period) ? found : null;
   }
 
   const calls: Pick<BankRail, 'findInboundCredit' | 'listInboundCredits'> = {

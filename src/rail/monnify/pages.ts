@@ -49,7 +49,8 @@ export async function readPage<Row>(
   const all = readRows(client.rail, content, schema, names, timeOf);
   const seen = new Set(at.seen);
   const rows = all.filter(({ reference }) => !seen.has(reference));
-  if (rows.length === 0 && all.length === size) throw unclear('monnify', 'a list repeats a page');
+  const isLast = (last ?? content.length < size) || content.length === 0;
+  if (rows.length === 0 && (all.length === size || !isLast)) throw unclear('monnify', 'a list repeats a page');
   const next = { list: at.list, page: at.page + 1, seen: all.map(({ reference }) => reference) };
-  return { rows, next: (last ?? content.length < size) || content.length === 0 ? null : next };
+  return { rows, next: isLast ? null : next };
 }

@@ -2,6 +2,7 @@
 // of the wallet that pays out. First all collections of the period, then all rows of the wallet.
 import { LRUCache } from 'lru-cache';
 import { mapAtMost } from '../../concurrency/mapAtMost.ts';
+import { nullIfUnclear } from '../errors.ts';
 import type { BankRail, Period, StatementLine, StatementPage, TransferReport, UnreadRow } from '../port.ts';
 import type { ListedRow } from '../rows.ts';
 import { type createCredits, isMoney, isTransfer } from './credits.ts';
@@ -24,7 +25,7 @@ export function createStatement(
   async function transferOf(row: WalletRow, signal?: AbortSignal): Promise<TransferReport | null> {
     const reference = referenceOf(row);
     if (reference === null) return null;
-    const known = remembered.get(reference) ?? (await findTransfer(reference, signal));
+    const known = remembered.get(reference) ?? (await nullIfUnclear(findTransfer(reference, signal)));
     if (known !== null && known.status !== 'processing') remembered.set(reference, known);
     return known;
   }
@@ -123,7 +124,8 @@ function walletLine(row: WalletRow, transfer: TransferReport | null): StatementL
     if (amount === charge) return own(isCredit ? 'charge_returned' : 'charge');
     return own(isCredit ? 'other_in' : 'other_out');
   }
-  if (!isCredit) return own('other_out');
+  // What customers write is in the narration of a transfer.
+  if (!isCredit || referenceOf(row) !== null) return own(isCredit ? 'other_in' : 'other_out');
   const about = `${reference} ${narration ?? ''}`;
   if (/settlement/i.test(about)) return own('settlement');
   return own(/\bMFY-WT\b/.test(about) ? 'funding' : 'other_in');
