@@ -58,17 +58,12 @@ export class LiveWorld {
     const bank = await startFakeBank(rail, random);
     const names = { name: `Chaos ${rail}`, operators: [`chaos-${rail}`], environment: 'live' as const };
     const { organisationId, apiKey, operatorKeys } = await createParticipants(stack.sql, names);
-    const { output, failure } = await runCommand(
-      [
-        ...['rail', 'connect', rail, '--organisation', publicId('organisation', organisationId)],
-        ...['--environment', 'live', '--reason', 'a chaos run'],
-      ],
-      {
-        ...stack.settings,
-        MANILLA_OPERATOR_KEY: operatorKeys[0],
-        RAIL_CREDENTIALS: JSON.stringify(bank.credentials),
-      },
-    );
+    const words = `rail connect ${rail} --organisation ${publicId('organisation', organisationId)} --environment live`;
+    const { output, failure } = await runCommand([...words.split(' '), '--reason', 'a chaos run'], {
+      ...stack.settings,
+      MANILLA_OPERATOR_KEY: operatorKeys[0],
+      RAIL_CREDENTIALS: JSON.stringify(bank.credentials),
+    });
     if (failure !== null) throw new Error(`the contract with ${rail} is not connected: ${failure}`);
     const { callbackPath } = output as { callbackPath: string };
     const addressesOf = (urls: readonly string[]): string[] =>
