@@ -60,7 +60,7 @@ export interface ListOfKinds {
 }
 
 /** The text that is kept of a row: numbers arrive as their text. */
-export const textOf = (row: unknown): string => JSON.stringify(parseJson(Buffer.from(JSON.stringify(row) ?? 'null')));
+const textOf = (row: unknown): string => JSON.stringify(parseJson(Buffer.from(JSON.stringify(row) ?? 'null')));
 
 function changed(row: Fields, field: string, value: unknown): Fields {
   const { [field]: _, ...rest } = row;
@@ -79,7 +79,7 @@ function fateOf(kind: RowKind, field: string | null): GeneratedRow['fate'] {
 const isText = (value: unknown): boolean => /^("|\d)/.test(JSON.stringify(value) ?? '');
 
 /** A row of the list at a position, which makes its id. */
-export const rowOf = ({ kinds, idField }: ListOfKinds): fc.Arbitrary<(position: number) => GeneratedRow> =>
+const rowOf = ({ kinds, idField }: ListOfKinds): fc.Arbitrary<(position: number) => GeneratedRow> =>
   fc.oneof(
     { weight: 1, arbitrary: fc.constantFrom(...NO_ROWS).map((row) => () => noRow(row)) },
     {
