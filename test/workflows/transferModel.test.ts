@@ -1,6 +1,6 @@
-// Nothing is given back that the bank pays: the decisions of a transfer against a model of a bank, by ten thousand random
-// schedules for the capabilities of every rail, and for those that a rail may declare. A failure prints the seed and the
-// schedule; SCHEDULES_SEED repeats a run.
+// Nothing is given back that the bank pays: the decisions of a transfer against a model of a bank, by ten thousand
+// random schedules for the capabilities of every rail, and for those that a rail may declare. A failure prints the seed
+// and the schedule; SCHEDULES_SEED repeats a run.
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { PROVIDERS } from '../../src/rail/providers.ts';
@@ -17,7 +17,7 @@ const ANY = fc.record({ notVisibleForMs: fc.integer({ min: 7_000, max: 3_600_000
 const RUNS = 10_000;
 const SEED = Number(process.env.SCHEDULES_SEED ?? Date.now() % 2 ** 31);
 
-/** What is wrong with an end; null: nothing. `doubled`: paid, and given back. `lost`: neither. `open`: after two days. */
+/** What is wrong with an end; null: nothing. `doubled`: paid and given back. `open`: after two days. */
 function wrongIn({ state, isPaid }: End): 'doubled' | 'lost' | 'open' | null {
   if (state === 'processing') return 'open';
   if (isPaid) return state === 'completed' ? null : 'doubled';

@@ -55,7 +55,9 @@ export function createTransfers(
     const query: HttpRequest = { method: 'GET', route: '/api/v2/disbursements/single/summary', query: { reference } };
     const found = await client.find(query, transferBody, signal);
     if (found === null) return null;
-    if (found.reference !== reference) throw unclear('monnify', 'the status is about another transfer');
+    if (found.reference !== reference) {
+      throw unclear('monnify', 'the status is about another transfer', { ofOneAccount: true });
+    }
     return report(found, since);
   }
 
