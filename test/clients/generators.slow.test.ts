@@ -1,10 +1,11 @@
 // The OpenAPI document with the generators that integrators use most: each makes a client of it, which compiles.
 import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, jest, test } from '@jest/globals';
+import { installPythonPackages } from '../../tools/pythonPackages.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 
 // The first run downloads generators and what their clients need.
@@ -81,4 +82,25 @@ test('oapi-codegen (Go)', async () => {
   await run('go', ['get', `github.com/oapi-codegen/runtime@${OAPI_RUNTIME}`], folder);
   await run('go', ['mod', 'tidy'], folder);
   expect(await failureOf('go', ['vet', './...'], folder)).toBe('');
+});
+
+test('openapi-python-client, whose modules can all be imported', async () => {
+  const programs = await installPythonPackages('openapiPython');
+  const folder = temporaryFolder();
+  const output = path.join(folder, 'client');
+  // It formats with tools of its own otherwise. It says that it leaves out bodies of text/csv.
+  writeFileSync(path.join(folder, 'config.yml'), 'post_hooks: []\n');
+  const words = ['generate', '--path', DOCUMENT, '--output-path', output, '--config', 'config.yml'];
+  await run(path.join(programs, 'openapi-python-client'), words, folder);
+  const modules = globSync('manilla_api_client/**/*.py', { cwd: output }).map((file) =>
+    file.replace(/(\/__init__)?\.py$/, '').replaceAll('/', '.'),
+  );
+  expect(modules.length).toBeGreaterThan(100);
+  writeFileSync(path.join(output, 'all.py'), modules.map((name) => `import ${name}`).join('\n'));
+  expect(await failureOf(path.join(programs, 'python'), ['-B', 'all.py'], output)).toBe('');
+});
+
+test('Java', async () => {
+  const folder = await openApiGenerator('java', '--library', 'native');
+  expect(await failureOf('mvn', ['-B', '-q', 'compile'], folder)).toBe('');
 });
