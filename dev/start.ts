@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { stateFolderPath } from '../src/cli/settings.ts';
 import { WORKER_ROLES } from '../src/config.ts';
 import { migrate } from '../src/database/migrate.ts';
+import type { HttpListener } from '../src/httpListener.ts';
 import { SCOPES } from '../src/resources/keys.ts';
 import { DEFAULT_NAMESPACE, readProfile, type TemporalTarget } from '../src/temporal/profile.ts';
 import { OPERATOR_SCOPES } from '../src/workflows/operators/messages.ts';
@@ -45,6 +46,7 @@ const stateFolder = new StateFolder(stateFolderPath());
 /** Of the servers that this start runs, by their settings. */
 const keptPorts: Record<string, number> = {};
 let supervisor: Supervisor | undefined;
+let publishedUi: HttpListener | undefined;
 let watch: ReturnType<typeof watchTemporal> | undefined;
 let shutdown: Promise<void> | undefined;
 
@@ -235,7 +237,7 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
   sayMoved(wanted.temporal, temporalPort, print);
   const uiPort = await retryWhenTaken(async () => {
     const port = await freePort(wanted.temporalUi.port);
-    await publishTemporalUi(Number(new URL(server.uiUrl).port), port);
+    publishedUi = await publishTemporalUi(Number(new URL(server.uiUrl).port), port);
     return port;
   });
   sayMoved(wanted.temporalUi, uiPort, print);
@@ -491,7 +493,7 @@ function handleSignals(): void {
 function shutDown(exitCode: number, reason: string): void {
   shutdown ??= (async () => {
     print(reason);
-    await watch?.stop();
+    await Promise.all([watch?.stop(), publishedUi?.close()]);
     await supervisor?.stop();
     stateFolder.unlock();
     print('Stopped.');

@@ -1,6 +1,7 @@
 // What `npm start` publishes of the Temporal UI: it shows flows and sends what operators send. Behind it the UI's
 // server takes anything that Temporal does, without a login: starts of workflows, and results of activities.
-import { createServer, request as forward, type IncomingMessage } from 'node:http';
+import { request as forward, type IncomingMessage } from 'node:http';
+import { type HttpListener, listen, type RequestHandler } from '../src/httpListener.ts';
 
 /** What operators send to a flow that exists. */
 const OPERATIONS =
@@ -23,25 +24,27 @@ export function refuseRequest(
 }
 
 /** Publishes the UI of this port under another one. */
-export async function publishTemporalUi(uiPort: number, port: number): Promise<void> {
-  const server = createServer((request, response) => {
+export async function publishTemporalUi(uiPort: number, port: number): Promise<HttpListener> {
+  const handle: RequestHandler = (request, response) => {
     const refusal = refuseRequest(request, port);
     if (refusal !== null) {
       response.writeHead(403, { 'content-type': 'text/plain' }).end(refusal);
       return;
     }
-    const { method, url, headers } = request;
-    const forwarded = forward({ host: '127.0.0.1', port: uiPort, method, path: url, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
+    const { method, url } = request;
+    const asked = { host: '127.0.0.1', port: uiPort, method, path: url, headers: request.headers };
+    const forwarded = forward(asked, (answer) => {
+      const headers = { ...answer.headers };
+      delete headers.connection; // of the other one
+      delete headers['keep-alive'];
+      response.writeHead(answer.statusCode ?? 502, headers);
       answer.pipe(response);
     });
     forwarded.on('error', () => response.destroy());
     response.on('close', () => forwarded.destroy());
     request.pipe(forwarded);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  server.unref();
+  };
+  const listener = await listen(handle, { port, host: '127.0.0.1' });
+  listener.server.unref();
+  return listener;
 }

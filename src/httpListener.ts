@@ -1,12 +1,16 @@
-// The HTTP listener of API, codec server and metrics: closed without cutting off a response.
+// The HTTP listener of every server: closed without cutting off a response.
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIP, type ListenOptions } from 'node:net';
+import { type AddressInfo, isIP, type ListenOptions, Server as NetServer } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 
 export interface HttpListener {
   server: Server;
   /** The port that it listens on; needed where port 0 was configured. */
   port: number;
-  /** Accepts no more connections, finishes the requests in progress, and resolves when every connection has ended. */
+  /**
+   * Accepts no more connections, ends each one with the response to its next request, and resolves when every
+   * connection has ended: within a second after the last response.
+   */
   close: () => Promise<void>;
 }
 
@@ -35,6 +39,14 @@ export const withoutForeignHosts =
     }
   };
 
+/**
+ * After `close`, an idle connection has this long to bring the request that its client may have sent meanwhile: closed
+ * at once, it would be reset. The response to that request then ends the connection.
+ */
+const IDLE_GRACE_MS = 1_000;
+/** Longer than any request takes (`REQUEST_MAX_MS`). What is open after that was never sent, or is not read. */
+const CLOSE_MAX_MS = 10_000;
+
 /** Starts listening. Rejects when the port is taken. */
 export async function listen(
   handle: RequestHandler,
@@ -43,26 +55,30 @@ export async function listen(
 ): Promise<HttpListener> {
   const server = createServer(options, handle);
   const inProgress = new Set<ServerResponse>();
-  // Before `handle`. A connection that is kept alive ends with the first response after the listener is closed: `close`
-  // of Node ends only those that are idle at that moment.
-  server.prependListener('request', (request, response) => {
+  let isClosing = false;
+  server.prependListener('request', (_request, response) => {
     inProgress.add(response);
-    if (!server.listening) response.setHeader('Connection', 'close');
-    response.once('close', () => {
-      inProgress.delete(response);
-      if (!server.listening) request.socket.end();
-    });
+    if (isClosing) response.setHeader('Connection', 'close');
+    response.once('close', () => inProgress.delete(response));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ port, host, backlog }, resolve);
   });
   const close = async (): Promise<void> => {
-    const closed = new Promise((resolve) => {
-      server.close(resolve);
-    });
+    isClosing = true;
     for (const response of inProgress) if (!response.headersSent) response.setHeader('Connection', 'close');
+    await setImmediate(); // connections that wait to be accepted would be reset
+    // `close` of an HTTP server would end idle connections at once.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+    // Repeated: a response whose headers were sent before has left its connection idle.
+    // And not at once: a request may wait to be read.
+    const timer = setInterval(() => void setImmediate().then(() => server.closeIdleConnections()), IDLE_GRACE_MS);
+    const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MAX_MS);
     await closed;
+    clearInterval(timer);
+    clearTimeout(limit);
+    server.close(); // stops its check of slow requests
   };
   return { server, port: (server.address() as AddressInfo).port, close };
 }

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { createConnection } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { isForeignHost, listen } from '../../src/httpListener.ts';
+import { isForeignHost, listen, type RequestHandler } from '../../src/httpListener.ts';
+import { waitFor } from '../support/waitFor.ts';
 
 const LOCAL = { port: 0, host: '127.0.0.1' };
 
@@ -43,6 +44,74 @@ test('a connection whose response has begun ends after it, although it was to be
   const closed = listener.close();
   released.resolve();
   expect(String(Buffer.concat(await socket.toArray()))).toMatch(/keep-alive(.|\r\n)*done$/);
+  await closed;
+});
+
+/** Sends requests to these ports on a connection that is kept alive, one after another; to the next if one is closed. */
+async function sendRequests(ports: () => number[], sent: { count: number }): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let refused = 0; refused < ports().length; ) {
+    const port = ports()[refused];
+    try {
+      const [response] = (await once(get({ port, agent }), 'response')) as [IncomingMessage];
+      expect(await response.toArray().then((chunks) => Buffer.concat(chunks).toString())).toBe('done');
+      sent.count += 1;
+      refused = 0;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall !== 'connect') throw error; // the request was not sent
+      refused += 1;
+    }
+  }
+  agent.destroy();
+}
+
+const REQUEST_MAX_MS = 50;
+const busy: RequestHandler = (_request, response) =>
+  void setTimeout(() => response.end('done'), Math.random() * REQUEST_MAX_MS);
+
+async function hasGrown(sent: { count: number }, by: number): Promise<void> {
+  const from = sent.count;
+  await waitFor('requests', () => (sent.count >= from + by ? true : undefined));
+}
+
+test('64 connections that are never idle end with the next response each, without a reset', async () => {
+  const listener = await listen(busy, LOCAL);
+  const sent = { count: 0 };
+  const clients = Promise.all(Array.from({ length: 64 }, () => sendRequests(() => [listener.port], sent)));
+  await hasGrown(sent, 1_000);
+  const started = performance.now();
+  await listener.close();
+  expect(performance.now() - started).toBeLessThan(2_000 + REQUEST_MAX_MS);
+  await clients;
+});
+
+test('one process after another is restarted under load, and no request fails', async () => {
+  const listeners = [await listen(busy, LOCAL), await listen(busy, LOCAL)];
+  const sent = { count: 0 };
+  const ports = (): number[] => listeners.map(({ port }) => port);
+  const clients = Promise.all(Array.from({ length: 64 }, () => sendRequests(ports, sent)));
+  for (const port of ports()) {
+    await hasGrown(sent, 500);
+    await listeners.find((listener) => listener.port === port)?.close();
+    await hasGrown(sent, 500);
+    listeners.push(await listen(busy, { ...LOCAL, port }));
+    listeners.splice(
+      listeners.findIndex((listener) => listener.port === port),
+      1,
+    );
+  }
+  await Promise.all(listeners.map((listener) => listener.close()));
+  await expect(clients).resolves.toHaveLength(64);
+});
+
+test('an idle connection has its next request answered, and then ends', async () => {
+  const listener = await listen((_request, response) => response.end('done'), LOCAL);
+  const socket = createConnection(listener.port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nHost: local\r\n\r\n');
+  await once(socket, 'data');
+  const closed = listener.close();
+  socket.write('GET / HTTP/1.1\r\nHost: local\r\n\r\n');
+  expect(String(Buffer.concat(await socket.toArray()))).toMatch(/Connection: close(.|\r\n)*done$/);
   await closed;
 });
 
