@@ -11,7 +11,7 @@ import {
   reviewReasonOf,
   setAsideMovement,
 } from '../resources/inboundCredits/movements.ts';
-import { listReceivedCredits } from '../resources/inboundCredits/queries.ts';
+import { findAtExpiry, listReceivedCredits } from '../resources/inboundCredits/queries.ts';
 import { flowOf } from '../resources/inboundCredits/receive.ts';
 import { creditMovement, expiredPayment, expiryMovement, paymentAfter } from '../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../resources/payments/queries.ts';
@@ -48,7 +48,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     let capacity: WalletCapacity = 'all';
     let reason: ReviewReason = 'over_limit';
     for (;;) {
-      const decision = decideCredit(payment, credit.amount, capacity);
+      const decision = decideCredit(payment, credit, capacity);
       const next = paymentAfter(payment, decision);
       const movement =
         decision.kind === 'to_suspense'
@@ -133,15 +133,20 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
       return { inboundCreditIds, hasMore: ids.length === UNAPPLIED_MAX };
     },
 
-    async expirePayment(input) {
+    async expirePayment(input, waiting = []) {
       const book = bookOf(input);
-      return await retryOnConflict(journal, async ({ postOrPark }) => {
+      return await retryOnConflict(journal, async ({ postOrPark }): Promise<PaymentProgress | null> => {
         const payment = await readPayment(input);
         const decision = decideExpiry(payment);
         if (decision.kind === 'no_change') return await finish(book, payment, payment);
         // The row decides when its time is over, not the input of the flow. The database has the last word.
-        const leftMs = payment.expiresAt.getTime() - Date.now();
+        const { now, received } = await findAtExpiry(sql, book, payment.id, UNAPPLIED_MAX);
+        const leftMs = payment.expiresAt.getTime() - now.getTime();
         if (leftMs > 0) throw notDue(leftMs);
+        // A worker that stood still may reach the end of the window before it gets the signal of a credit.
+        const unapplied = received.map((id) => publicId('inboundCredit', id)).filter((id) => !waiting.includes(id));
+        const { status, amountReceived } = payment;
+        if (unapplied.length > 0) return { status, amountReceived, unapplied };
         const next = expiredPayment(payment, decision.toSuspense);
         const posted = await postOrPark(expiryMovement(book, next, decision.toSuspense));
         return posted ? await finish(book, payment, next) : null;

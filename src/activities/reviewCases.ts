@@ -175,6 +175,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
         attempts: row.attempts,
         failure: row.failure,
         fee: row.fee,
+        ...(row.lateBySeconds !== null && { lateBySeconds: row.lateBySeconds }),
         transfer: row.transfer,
         break: found && {
           kind: found.kind,

@@ -135,6 +135,7 @@ const caseView = (row: Case) => ({
   environment: row.environment,
   amount: row.amount,
   fee: row.fee,
+  lateBySeconds: row.lateBySeconds,
   account: row.accountCode,
   paymentId: row.paymentId && publicId('payment', row.paymentId),
   walletId: row.walletId && publicId('wallet', row.walletId),

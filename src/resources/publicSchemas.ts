@@ -244,6 +244,11 @@ export const reviewCase = z
     reference: z.string().nullable().describe('Your own reference of the payment'),
     walletId: publicIdOf('wallet').nullable().describe('The wallet that the money was for, or that it was credited to'),
     inboundCreditId: publicIdOf('inboundCredit').nullable(),
+    lateBySeconds: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Of a late credit: how long after `expiresAt` the bank received it; 0: before, but reported later'),
     actions: z.array(z.enum(KEY_ACTIONS)).describe('What a key may decide now'),
     returnFailure: z
       .enum(RETURN_FAILURES)

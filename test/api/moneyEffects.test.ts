@@ -39,7 +39,7 @@ async function paidByBank(targetWalletId: string, last: Account, earlier: [Accou
       senderAccountNumber: account.accountNumber,
       senderBankCode: account.bankCode,
     });
-    const decision = decideCredit(payment, amount, 'all');
+    const decision = decideCredit(payment, credit, 'all');
     if (decision.kind === 'to_suspense') throw new Error(`the payment takes no credit: ${decision.reason}`);
     const movement = creditMovement(book, payment, paymentAfter(payment, decision), credit, decision);
     const rows = { ...movement.rows, inbound_credits: [{ ...credit, status: 'posted' as const }] };

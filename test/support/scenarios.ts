@@ -77,6 +77,7 @@ const HOLDS = DESTINATIONS.holds;
 const UNDERFUNDED = '3000000009';
 
 const WINDOW_MS = 2_000;
+const CREDITED_WINDOW_MS = 10_000;
 
 async function paidByBank(stage: ScenarioContext, credits: number[]): Promise<ScenarioRun> {
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
@@ -88,8 +89,9 @@ async function paidByBank(stage: ScenarioContext, credits: number[]): Promise<Sc
 }
 
 async function expired(stage: ScenarioContext, credits: number[], late: number[]): Promise<ScenarioRun> {
-  // Long enough that the flow waits for the expiry, except when a credit must arrive before it.
-  stage.shortenWindows(credits.length > 0 ? 0 : WINDOW_MS, { startsWithCredit: credits.length > 0 });
+  // Long enough that the flow waits for the expiry, and that the bank dates a credit before it.
+  const windowMs = credits.length > 0 ? CREDITED_WINDOW_MS : WINDOW_MS;
+  stage.shortenWindows(windowMs, { startsWithCredit: credits.length > 0 });
   const payment = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
   const path = `/payments/${payment.id}`;
   for (const amount of credits) await stage.credit(payment.virtualAccount.accountNumber, amount);

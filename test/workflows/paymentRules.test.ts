@@ -11,8 +11,14 @@ import {
   type WalletCapacity,
 } from '../../src/workflows/payment/decide.ts';
 
-const payment = (status: PaymentState['status'], amountReceived = 0): PaymentState => ({
+const EXPIRES = new Date('2026-01-01T12:00:00.000Z');
+const AFTER = new Date('2026-01-01T12:00:00.001Z');
+const on = (receivedAt: Date) => (amount: number) => ({ amount, receivedAt });
+const inTime = on(EXPIRES);
+
+const payment = (status: PaymentState['status'], amountReceived = 0): PaymentState & { expiresAt: Date } => ({
   status,
+  expiresAt: EXPIRES,
   baseAmount: 200_000,
   fee: 2_000,
   amountReceived,
@@ -95,7 +101,7 @@ describe('money of a review case that is credited to its payment', () => {
 
 describe('credits', () => {
   const [pending, partial] = [payment('pending'), payment('partial', 150_000)];
-  test.each<[string, PaymentState, number, WalletCapacity, object]>([
+  test.each<[string, PaymentState & { expiresAt: Date }, number, WalletCapacity, object]>([
     ['below the payable amount is held', pending, 50_000, 'all', hold(50_000)],
     ['of exactly the payable amount settles the payment', pending, 202_000, 'all', settle(202_000, 200_000)],
     ['with a surplus puts it into the wallet', pending, 203_500, 'all', settle(203_500, 201_500)],
@@ -112,15 +118,22 @@ describe('credits', () => {
     ['after expiry is a late credit', payment('expired'), 202_000, 'all', suspended('late_credit')],
     ['to a failed payment is a late credit', payment('failed'), 1, 'all', suspended('late_credit')],
   ])('a credit %s', (_name, state, amount, room, expected) => {
-    expect(decideCredit(state, amount, room)).toEqual(expected);
+    expect(decideCredit(state, inTime(amount), room)).toEqual(expected);
   });
 
   test.each(['settled', 'refunded', 'partially_refunded'] as const)(
     'a credit to a %s payment is a credit after settlement',
     (status) => {
-      expect(decideCredit(payment(status, 202_000), 202_000, 'all')).toEqual(suspended('credit_after_settlement'));
+      expect(decideCredit(payment(status, 202_000), on(AFTER)(202_000), 'all')).toEqual(suspended('credit_after_settlement'));
     },
   );
+
+  test.each([
+    ['pending', 0],
+    ['partial', 150_000],
+  ] as const)('a credit that the bank dates after the window is late, although the payment is still %s', (status, received) => {
+    expect(decideCredit(payment(status, received), on(AFTER)(202_000), 'all')).toEqual(suspended('late_credit'));
+  });
 
   test('random credits are allocated completely to wallet, fees, review and suspense', () => {
     const kobo = fc.integer({ min: 1, max: 1_000_000_000_000 });
@@ -131,14 +144,14 @@ describe('credits', () => {
         fc.array(kobo, { minLength: 1, maxLength: 8 }),
         fc.constantFrom<WalletCapacity>('all', 'base_only', 'nothing'),
         (baseAmount, fee, credits, room) => {
-          let state: PaymentState = { status: 'pending', baseAmount, fee, amountReceived: 0 };
+          let state = { ...payment('pending'), baseAmount, fee };
           let sent = 0;
           let diverted = 0;
           let settled = 0;
           let usedForSettlement = 0;
           for (const amount of credits) {
             sent += amount;
-            const decision = decideCredit(state, amount, room);
+            const decision = decideCredit(state, inTime(amount), room);
             if (decision.kind === 'to_suspense') diverted += amount;
             else if (decision.kind === 'hold') {
               state = { ...state, status: 'partial', amountReceived: decision.amountReceived };
@@ -158,8 +171,8 @@ describe('credits', () => {
 });
 
 describe('wallet capacity after a refusal', () => {
-  const withSurplus = decideCredit(payment('pending'), 203_500, 'all');
-  const exact = decideCredit(payment('pending'), 202_000, 'all');
+  const withSurplus = decideCredit(payment('pending'), inTime(203_500), 'all');
+  const exact = decideCredit(payment('pending'), inTime(202_000), 'all');
   test.each([
     ['a surplus over a limit is retried with the base amount only', 'all', withSurplus, true, 'base_only'],
     ['a frozen wallet accepts nothing', 'all', withSurplus, false, 'nothing'],

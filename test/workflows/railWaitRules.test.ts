@@ -163,6 +163,7 @@ describe('several pieces of waiting work', () => {
 describe('the next action of a payment flow', () => {
   const due = waitAfter(null, DENIED, NOW - MINUTE);
   const notDue = waitAfter(null, DENIED, NOW);
+  const overdue = waitAfter(null, DENIED, NOW - HOUR);
   const account = waitAfter(null, ACCOUNT, NOW - MINUTE);
   const agenda: PaymentFlowState = { isOpen: true, expiresAt: NOW + HOUR, fresh: [], waits: [] };
   const ended = { isOpen: false };
@@ -172,7 +173,10 @@ describe('the next action of a payment flow', () => {
   test.each([
     ['waits for credits until its expiry', {}, until(NOW + HOUR)],
     ['applies a new credit first', { fresh: ['x', 'y'], waits: [due], ...over }, apply('x')],
-    ['expires although a credit is unconfirmed', { waits: [due], ...over }, { do: 'expire' }],
+    ['asks about an unconfirmed credit before it expires', { waits: [due], ...over }, apply('svc_a_inc')],
+    ['waits after its expiry for an unconfirmed credit', { waits: [notDue], ...over }, until(NOW + 2 * SECOND)],
+    ['expires when an unconfirmed credit needs an operator', { waits: [overdue], ...over }, { do: 'expire' }],
+    ['expires although its account waits to be closed', { waits: [account], ...over }, { do: 'expire' }],
     ['retries a credit that is due', { waits: [notDue, due] }, apply('svc_a_inc')],
     ['waits for a retry that is due before its expiry', { waits: [notDue] }, until(NOW + 2 * SECOND)],
     ['does not expire after it has ended', { ...ended, ...over, waits: [notDue] }, until(NOW + 2 * SECOND)],

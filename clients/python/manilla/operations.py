@@ -859,6 +859,7 @@ class ReviewCase(TypedDict):
     reference: str | None
     walletId: str | None
     inboundCreditId: str | None
+    lateBySeconds: int | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
     returnFailure: Literal["refused", "returned", "never_received", "decided", None]
     returnFailureReason: str | None
@@ -891,6 +892,7 @@ class ReviewCaseOpenedEventData(TypedDict):
     reference: str | None
     walletId: str | None
     inboundCreditId: str | None
+    lateBySeconds: int | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
     returnFailure: Literal["refused", "returned", "never_received", "decided", None]
     returnFailureReason: str | None
@@ -933,6 +935,7 @@ class ReviewCaseResolvedEventData(TypedDict):
     reference: str | None
     walletId: str | None
     inboundCreditId: str | None
+    lateBySeconds: int | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
     returnFailure: Literal["refused", "returned", "never_received", "decided", None]
     returnFailureReason: str | None

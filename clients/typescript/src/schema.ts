@@ -2990,6 +2990,8 @@ export type components = {
             /** @description The wallet that the money was for, or that it was credited to */
             walletId: string | null;
             inboundCreditId: string | null;
+            /** @description Of a late credit: how long after `expiresAt` the bank received it; 0: before, but reported later */
+            lateBySeconds: number | null;
             /** @description What a key may decide now */
             actions: ("credit" | "return_to_sender" | "move_to_unclaimed")[];
             /**
@@ -3044,6 +3046,8 @@ export type components = {
                 /** @description The wallet that the money was for, or that it was credited to */
                 walletId: string | null;
                 inboundCreditId: string | null;
+                /** @description Of a late credit: how long after `expiresAt` the bank received it; 0: before, but reported later */
+                lateBySeconds: number | null;
                 /** @description What a key may decide now */
                 actions: ("credit" | "return_to_sender" | "move_to_unclaimed")[];
                 /**
@@ -3118,6 +3122,8 @@ export type components = {
                 /** @description The wallet that the money was for, or that it was credited to */
                 walletId: string | null;
                 inboundCreditId: string | null;
+                /** @description Of a late credit: how long after `expiresAt` the bank received it; 0: before, but reported later */
+                lateBySeconds: number | null;
                 /** @description What a key may decide now */
                 actions: ("credit" | "return_to_sender" | "move_to_unclaimed")[];
                 /**
@@ -8594,6 +8600,7 @@ export interface operations {
                      *           "reference": "order-1",
                      *           "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *           "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
+                     *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
                      *             "return_to_sender",
@@ -8672,6 +8679,7 @@ export interface operations {
                      *         "reference": "order-1",
                      *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
+                     *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
                      *           "return_to_sender",
@@ -8762,6 +8770,7 @@ export interface operations {
                      *         "reference": "order-1",
                      *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
                      *         "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
+                     *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureReason": null,
@@ -11982,6 +11991,7 @@ export interface operations {
                  *         "reference": null,
                  *         "walletId": null,
                  *         "inboundCreditId": "svc_01m8cg6z66e009j1e5hsext98r_inc",
+                 *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
                  *           "return_to_sender",
@@ -12059,6 +12069,7 @@ export interface operations {
                  *         "reference": null,
                  *         "walletId": null,
                  *         "inboundCreditId": "svc_01m8cg6z6ee00bbqegpamz9hs7_inc",
+                 *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureReason": null,

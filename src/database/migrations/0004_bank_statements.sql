@@ -64,6 +64,7 @@ CREATE TABLE review_cases (
   with_held         bigint NOT NULL DEFAULT 0 CHECK (with_held >= 0),
   -- taken back by the bank while it was unclaimed; not in amount
   recalled_unclaimed bigint NOT NULL DEFAULT 0 CHECK (recalled_unclaimed >= 0),
+  late_by_seconds   integer CHECK ((late_by_seconds IS NOT NULL) = (reason = 'late_credit')),
   PRIMARY KEY (organisation_id, id),
   -- Cases of these reasons hold no money that could be credited, returned or moved to unclaimed.
   CONSTRAINT review_case_money CHECK (

@@ -68,6 +68,8 @@ export function creditToSuspense(
 ): Movement {
   const { rows, events } = reviewChange(payment, credit.amount, credit);
   const fee = payment === null ? 0 : feeInReview(payment, credit.amount);
+  const lateMs = payment === null ? 0 : credit.receivedAt.getTime() - payment.expiresAt.getTime();
+  const lateBySeconds = reason === 'late_credit' ? Math.ceil(Math.max(0, lateMs) / 1000) : null;
   return withCaseFlows(
     {
       book,
@@ -75,7 +77,7 @@ export function creditToSuspense(
       rows: {
         ...rows,
         inbound_credits: [nextVersion(credit, { status: 'suspense' })],
-        review_cases: [{ ...caseOf(credit, reason, UNMATCHED, walletId, payment), fee }],
+        review_cases: [{ ...caseOf(credit, reason, UNMATCHED, walletId, payment), fee, lateBySeconds }],
       },
     },
     events,

@@ -73,6 +73,23 @@ export async function listReceivedCredits(
   return rows.map(({ id }) => id);
 }
 
+/** The time of the database, and at most `limit` ids of a payment's credits that are not applied yet. */
+export async function findAtExpiry(
+  sql: Sql,
+  { organisationId, environment }: Book,
+  paymentId: Uuid,
+  limit: number,
+): Promise<{ now: Date; received: Uuid[] }> {
+  const [row] = await sql<{ now: Date; received: Uuid[] }[]>`
+    SELECT now()::timestamptz(3) AS now, ARRAY(
+      SELECT id FROM inbound_credits
+      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND status = 'received'
+        AND owner_kind = 'payment' AND owner_id = ${paymentId}
+      LIMIT ${limit}
+    ) AS received`;
+  return row as { now: Date; received: Uuid[] };
+}
+
 /** The credit with this session id of a rail; null when it was not reported. */
 export async function findCreditOfSession(
   sql: Sql,

@@ -33,7 +33,17 @@ import { isInternal, type ReturnFailure, type ReviewCase, type ReviewReason, ret
 export function openReviewCase(
   about: Pick<ReviewCase, 'reason' | 'amount'> &
     Partial<
-      Pick<ReviewCase, 'accountCode' | 'inboundCreditId' | 'paymentId' | 'reference' | 'walletId' | 'transfer' | 'fee'>
+      Pick<
+        ReviewCase,
+        | 'accountCode'
+        | 'inboundCreditId'
+        | 'paymentId'
+        | 'reference'
+        | 'walletId'
+        | 'transfer'
+        | 'fee'
+        | 'lateBySeconds'
+      >
     >,
 ): ReviewCase {
   return {
@@ -55,6 +65,7 @@ export function openReviewCase(
     fee: 0,
     withHeld: 0,
     recalledUnclaimed: 0,
+    lateBySeconds: null,
     ...about,
   };
 }

@@ -78,6 +78,11 @@ export interface ReviewCase extends Versioned {
   fee: Kobo;
   /** What its payment held before, if the credit settled it: credited together. */
   withHeld: Kobo;
+  /**
+   * Of a late credit: how long after its payment's `expiresAt` the bank received it; 0: before, and it was reported
+   * after the payment had expired.
+   */
+  lateBySeconds: number | null;
   /** What the bank took back of several credits that it holds, while it was unclaimed. `amount` is without it. */
   recalledUnclaimed: Kobo;
 }
@@ -117,7 +122,7 @@ const { columns, rowsOf, find } = bookTable<ReviewCase>(
   'review_cases',
   (sql) => sql`
     id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
-    failure_reason, created_at, resolved_at, transfer, reference, fee, with_held, recalled_unclaimed`,
+    failure_reason, created_at, resolved_at, transfer, reference, fee, with_held, recalled_unclaimed, late_by_seconds`,
 );
 export const findReviewCase = find;
 

@@ -1,7 +1,7 @@
 // The rules of a payment (contract, section 3.2) as pure functions: what a credit or the end of its window changes.
 // They name amounts by their destination; the activities post them.
 import type { Kobo } from '../../money.ts';
-import type { RailWait } from '../railWait/decide.ts';
+import { causeOf, type RailWait } from '../railWait/decide.ts';
 
 /** The fields of a payment that the rules read. */
 export interface PaymentState {
@@ -30,13 +30,19 @@ export type CreditDecision =
   /** The payment takes no more money: all of it goes to review. */
   | { kind: 'to_suspense'; reason: 'late_credit' | 'credit_after_settlement' | 'wallet_refused' };
 
-/** Decides what one credit changes on a payment. */
-export function decideCredit(payment: PaymentState, amount: Kobo, capacity: WalletCapacity): CreditDecision {
-  if (payment.status === 'expired' || payment.status === 'failed')
+/**
+ * Decides what one credit changes on a payment. `receivedAt`: when the bank received it. Later than the end of the
+ * window it is late, although the flow may not have expired the payment yet.
+ */
+export function decideCredit(
+  payment: PaymentState & { expiresAt: Date },
+  { amount, receivedAt }: { amount: Kobo; receivedAt: Date },
+  capacity: WalletCapacity,
+): CreditDecision {
+  const isOpen = payment.status === 'pending' || payment.status === 'partial';
+  if (payment.status === 'expired' || payment.status === 'failed' || (isOpen && receivedAt > payment.expiresAt))
     return { kind: 'to_suspense', reason: 'late_credit' };
-  if (payment.status !== 'pending' && payment.status !== 'partial') {
-    return { kind: 'to_suspense', reason: 'credit_after_settlement' };
-  }
+  if (!isOpen) return { kind: 'to_suspense', reason: 'credit_after_settlement' };
   const amountReceived = payment.amountReceived + amount;
   const surplus = amountReceived - payment.baseAmount - payment.fee;
   if (surplus < 0) return { kind: 'hold', amountReceived };
@@ -168,17 +174,19 @@ export type PaymentStep =
   | { do: 'end' };
 
 /**
- * The next step of a payment's flow. A fresh credit goes before the end of the window, because it may have reached the
- * bank before that. Both go before what waits for the rail, so that an unconfirmed credit delays nothing else.
+ * The next step of a payment's flow. A credit that was reported goes before the end of the window, because it may have
+ * reached the bank before that: also one that the rail has not confirmed yet, until it needs an operator.
  */
 export function decideNext({ isOpen, expiresAt, fresh, waits }: PaymentFlowState, now: number): PaymentStep {
   const [inboundCreditId] = fresh;
   if (inboundCreditId !== undefined) return { do: 'applyCredit', inboundCreditId };
-  if (isOpen && now >= expiresAt) return { do: 'expire' };
+  const awaitsCredit = waits.some((wait) => wait.last.what === 'credit' && causeOf(wait, now) === null);
+  if (isOpen && now >= expiresAt && !awaitsCredit) return { do: 'expire' };
   const due = waits.find(({ nextAt }) => now >= nextAt);
   if (due !== undefined) {
     return due.last.what === 'account' ? { do: 'closeAccount' } : { do: 'applyCredit', inboundCreditId: due.last.id };
   }
   if (!isOpen && waits.length === 0) return { do: 'end' };
-  return { do: 'wait', until: Math.min(...(isOpen ? [expiresAt] : []), ...waits.map(({ nextAt }) => nextAt)) };
+  const expiry = isOpen && now < expiresAt ? [expiresAt] : [];
+  return { do: 'wait', until: Math.min(...expiry, ...waits.map(({ nextAt }) => nextAt)) };
 }

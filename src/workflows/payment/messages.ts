@@ -45,6 +45,8 @@ export interface PaymentSettledByWallet {
 /** The state of a payment after a step. Ids, codes and amounts only: it is stored in the workflow's history. */
 export interface PaymentProgress extends CreditProgress {
   amountReceived: Kobo;
+  /** Public ids of the credits for which the payment was not expired: they were reported, and are to be applied first. */
+  unapplied?: string[];
 }
 
 export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
@@ -59,8 +61,11 @@ export interface PaymentActivities {
   applyCredit: (input: PaymentInput, credit: CreditReceived & CreditOptions) => Promise<PaymentProgress>;
   /** Lists a payment's credits that are not applied yet, after this one. */
   listUnappliedCredits: (input: PaymentInput, after: string | null) => Promise<UnappliedCredits>;
-  /** Expires a payment whose window closed. What was received so far goes to review. */
-  expirePayment: (input: PaymentInput) => Promise<PaymentProgress>;
+  /**
+   * Expires a payment whose window closed, unless it has unapplied credits other than these. What was received so far
+   * goes to review.
+   */
+  expirePayment: (input: PaymentInput, waiting?: readonly string[]) => Promise<PaymentProgress>;
   /** Closes the account number of a payment that has ended, if the rail did not respond when it ended. */
   closePaymentAccount: (input: PaymentInput) => Promise<PaymentProgress>;
 }

@@ -27,7 +27,6 @@ import { nairaText } from '../../money.ts';
 import { createAttention } from '../attention/park.ts';
 import { mustContinueAsNew } from '../continuation.ts';
 import type { FlowResult } from '../flows.ts';
-import type { SentDecision } from '../operators/messages.ts';
 import { MONEY_ACTIVITY, ONE_TRY, RAIL_ACTIVITY } from '../options.ts';
 import { inBackground } from '../priority.ts';
 import { createRailWaits } from '../railWait/waits.ts';
@@ -70,9 +69,10 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Fl
 
   const runStep = async (step: Exclude<PaymentStep, { do: 'wait' | 'end' }>): Promise<void> => {
     const id = step.do === 'applyCredit' ? step.inboundCreditId : input.paymentId;
-    progress = await attention.postOrPark(() => doStep(input, step, rail.setAsideBy(id)));
+    progress = await attention.postOrPark(() => doStep(input, step, rail));
     if (fresh.delete(id)) applied += 1;
     rail.note(id, progress.incomplete);
+    for (const unapplied of progress.unapplied ?? []) enqueueCredit(unapplied);
   };
 
   setCurrentDetails(describePayment(input, progress, []));
@@ -126,9 +126,9 @@ async function eachUnappliedCredit(
 }
 
 /** Inside of the workflow task: a third of the cost of an activity. Null if that fails: the activity shows why. */
-async function expireInTask(input: PaymentInput): Promise<PaymentProgress | null> {
+async function expireInTask(input: PaymentInput, waiting: readonly string[]): Promise<PaymentProgress | null> {
   try {
-    return await proxyLocalActivities<PaymentActivities>(ONE_TRY).expirePayment(input);
+    return await proxyLocalActivities<PaymentActivities>(ONE_TRY).expirePayment(input, waiting);
   } catch (error) {
     if (isCancellation(error)) throw error;
     return null;
@@ -138,13 +138,15 @@ async function expireInTask(input: PaymentInput): Promise<PaymentProgress | null
 async function doStep(
   input: PaymentInput,
   step: Exclude<PaymentStep, { do: 'wait' | 'end' }>,
-  setAside: SentDecision | null,
+  rail: Pick<ReturnType<typeof createRailWaits>, 'credits' | 'setAsideBy'>,
 ): Promise<PaymentProgress> {
   // By the ten thousand when many payments expire together: a credit must not wait behind them.
   const priority = inBackground(input);
   const { expirePayment } = proxyActivities<PaymentActivities>({ ...MONEY_ACTIVITY, priority });
   const { closePaymentAccount } = proxyActivities<PaymentActivities>({ ...RAIL_ACTIVITY, priority });
-  if (step.do === 'expire') return (await expireInTask(input)) ?? (await expirePayment(input));
+  const waiting = rail.credits();
+  if (step.do === 'expire') return (await expireInTask(input, waiting)) ?? (await expirePayment(input, waiting));
   if (step.do === 'closeAccount') return await closePaymentAccount(input);
-  return await applyCredit(input, { inboundCreditId: step.inboundCreditId, setAside });
+  const { inboundCreditId } = step;
+  return await applyCredit(input, { inboundCreditId, setAside: rail.setAsideBy(inboundCreditId) });
 }

@@ -88,12 +88,19 @@ const WITHOUT_MONEY: Readonly<Record<string, (input: ReviewCaseInput, snapshot: 
 
 function describeMoney(
   { amount, walletId, transferId }: ReviewCaseInput,
-  { attempts, failure, reference, fee }: ReviewCaseSnapshot,
+  { attempts, failure, reference, fee, lateBySeconds }: ReviewCaseSnapshot,
   paidAfterAll: boolean,
 ): string[] {
   return [
     `${nairaText(amount)} is in suspense${walletId === undefined ? '' : `; it was sent to ${walletId}`}. ` +
       'It stays there until an operator decides.',
+    ...(lateBySeconds === undefined
+      ? []
+      : [
+          lateBySeconds === 0
+            ? 'The bank received it in time; it was reported after the payment had expired.'
+            : `The bank received it ${lateBySeconds} seconds after the payment's expiresAt.`,
+        ]),
     ...(fee > 0
       ? [`Credited to the wallet of its payment, ${nairaText(fee)} are charged, as on time; \`waiveFee\` waives it.`]
       : []),

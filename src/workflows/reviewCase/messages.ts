@@ -35,6 +35,8 @@ export interface ReviewCaseSnapshot {
   failure: 'refused' | 'returned' | 'never_received' | 'decided' | null;
   /** What a credit to the wallet of its payment is charged. */
   fee: Kobo;
+  /** Of a late credit: how long after the end of its payment's window the bank received it. */
+  lateBySeconds?: number;
   /** The transfer that the bank paid after reporting it as failed; null for other cases. */
   transfer: string | null;
   /** The reconciliation break behind the case; null for other cases. */

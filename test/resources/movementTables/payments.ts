@@ -56,7 +56,7 @@ const toPayment = { ownerKind: 'payment', ownerId: id } as const;
 /** The credit movement that the rules decide on for this payment. */
 function credited(payment: Payment, amount: Kobo, capacity: WalletCapacity = 'all') {
   const credit = receivedCredit(amount, toPayment);
-  const decision = decideCredit(payment, amount, capacity);
+  const decision = decideCredit(payment, credit, capacity);
   if (decision.kind === 'to_suspense') throw new Error(`the payment takes no credit: ${decision.reason}`);
   const made = call(creditMovement, BOOK, payment, paymentAfter(withAccount(payment), decision), credit, decision);
   return { call: made, given: { payments: payment === pending ? [pending] : [], inbound_credits: [credit] } };
