@@ -12,6 +12,7 @@ import {
 } from '../ledger/chart.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Kobo } from '../money.ts';
+import { DAY_MS } from '../times.ts';
 import { findPostings } from './clearing.ts';
 import type { BankLine, BookAtRail, StatementPeriod } from './lines.ts';
 import { linesMissingIn } from './match.ts';
@@ -22,6 +23,8 @@ const IN_TRANSIT = [IN_TRANSIT_WITHDRAWALS, IN_TRANSIT_REFUNDS, IN_TRANSIT_PAYOU
 
 /** What was listed within this time may be in the balance, and not be posted yet. */
 const RECENT_MS = 2 * 3_600_000;
+/** Or, if lines of that time are not posted yet, within this time. */
+const UNPOSTED_MS = DAY_MS;
 
 /** An account of the books whose balance a bank reports. */
 export interface ReportedAccount {
@@ -45,18 +48,22 @@ function differenceOf(balance: Kobo, { least, most }: ExpectedBalance): Kobo {
 
 type Readers = BookAtRail & { readStatement: (period: StatementPeriod) => Promise<{ lines: readonly BankLine[] }> };
 
-/** Compares one account. Returns the number of breaks: found, and new. */
+/**
+ * Compares one account. `postedTo`: every older line is posted. Returns the number of breaks: found, and new.
+ */
 export async function compareBalance(
   { sql, journal }: { sql: Sql; journal: Journal },
   bank: Readers,
   { account, read, changeBy }: ReportedAccount,
   now: number,
+  postedTo = new Date(now),
 ): Promise<{ breaks: number; opened: number }> {
   const before = await readBooks(sql, bank, account);
   const balance = read === null ? null : await read();
   if (read !== null && balance === null) return { breaks: 0, opened: 0 };
   // What came after the balance was read is on the statement, and what is on the statement may be posted by now.
-  const period = { from: new Date(now - RECENT_MS), to: new Date(now + RECENT_MS) };
+  const since = Math.min(now - RECENT_MS, Math.max(now - UNPOSTED_MS, postedTo.getTime()));
+  const period = { from: new Date(since), to: new Date(now + RECENT_MS) };
   const { lines } = await bank.readStatement(period);
   const unposted = linesMissingIn(lines, await findPostings(sql, bank, lines)).map(changeBy);
   const after = await readBooks(sql, bank, account);

@@ -134,7 +134,7 @@ export async function reconcileToDate(
   total.breaks += lookedBack;
   total.opened += lookedBack;
   for (const account of bank.accounts) {
-    const { breaks, opened } = await compareBalance(dependencies, bank, account, now);
+    const { breaks, opened } = await compareBalance(dependencies, bank, account, now, readFrom);
     total.breaks += breaks;
     total.opened += opened;
     dependencies.onStep?.();
@@ -277,6 +277,8 @@ async function compare(
   postings.push(...(await findPostings(sql, bank, linesMissingIn(ledger, lines))));
   onStep();
   const stateOf = await findResourceStates(sql, bank, unposted);
+  // Again: a resource that has ended since its line was looked up has posted it, in one transaction.
+  postings.push(...linesMissingIn(await findPostings(sql, bank, unposted), postings));
   const before = (ms: number) => {
     const limit = earlier(committed, ms);
     return ({ at }: BankLine): boolean => at < limit;

@@ -40,6 +40,8 @@ class StatedRail {
   readonly unread: UnreadRow[] = [];
   /** Sessions whose record it has in a shape that cannot be read. */
   readonly unclear = new Set<string>();
+  /** Runs when it is asked about a credit. */
+  onAsked: () => Promise<unknown> = () => Promise.resolve();
   /** What it reports as its balance, as a rail whose rows may change for a month; null: its statement has one. */
   balance: number | null = null;
 
@@ -66,11 +68,11 @@ class StatedRail {
           closingBalance: this.balance === null ? before.reduce((sum, one) => sum + signedAmount(one), 0) : null,
         });
       },
-      findInboundCredit: ({ sessionId }) => {
-        if (this.unclear.has(sessionId))
-          return Promise.reject(new RailUnavailableError('unreadable', { ofOneAccount: true }));
+      findInboundCredit: async ({ sessionId }) => {
+        await this.onAsked();
+        if (this.unclear.has(sessionId)) throw new RailUnavailableError('unreadable', { ofOneAccount: true });
         const credit = this.credits.get(sessionId);
-        return Promise.resolve(credit === undefined ? null : { ...credit, recalledAt: null });
+        return credit === undefined ? null : { ...credit, recalledAt: null };
       },
       listInboundCredits: ({ from }) =>
         Promise.resolve({
@@ -269,6 +271,19 @@ describe('matching by reference', () => {
     expect(await reconcileLater(rail, book, DAY)).toMatchObject({ breaks: 0 });
     const { readFrom, reconciledTo } = (await progressOf(book)) ?? {};
     expect(readFrom).toEqual(reconciledTo);
+  });
+
+  test('a credit that is posted while the two sides are read is no break, and the balance is explained', async () => {
+    const book = await openBook(1);
+    const bank = new StatedRail();
+    const late = await received(book, 'late', 5_000, ago(3 * HOUR));
+    const sender = { senderName: null, senderAccountNumber: null, senderBankCode: null };
+    const account = { accountNumber: '6999999999', accountReference: null };
+    bank.credits.set('lost', { sessionId: 'lost', amount: 700, receivedAt: ago(3 * HOUR), ...account, ...sender });
+    bank.list(book, line('credit', 'late', 5_000, ago(3 * HOUR)), line('credit', 'lost', 700, ago(3 * HOUR)));
+    bank.onAsked = () => late.post();
+    expect(await bank.run()).toMatchObject({ breaks: 0, opened: 0 });
+    expect((await verifyBooks(api.sql, { only: book.organisationId })).findings).toEqual([]);
   });
 
   test('a resource that is still in progress after a week is a break', async () => {
