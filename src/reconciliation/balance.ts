@@ -13,10 +13,11 @@ import {
 import type { Journal } from '../ledger/journal.ts';
 import type { Kobo } from '../money.ts';
 import { DAY_MS } from '../times.ts';
+import { clearStored, findAgain } from './cleared.ts';
 import { findPostings } from './clearing.ts';
 import type { BankLine, BookAtRail, StatementPeriod } from './lines.ts';
 import { linesMissingIn } from './match.ts';
-import { openBreak, updateBreak } from './movements.ts';
+import { openBreak } from './movements.ts';
 import { findBalanceBreak } from './queries.ts';
 
 const IN_TRANSIT = [IN_TRANSIT_WITHDRAWALS, IN_TRANSIT_REFUNDS, IN_TRANSIT_PAYOUTS, IN_TRANSIT_RETURNS];
@@ -121,12 +122,12 @@ async function updateBalanceBreak(
   const stored = await findBalanceBreak(sql, bank, account);
   const amounts = { ledgerAmount, statementAmount: balance };
   if (difference === 0) {
-    if (stored !== null) await journal.post(updateBreak(book, stored, new Date(now)));
+    if (stored !== null) await clearStored({ sql, journal }, book, stored, new Date(now));
     return { breaks: 0, opened: 0 };
   }
   if (stored !== null) {
     const isSame = stored.ledgerAmount === ledgerAmount && stored.statementAmount === balance;
-    if (!isSame) await journal.post(updateBreak(book, stored, null, amounts));
+    if (!isSame || stored.clearedAt !== null) await findAgain({ sql, journal }, book, stored, amounts);
     return { breaks: 1, opened: 0 };
   }
   const line = difference > 0 && balance !== null ? 'other_in' : 'other_out';

@@ -8,7 +8,11 @@ export interface NumberedBreak extends Break {
 }
 
 /** The fields of a stored break that the comparison reads. */
-type Stored = Pick<NumberedBreak, 'kind' | 'line' | 'reference' | 'at' | 'occurrence'> & { clearedAt: Date | null };
+type Stored = Pick<NumberedBreak, 'kind' | 'line' | 'reference' | 'at' | 'occurrence'> & {
+  clearedAt: Date | null;
+  /** Of its case. */
+  status: string;
+};
 
 /** `stored`: all stored breaks of the period of the run. */
 export function compareBreaks<One extends Stored>(
@@ -26,7 +30,8 @@ export function compareBreaks<One extends Stored>(
   const known = new Set(stored.map(keyOf));
   return {
     opened: [...seen].filter(([key]) => !known.has(key)).map(([, one]) => one),
-    cleared: stored.filter((one) => one.clearedAt === null && !seen.has(keyOf(one))),
+    // With one that a run has cleared, and ended before it closed the case.
+    cleared: stored.filter((one) => (one.clearedAt === null || one.status === 'open') && !seen.has(keyOf(one))),
     reopened: stored.filter((one) => one.clearedAt !== null && seen.has(keyOf(one))),
   };
 }

@@ -1,12 +1,13 @@
 // The movements of a reconciliation break. A break holds no money, so nothing is posted. A new break opens its review
-// case; a break that clears or reopens is recorded and signalled to the case, which an operator closes.
+// case, which an operator closes, or the run that no longer finds the break.
 
 import type { Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { nextVersion } from '../resources/bookTable.ts';
 import { wakeReviewCase } from '../resources/flows.ts';
-import { openReviewCase, withCaseFlows } from '../resources/reviewCases/movements.ts';
+import { closeCase, openReviewCase, withCaseFlows } from '../resources/reviewCases/movements.ts';
+import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { NumberedBreak } from './compare.ts';
 import type { BreakWithCase, StoredBreak } from './queries.ts';
 
@@ -40,20 +41,34 @@ export function openBreak(book: Book, rail: string, found: NumberedBreak, seal?:
   return withCaseFlows({ book, rows: { review_cases: [opened], reconciliation_breaks: [stored] } });
 }
 
-/**
- * A later run no longer finds it (`clearedAt`), or finds it again (null), perhaps with other amounts. An open case
- * shows that, and stays open.
- */
+/** A later run finds it again, perhaps with other amounts. `row`: its case. One that a run has closed is open again. */
 export function updateBreak(
   book: Book,
-  { status, ...stored }: BreakWithCase,
-  clearedAt: Date | null,
+  { status: _status, ...stored }: BreakWithCase,
+  row: ReviewCase,
   amounts: Partial<Pick<StoredBreak, 'ledgerAmount' | 'statementAmount'>> = {},
 ): Movement {
-  const reviewCase = { id: stored.id, reason: REASON, amount: amountOf(stored), walletId: null } as const;
+  const { clearedAt } = stored;
+  // Operators have closed it before it cleared.
+  const isDecided =
+    row.status === 'closed' && !(clearedAt !== null && row.resolvedAt !== null && row.resolvedAt >= clearedAt);
+  const reopened =
+    row.status === 'closed' && !isDecided ? [nextVersion(row, { status: 'open', resolvedAt: null })] : [];
   return {
     book,
-    rows: { reconciliation_breaks: [nextVersion(stored, { ...amounts, clearedAt })] },
-    outbox: status === 'open' ? [wakeReviewCase(book, reviewCase)] : [],
+    rows: { review_cases: reopened, reconciliation_breaks: [nextVersion(stored, { ...amounts, clearedAt: null })] },
+    outbox: isDecided ? [] : [wakeReviewCase(book, row)],
   };
 }
+
+/** A later run no longer finds it. */
+export const clearBreak = (book: Book, { status: _status, ...stored }: BreakWithCase, clearedAt: Date): Movement => ({
+  book,
+  rows: { reconciliation_breaks: [nextVersion(stored, { clearedAt })] },
+});
+
+/** After the break has cleared, which is what allows it without a decision. */
+export const closeCleared = (book: Book, open: ReviewCase): Movement => ({
+  ...closeCase(book, open),
+  outbox: [wakeReviewCase(book, open)],
+});

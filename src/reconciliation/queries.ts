@@ -95,7 +95,7 @@ export async function findSetAside(
   return new Set(rows.map(({ reference }) => reference));
 }
 
-/** The break of a balance that has not cleared; null: there is none. */
+/** The break of a balance that has not cleared, or whose case is still open; null: there is none. */
 export async function findBalanceBreak(
   sql: Sql,
   { book, rail }: BookAtRail,
@@ -105,7 +105,9 @@ export async function findBalanceBreak(
     SELECT ${breakColumns(sql)}, c.status FROM reconciliation_breaks b
     JOIN review_cases c ON c.organisation_id = b.organisation_id AND c.id = b.id
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
-      AND b.kind = 'balance' AND b.reference = ${account} AND b.cleared_at IS NULL`;
+      AND b.kind = 'balance' AND b.reference = ${account}
+      AND (b.cleared_at IS NULL OR c.status = 'open')
+    ORDER BY b.cleared_at NULLS FIRST LIMIT 1`;
   return row ?? null;
 }
 

@@ -10,6 +10,7 @@ import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
 import { DAY_MS } from '../times.ts';
 import { compareBalance, compareClosing, type ReportedAccount } from './balance.ts';
+import { clearStored, findAgain } from './cleared.ts';
 import { findPostings, findResourceStates, listClearingLines } from './clearing.ts';
 import { compareBreaks } from './compare.ts';
 import {
@@ -22,7 +23,7 @@ import {
   type UnreadRow,
 } from './lines.ts';
 import { type Break, linesMissingIn, matchStatement, sumOf } from './match.ts';
-import { openBreak, updateBreak } from './movements.ts';
+import { openBreak } from './movements.ts';
 import {
   findProgress,
   type ReconciliationProgress,
@@ -403,8 +404,8 @@ async function askAbout(
 }
 
 /**
- * Opens a review case for each new break, and records which breaks cleared or reopened. Returns the number of cases
- * opened. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
+ * Opens a review case for each new break, closes those of breaks that have cleared, and opens them again when they are
+ * found again. Returns the number of cases opened. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
  */
 async function updateCases(
   sql: Sql,
@@ -426,8 +427,8 @@ async function updateCases(
   const now = new Date();
   const [results] = await Promise.all([
     Promise.all(opened.slice(0, CASES_OPENED_MAX).map((one) => journal.post(openBreak(book, rail, one)))),
-    Promise.all(cleared.map((one) => journal.post(updateBreak(book, one, now)))),
-    Promise.all(reopened.map((one) => journal.post(updateBreak(book, one, null)))),
+    Promise.all(cleared.map((one) => clearStored({ sql, journal }, book, one, now))),
+    Promise.all(reopened.map((one) => findAgain({ sql, journal }, book, one))),
   ]);
   return results.filter(({ outcome }) => outcome === 'posted').length;
 }

@@ -37,8 +37,14 @@ const ofCase = (status: string, actions: readonly string[], people = '1'): Decid
   people,
 });
 
-/** A case of a credit that its bank has confirmed after all is closed without a decision. */
-const CLOSED = `status = 'closed' AND (reason <> 'credit_unconfirmed' OR EXISTS (
+/**
+ * A case of a credit that its bank has confirmed after all, or of a break that has cleared, is closed without a
+ * decision.
+ */
+const CLOSED = `status = 'closed' AND NOT EXISTS (
+  SELECT FROM reconciliation_breaks b
+  WHERE b.organisation_id = review_cases.organisation_id AND b.id = review_cases.id AND b.cleared_at IS NOT NULL
+) AND (reason <> 'credit_unconfirmed' OR EXISTS (
   SELECT FROM inbound_credits c
   WHERE c.organisation_id = review_cases.organisation_id AND c.id = review_cases.inbound_credit_id AND c.status = 'set_aside'))`;
 

@@ -16,10 +16,11 @@ const found = (reference: string, more: Partial<Break> = {}): Break => ({
   at: AT,
   ...more,
 });
-const known = (reference: string, more: Partial<NumberedBreak & { clearedAt: Date | null }> = {}) => ({
+const known = (reference: string, more: Partial<NumberedBreak & { clearedAt: Date | null; status: string }> = {}) => ({
   ...found(reference),
   occurrence: 1,
   clearedAt: null,
+  status: 'open',
   ...more,
 });
 
@@ -53,7 +54,7 @@ test('a line that occurs three times is two breaks, and a fourth occurrence open
   const twice = [found('a', { kind: 'duplicate' }), found('a', { kind: 'duplicate' })];
   const first = compareBreaks(twice, []);
   expect(names(first)).toEqual({ ...NOTHING, opened: ['a 1', 'a 2'] });
-  const knownBreaks = first.opened.map((one) => ({ ...one, clearedAt: null }));
+  const knownBreaks = first.opened.map((one) => ({ ...one, clearedAt: null, status: 'open' }));
   expect(names(compareBreaks(twice, knownBreaks))).toEqual(NOTHING);
   expect(names(compareBreaks([...twice, found('a', { kind: 'duplicate' })], knownBreaks))).toEqual({
     ...NOTHING,
@@ -63,7 +64,7 @@ test('a line that occurs three times is two breaks, and a fourth occurrence open
 
 test('a break that a run over its time does not find is cleared once, and can reopen', () => {
   expect(names(compareBreaks([], [known('a')]))).toEqual({ ...NOTHING, cleared: ['a 1'] });
-  expect(names(compareBreaks([], [known('a', { clearedAt: LATER })]))).toEqual(NOTHING);
+  expect(names(compareBreaks([], [known('a', { clearedAt: LATER, status: 'closed' })]))).toEqual(NOTHING);
   expect(names(compareBreaks([found('a')], [known('a', { clearedAt: LATER })]))).toEqual({
     ...NOTHING,
     reopened: ['a 1'],

@@ -145,7 +145,9 @@ BEGIN
          CASE r.status
            WHEN 'credited' THEN ARRAY['review:credit']
            WHEN 'unclaimed' THEN ARRAY['review:move_to_unclaimed']
-           WHEN 'closed' THEN CASE WHEN c.reason IS DISTINCT FROM 'credit_unconfirmed' THEN ARRAY['review:close'] END
+           WHEN 'closed' THEN CASE WHEN c.reason IS DISTINCT FROM 'credit_unconfirmed' AND NOT EXISTS (
+             SELECT FROM public.reconciliation_breaks b
+             WHERE b.organisation_id = organisation AND b.id = r.id AND b.cleared_at IS NOT NULL) THEN ARRAY['review:close'] END
            ELSE CASE WHEN c.status = 'open' AND c.attempts = 0 AND p.on_mismatch = 'refund' THEN NULL
                 ELSE ARRAY['review:return_to_sender'] END
          END,

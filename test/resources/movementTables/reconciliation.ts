@@ -1,5 +1,5 @@
 // Movements of a reconciliation break. A break posts nothing.
-import { openBreak, updateBreak } from '../../../src/reconciliation/movements.ts';
+import { clearBreak, closeCleared, openBreak, updateBreak } from '../../../src/reconciliation/movements.ts';
 import { BOOK, call, rowAfter, step } from '../movementTable.ts';
 
 const found = {
@@ -24,11 +24,20 @@ export const BREAK_OPENED = step({
 });
 const stored = rowAfter(BREAK_OPENED, 'reconciliation_breaks');
 
+const reviewCase = rowAfter(BREAK_OPENED, 'review_cases');
+
 const cleared = step({
-  title: 'a break that a later run no longer finds is cleared, and its open case is signalled',
+  title: 'a break that a later run no longer finds is cleared',
   after: BREAK_OPENED,
-  call: call(updateBreak, BOOK, { ...stored, status: 'open' }, new Date()),
+  call: call(clearBreak, BOOK, { ...stored, status: 'open' }, new Date()),
   rows: ['reconciliation_breaks: version 2, cleared'],
+});
+
+const caseClosed = step({
+  title: 'the case of a break that has cleared is closed without a decision, and its flow is signalled',
+  after: cleared,
+  call: call(closeCleared, BOOK, reviewCase),
+  rows: ['review_cases: closed, version 2, reconciliation_break of 7000 in no account'],
   outbox: ['reviewCase: start or signal transferUpdated'],
 });
 
@@ -53,23 +62,31 @@ export const RECONCILIATION = [
   BREAK_OPENED,
   ...oneSided,
   cleared,
+  caseClosed,
   step({
-    title: 'a cleared break that is found again is recorded, and its open case is signalled',
-    after: cleared,
-    call: call(updateBreak, BOOK, { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'open' }, null),
-    rows: ['reconciliation_breaks: version 3, found'],
+    title: 'a cleared break that is found again opens the case that a run has closed, and signals it',
+    after: caseClosed,
+    call: call(
+      updateBreak,
+      BOOK,
+      { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'closed' },
+      rowAfter(caseClosed, 'review_cases'),
+    ),
+    rows: [
+      'review_cases: open, version 3, reconciliation_break of 7000 in no account',
+      'reconciliation_breaks: version 3, found',
+    ],
     outbox: ['reviewCase: start or signal transferUpdated'],
   }),
   step({
-    title: 'a cleared break that is found again after its case was closed is recorded without a message',
+    title: 'a cleared break that is found again after operators have closed its case is recorded without a message',
     after: cleared,
-    call: call(updateBreak, BOOK, { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'closed' }, null),
+    call: call(
+      updateBreak,
+      BOOK,
+      { ...rowAfter(cleared, 'reconciliation_breaks'), status: 'closed' },
+      { ...reviewCase, status: 'closed', resolvedAt: new Date(0) },
+    ),
     rows: ['reconciliation_breaks: version 3, found'],
-  }),
-  step({
-    title: 'a break whose case is closed is cleared without a message',
-    after: BREAK_OPENED,
-    call: call(updateBreak, BOOK, { ...stored, status: 'closed' }, new Date()),
-    rows: ['reconciliation_breaks: version 2, cleared'],
   }),
 ];
