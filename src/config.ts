@@ -172,6 +172,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
           .default(WEBHOOK_RETRY_GAPS)
           .transform((gaps) => gaps.split(',').map((gap) => Math.round(Number(gap) * 1000))),
       ),
+      /** Attempts at one endpoint in progress at once, of all processes, besides the first ones of new events. */
+      retriesAtOnce: read('WEBHOOK_RETRIES_AT_ONCE', positive.default(8)),
     },
     /** A rail that can pay out less is counted as low. */
     railBalanceLow: read('RAIL_BALANCE_LOW_KOBO', notNegative.default(10_000_000)),

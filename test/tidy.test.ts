@@ -28,7 +28,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   resources: ['database', 'ledger', 'rail', 'telemetry', 'workflows'],
   verification: ['concurrency', 'database', 'ledger', 'resources'],
   reconciliation: ['concurrency', 'database', 'ledger', 'resources'],
-  webhooks: ['database', 'ledger', 'resources', 'telemetry', 'workflows'],
+  webhooks: ['concurrency', 'database', 'ledger', 'resources', 'telemetry'],
   outbox: ['concurrency', 'database', 'telemetry', 'webhooks', 'workflows'],
   recovery: ['concurrency', 'database', 'ledger', 'outbox', 'resources', 'webhooks', 'workflows'],
   activities: [

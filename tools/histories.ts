@@ -16,7 +16,6 @@ import {
   SCENARIO_SETTINGS,
   SCENARIOS,
   type Scenario,
-  SIDE_SCENARIOS,
 } from '../test/support/scenarios.ts';
 import { suggestContinueAsNew } from '../test/support/suggestions.ts';
 
@@ -37,7 +36,7 @@ function freeName(name: string): string {
   return candidate;
 }
 
-const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS].filter(isSelected);
+const scenarios = SCENARIOS.filter(isSelected);
 const isolated = ISOLATED_SCENARIOS.filter(isSelected);
 
 type Recorded = Pick<Scenario, 'flow' | 'ending' | 'run'>;

@@ -2,7 +2,6 @@
 // without limit, and its type shows operators what the activity waits for.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { POSTING_REFUSED, type PostingRefusal } from '../workflows/attention/messages.ts';
-import { WEBHOOK_UNDELIVERED } from '../workflows/webhookDelivery/messages.ts';
 
 /** The flow's own data is missing or inconsistent: a bug or a damaged database, never an error of the caller. */
 export function invariantViolation(message: string): ApplicationFailure {
@@ -37,14 +36,4 @@ export function postingRefused(refusal: PostingRefusal): ApplicationFailure {
 /** The ledger itself is wrong. A retry would not fix that: the flow fails, so that an operator looks at it at once. */
 export function ledgerIntegrityViolation(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, 'LEDGER_INTEGRITY_VIOLATION');
-}
-
-/** An endpoint has not accepted its event yet. Retried after the delay; benign, so it raises no alert. */
-export function deliveryFailed(message: string, retryAfterMs: number): ApplicationFailure {
-  return ApplicationFailure.create({
-    message,
-    type: WEBHOOK_UNDELIVERED,
-    nextRetryDelay: Math.max(1, Math.round(retryAfterMs)),
-    category: ApplicationFailureCategory.BENIGN,
-  });
 }

@@ -1,19 +1,41 @@
-// `webhooks …`: redeliver the events that an endpoint did not receive.
+// `webhooks …`: the endpoints that fail, and sending them again what they did not receive.
 import type { Command } from 'commander';
-import { parseId } from '../ids.ts';
-import { findEndpoint, redeliverFailed } from '../webhooks/bulkRedelivery.ts';
-import { addCommand, example } from './command.ts';
+import { parseId, publicId } from '../ids.ts';
+import { findEndpoint, listFailingEndpoints, redeliverFailed } from '../webhooks/bulkRedelivery.ts';
+import { addCommand, example, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { type Period, reasonOption, time } from './options.ts';
-import { printResult } from './print.ts';
+import { printResult, printRows } from './print.ts';
 import { signedIn } from './signIn.ts';
 
 export function addWebhookCommands(program: Command): void {
-  const group = program.command('webhooks').description('redeliver events to webhook endpoints');
+  const group = program.command('webhooks').description('webhook endpoints that fail, and what they did not receive');
+  addCommand(group, 'list', 'list the endpoints at which every attempt fails, and how many deliveries wait for each')
+    .addHelpText('after', example('webhooks list'))
+    .action(async (options: { json?: true }) => {
+      const endpoints = await withDatabase('application', listFailingEndpoints);
+      printRows(
+        options,
+        endpoints.map(({ id, organisationId, ...rest }) => ({
+          id: publicId('webhookEndpoint', id),
+          organisation: publicId('organisation', organisationId),
+          ...rest,
+        })),
+        {
+          Endpoint: 'id',
+          Organisation: 'organisation',
+          Book: 'environment',
+          'Failing since (UTC)': 'failingSince',
+          Waiting: 'waiting',
+          'Next attempt (UTC)': 'nextAttemptAt',
+        },
+        'No endpoint fails.',
+      );
+    });
   addCommand(
     group,
     'redeliver <endpoint>',
-    'redeliver the events whose attempts at an endpoint are exhausted, each with the whole schedule of attempts',
+    'attempt at once what an endpoint did not receive: what waits, and, with the whole schedule, what has failed',
   )
     .addHelpText(
       'after',

@@ -8,12 +8,13 @@ export interface PollingLoopOptions<Item> {
   handle: (item: Item) => Promise<void>;
   /** How many items are handled at the same time. */
   concurrency: number;
+  /** The longest interval, reached by doubling while no work is found. Default: 100 ms. */
+  idlePauseMs?: number;
   onError: (error: unknown) => void;
 }
 
 /** The interval while work is found: newly committed work starts within this time. */
 const POLL_BUSY_MS = 10;
-/** The longest interval, reached by doubling while no work is found. */
 const POLL_IDLE_MS = 100;
 /** The pause after a failed claim, for example while the database is unreachable. */
 const ERROR_PAUSE_MS = 500;
@@ -52,7 +53,7 @@ export class PollingLoop<Item> {
         const items = free > 0 ? await this.#options.claim(free) : [];
         for (const item of items) this.#start(item);
         if (items.length === free && free > 0) continue; // every free slot was filled: more may be due
-        pause = items.length > 0 ? POLL_BUSY_MS : Math.min(POLL_IDLE_MS, pause * 2);
+        pause = items.length > 0 ? POLL_BUSY_MS : Math.min(this.#options.idlePauseMs ?? POLL_IDLE_MS, pause * 2);
       } catch (error) {
         this.#options.onError(error);
         pause = ERROR_PAUSE_MS;

@@ -1,7 +1,8 @@
 // The outbox relay: turns outbox rows into workflow starts, signals and event deliveries, within milliseconds of the
 // commit. A row is leased, handled and deleted. When handling fails it becomes due again after a backoff, so no message
-// is lost. Urgent messages do not wait for others, sandbox ones come after live ones, and those of the organisations
-// are taken in turns.
+// is lost. Each kind has a lane of its own, so that a backlog of one holds no other: what is urgent (money that someone
+// waits for, the starts of payouts), items of payouts, expiries of payments, and events. In each, sandbox messages come
+// after live ones, and those of the organisations are taken in turns.
 import type { Client } from '@temporalio/client';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
 import { PollingLoop } from '../concurrency/pollingLoop.ts';

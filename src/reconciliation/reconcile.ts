@@ -405,7 +405,8 @@ async function askAbout(
 
 /**
  * Opens a review case for each new break, closes those of breaks that have cleared, and opens them again when they are
- * found again. Returns the number of cases opened. Posts no money. A concurrent run that finds the same breaks opens no second case for them.
+ * found again. Returns the number of cases opened. Posts no money. A concurrent run that finds the same breaks opens no
+ * second case for them.
  */
 async function updateCases(
   sql: Sql,

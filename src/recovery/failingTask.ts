@@ -2,7 +2,6 @@
 // Temporal's description of the flow, and the end of its history. Pure.
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import { WEBHOOK_UNDELIVERED } from '../workflows/webhookDelivery/messages.ts';
 
 type Description = Pick<WorkflowExecutionDescription['raw'], 'pendingActivities' | 'pendingWorkflowTask'>;
 type PendingActivity = NonNullable<Description['pendingActivities']>[number];
@@ -30,11 +29,6 @@ export interface FailingLimits {
   taskStalledMs: number;
 }
 
-/**
- * Failures with a schedule and alerts of their own, which last for days by intention: a dead webhook endpoint. Whatever
- * else fails for longer than the limit is listed, also a failure that is expected for a while (`BENIGN`).
- */
-const SCHEDULED_FAILURES: readonly string[] = [WEBHOOK_UNDELIVERED];
 /** A task that timed out once, by the end of a worker for example, is at its second attempt. */
 const ATTEMPTS_MIN = 3;
 
@@ -58,8 +52,8 @@ export function isSuspect(
   );
 }
 
-const isFailing = ({ attempt, lastFailure }: PendingActivity): boolean =>
-  (attempt ?? 0) >= ATTEMPTS_MIN && !SCHEDULED_FAILURES.includes(lastFailure?.applicationFailureInfo?.type ?? '');
+/** Also with a failure that is expected for a while (`BENIGN`). */
+const isFailing = ({ attempt }: PendingActivity): boolean => (attempt ?? 0) >= ATTEMPTS_MIN;
 
 /**
  * Since when nothing has happened to an activity: it is due and no worker has taken it, or one has and has not even

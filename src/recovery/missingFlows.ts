@@ -78,7 +78,7 @@ async function examine(sql: Sql, client: Client, kind: OpenKind, resource: OpenR
   const { message } = start;
   const flow = await lookUp(client, message.id);
   const isMissing = flow === 'closed' || !(await hasSignal(client, message, flow));
-  const waiting = { ...bookOf(resource), flowId: message.id, eventId: resource.id };
+  const waiting = { ...bookOf(resource), flowId: message.id };
   if (!isMissing || (await isMessageWaiting(sql, waiting))) return null;
   // Read the row again: the flow may have ended because the resource ended after the page was read.
   const fresh = await read();

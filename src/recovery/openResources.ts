@@ -21,15 +21,12 @@ import { countPayout, findPayout } from '../resources/payouts/queries.ts';
 import { findRefund } from '../resources/refunds/queries.ts';
 import { findReviewCase } from '../resources/reviewCases/queries.ts';
 import { findWithdrawal } from '../resources/withdrawals/queries.ts';
-import { findDelivery } from '../webhooks/deliveries.ts';
-import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
-import { type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
+import type { FlowOutboxMessage } from '../workflows/flows.ts';
 import { hasUnreportedChange } from '../workflows/payout/decide.ts';
 
-/** A resource that has not ended. A webhook delivery is identified by its event (`id`) and its endpoint. */
+/** A resource that has not ended. */
 export interface OpenResource extends Book {
   id: Uuid;
-  endpointId: Uuid | null;
   createdAt: Date;
 }
 
@@ -37,8 +34,6 @@ export interface OpenResource extends Book {
 export interface OpenKind {
   /** SQL: a table and a condition that only its open rows meet, that of a partial index. */
   rows: string;
-  /** SQL: the columns that identify a row within its organisation. Default: `id`. */
-  key?: 'id' | 'event_id, endpoint_id';
   /** Null: only the flow of another resource can be queried about it. */
   flowId: ((resource: OpenResource) => string) | null;
   /** The message that started the flow, from the row as it is now; null when it is no longer open. */
@@ -100,22 +95,6 @@ const unreportedPayoutReturn: OpenKind = {
   },
 };
 
-const webhookDelivery: OpenKind = {
-  rows: `webhook_deliveries WHERE status = 'pending'`,
-  key: 'event_id, endpoint_id',
-  flowId: (resource) => deliveryFlowId(deliveryOf(resource)),
-  start: async (sql, book, resource) => {
-    const delivery = await findDelivery(sql, book, resource.id, resource.endpointId ?? '');
-    if (delivery?.status !== 'pending') return null;
-    return toOutbox(webhookDeliveryFlow({ ...book, ...deliveryOf(resource), eventType: delivery.type }));
-  },
-};
-
-const deliveryOf = ({ id, endpointId }: OpenResource) => ({
-  eventId: publicId('event', id),
-  endpointId: publicId('webhookEndpoint', endpointId ?? ''),
-});
-
 /** Until its window ends, a payment without money has no flow. */
 const payment: OpenKind = {
   ...withStatus('payment', 'payments', ['pending', 'partial'], findPayment, startPayment),
@@ -133,21 +112,17 @@ export const OPEN_KINDS: readonly OpenKind[] = [
   unreportedPayoutReturn,
   withStatus('reviewCase', 'review_cases', ['open', 'returning'], findReviewCase, startReviewCase),
   withStatus('adjustment', 'adjustments', ['requested'], findAdjustment, startAdjustment),
-  webhookDelivery,
 ];
 
 /** Returns a page of open resources of one kind that are at least `ageMinMs` old, by keyset pagination. */
 export async function listOpenResources(
   sql: Sql,
-  { rows, key = 'id' }: OpenKind,
+  { rows }: OpenKind,
   { after, limit, ageMinMs }: { after: OpenResource | null; limit: number; ageMinMs: number },
 ): Promise<OpenResource[]> {
-  const isDelivery = key !== 'id';
-  const position = after && (isDelivery ? sql`${after.id}, ${after.endpointId}` : sql`${after.id}`);
   return await sql<OpenResource[]>`
-    SELECT organisation_id, environment, created_at,
-           ${isDelivery ? sql`event_id AS id, endpoint_id` : sql`id, NULL::uuid AS endpoint_id`}
+    SELECT organisation_id, environment, created_at, id
     FROM ${sql.unsafe(rows)} AND created_at <= now() - make_interval(secs => ${ageMinMs / 1000})
-      ${after ? sql`AND (organisation_id, ${sql.unsafe(key)}) > (${after.organisationId}, ${position})` : sql``}
-    ORDER BY organisation_id, ${sql.unsafe(key)} LIMIT ${limit}`;
+      ${after ? sql`AND (organisation_id, id) > (${after.organisationId}, ${after.id})` : sql``}
+    ORDER BY organisation_id, id LIMIT ${limit}`;
 }

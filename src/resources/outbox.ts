@@ -1,6 +1,5 @@
 // Outbox messages that belong to no movement. Those of a movement are written by ledger.post with it.
 import type { Sql } from '../database/pool.ts';
-import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { currentTraceparent } from '../telemetry/tracing.ts';
 import { FLOW_TOPIC, type FlowOutboxMessage, SCHEDULED_TOPIC } from '../workflows/flows.ts';
@@ -37,18 +36,18 @@ export async function isUpdateWaiting(
 }
 
 /**
- * Whether a message that starts or signals this flow waits in the outbox, or the first attempt to deliver the event
- * with this id. Reads what is due or leased, in the order of the index outbox_turns, and not what waits for hours.
+ * Whether a message that starts or signals this flow waits in the outbox. Reads what is due or leased, in the order of
+ * the index outbox_turns, and not what waits for hours.
  */
 export async function isMessageWaiting(
   sql: Sql,
-  { organisationId, environment, flowId, eventId }: Book & { flowId: string; eventId: Uuid },
+  { organisationId, environment, flowId }: Book & { flowId: string },
 ): Promise<boolean> {
   const rows = await sql`
     SELECT FROM outbox
     WHERE organisation_id = ${organisationId} AND environment = ${environment} AND priority IN (1, 2)
-      AND topic IN (${FLOW_TOPIC}, ${SCHEDULED_TOPIC}, 'event') AND available_at < now() + interval '5 minutes'
-      AND (message ->> 'id' = ${flowId} OR (topic = 'event' AND message ->> 'eventId' = ${eventId}::text))
+      AND topic IN (${FLOW_TOPIC}, ${SCHEDULED_TOPIC}) AND available_at < now() + interval '5 minutes'
+      AND message ->> 'id' = ${flowId}
     LIMIT 1`;
   return rows.length > 0;
 }

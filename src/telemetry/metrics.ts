@@ -211,7 +211,7 @@ export const undeliveredAge = gauge(
 );
 export const unattemptedAge = gauge(
   'manilla_webhook_oldest_unattempted_age_seconds',
-  'Age of the oldest event with a due delivery that was never attempted; 0 when there is none.',
+  'Age of the oldest event that was never sent to an endpoint which does not fail; 0 when there is none.',
   ['environment'],
 );
 export const suspenseBalance = gauge(

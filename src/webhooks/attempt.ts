@@ -1,5 +1,4 @@
 // Makes one signed attempt to deliver an event to an endpoint, and records the attempt with the delivery's new state.
-// The dispatcher uses it for the first attempt, the webhookDelivery flow for every later one.
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId } from '../ids.ts';
@@ -27,20 +26,16 @@ export interface DeliveryDependencies {
   log: Log;
 }
 
-export type AttemptDelivery = (book: Book, delivery: PendingDelivery, isExtra?: boolean) => Promise<AttemptOutcome>;
+export type AttemptDelivery = (book: Book, delivery: PendingDelivery) => Promise<AttemptOutcome>;
 
-/**
- * Returns the function that makes an attempt for a pending delivery. An extra attempt is outside of the retry
- * schedule: when it fails, the delivery keeps its next scheduled attempt. It throws only when the database or the
- * keyring throws.
- */
+/** Returns the function that makes an attempt. It throws only when the database or the keyring throws. */
 export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDependencies): AttemptDelivery {
   const senders: Record<Environment, Send> = {
     test: createSender({ rules: destinationRules('test', config.webhooks) }),
     live: createSender({ rules: destinationRules('live', config.webhooks) }),
   };
 
-  return async (book, delivery, isExtra = false) => {
+  return async (book, delivery) => {
     if (delivery.endpointStatus !== 'enabled') {
       const reason = `endpoint_${delivery.endpointStatus}` as const;
       await endDelivery(sql, book, delivery, reason);
@@ -56,7 +51,7 @@ export function createAttemptDelivery({ sql, keyring, config, log }: DeliveryDep
     const answer = describeAttempt(result);
     const outcome: AttemptOutcome = wasDelivered(result)
       ? { status: 'delivered', answer }
-      : outcomeOfFailure(delivery, answer, isExtra, config.webhooks.retryGapsMs);
+      : outcomeOfFailure(delivery, answer, config.webhooks.retryGapsMs);
     await recordAttempt(sql, book, delivery, result, outcome);
     if (outcome.status === 'failed') webhookDeliveries.inc({ outcome: outcome.reason });
     if (outcome.status === 'delivered') webhookDeliveries.inc({ outcome: 'delivered' });
@@ -84,16 +79,10 @@ function labelOf(result: AttemptResult): string {
   return `answered_${Math.floor(result.responseStatus / 100)}xx`;
 }
 
-function outcomeOfFailure(
-  { attempts, waitMs }: PendingDelivery,
-  answer: string,
-  isExtra: boolean,
-  gapsMs: readonly number[],
-): AttemptOutcome {
-  if (isExtra) return { status: 'pending', answer, attempts, waitMs };
+function outcomeOfFailure({ attempts }: PendingDelivery, answer: string, gapsMs: readonly number[]): AttemptOutcome {
   const gap = nextGapMs(attempts + 1, gapsMs);
   if (gap === null) return { status: 'failed', reason: 'retries_exhausted', answer };
-  return { status: 'pending', answer, attempts: attempts + 1, waitMs: gap };
+  return { status: 'pending', answer, waitMs: gap };
 }
 
 /**

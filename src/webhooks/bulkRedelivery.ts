@@ -1,10 +1,12 @@
 // Redelivers what an endpoint did not receive, after its owner has fixed it: for operators, and for the owner.
+import type postgres from 'postgres';
+import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, SETTLED_AFTER_SECONDS, TEST_EVENT_TYPE } from '../resources/events.ts';
 import type { Proof } from '../resources/proofs.ts';
-import type { PendingDelivery } from './deliveries.ts';
+import { type PendingDelivery, reopened } from './deliveries.ts';
 import type { WebhookEndpoint } from './endpoints.ts';
 
 /** Deliveries that one statement reopens. */
@@ -26,18 +28,36 @@ export async function findEndpoint(sql: Sql, endpointId: Uuid): Promise<BookAndS
   return row ?? null;
 }
 
-/** SQL: queues the redelivery of the events `opened`. */
-const queuedAfterOpened = (sql: Sql, book: Book, endpointId: Uuid) => sql`
-  queued AS (
-    INSERT INTO outbox (organisation_id, environment, topic, message)
-    SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event',
-           jsonb_build_object('eventId', event_id, 'endpointId', ${endpointId}::text, 'redelivery', true)
-    FROM opened
-  )`;
+export interface FailingEndpoint extends Book {
+  id: Uuid;
+  failingSince: Date;
+  /** Deliveries that wait for it, counted up to `WAITING_COUNTED_MAX`. */
+  waiting: number;
+  nextAttemptAt: Date | null;
+}
+
+const WAITING_COUNTED_MAX = 10_000;
+
+/** The endpoints at which every attempt fails, the longest first. For operators: of every organisation. */
+export async function listFailingEndpoints(sql: Sql): Promise<FailingEndpoint[]> {
+  return await sql<FailingEndpoint[]>`
+    SELECT w.organisation_id, w.environment, w.id, w.failing_since, d.waiting, d.next_attempt_at
+    FROM webhook_endpoints w
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS waiting, min(next_attempt_at) AS next_attempt_at FROM (
+        SELECT next_attempt_at FROM webhook_deliveries
+        WHERE organisation_id = w.organisation_id AND environment = w.environment AND endpoint_id = w.id
+          AND status = 'pending'
+        ORDER BY next_attempt_at LIMIT ${WAITING_COUNTED_MAX}
+      ) p
+    ) d
+    WHERE w.failing_since IS NOT NULL AND w.status = 'enabled' AND w.deleted_at IS NULL
+    ORDER BY w.failing_since, w.id`;
+}
 
 /**
- * Reopens the deliveries whose attempts are exhausted, each with the whole schedule of attempts. Each page is one
- * statement with its messages to the relay and its audit entry, so a command that is interrupted can be run again.
+ * Makes the deliveries due whose attempts are exhausted, each with the whole schedule of attempts, and those that wait
+ * for a later one. Each page is one statement with its audit entry, so a command that is interrupted can be run again.
  * Returns their number.
  */
 export async function redeliverFailed(
@@ -47,32 +67,35 @@ export async function redeliverFailed(
   { proof, reason }: { proof: Proof; reason: string },
 ): Promise<number> {
   const { organisationId, environment } = book;
+  const begunAt = await readDatabaseTime(sql);
+  // Those that were attempted since are not wanted: they have been reopened.
+  const wanted = (order: 'created_at' | 'next_attempt_at', condition: postgres.Fragment) => sql`
+    (SELECT event_id FROM webhook_deliveries
+     WHERE organisation_id = ${organisationId} AND environment = ${environment} AND endpoint_id = ${endpointId}
+       AND ${condition} AND attempted_at < ${begunAt}
+       ${from === null ? sql`` : sql`AND created_at >= ${from}`}
+       ${to === null ? sql`` : sql`AND created_at < ${to}`}
+     ORDER BY ${sql(order)} LIMIT ${PAGE_SIZE})`;
   let redelivered = 0;
-  let after: Uuid | null = null;
   for (;;) {
-    const page: { eventId: Uuid }[] = await sql<{ eventId: Uuid }[]>`
+    const page = await sql`
       WITH failed AS (
-        SELECT event_id FROM webhook_deliveries
-        WHERE organisation_id = ${organisationId} AND environment = ${environment} AND endpoint_id = ${endpointId}
-          AND failure_reason = 'retries_exhausted'
-          ${after === null ? sql`` : sql`AND event_id > ${after}`}
-          ${from === null ? sql`` : sql`AND created_at >= ${from}`}
-          ${to === null ? sql`` : sql`AND created_at < ${to}`}
-        ORDER BY event_id LIMIT ${PAGE_SIZE} FOR UPDATE
+        ${wanted('created_at', sql`status = 'failed' AND failure_reason = 'retries_exhausted'`)}
+        UNION ALL ${wanted('next_attempt_at', sql`status = 'pending' AND next_attempt_at > now()`)}
       ), opened AS (
-        UPDATE webhook_deliveries d SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = now()
+        UPDATE webhook_deliveries r SET ${reopened(sql)}
         FROM failed f
-        WHERE d.organisation_id = ${organisationId} AND d.event_id = f.event_id AND d.endpoint_id = ${endpointId}
-        RETURNING d.event_id
-      ), ${queuedAfterOpened(sql, book, endpointId)}, audited AS (
+        WHERE r.organisation_id = ${organisationId} AND r.event_id = f.event_id AND r.endpoint_id = ${endpointId}
+          AND r.status <> 'delivered'
+        RETURNING r.event_id
+      ), audited AS (
         SELECT ledger.audit(${organisationId}, ${environment}, ${proof}, 'webhooks.redeliver',
                             ${publicId('webhookEndpoint', endpointId)}, ${reason}::text || ' (' || count(*) || ' deliveries)') AS actor
         FROM opened HAVING count(*) > 0
       )
-      SELECT event_id FROM opened, audited ORDER BY event_id`;
+      SELECT event_id FROM opened, audited`;
     redelivered += page.length;
-    after = page.at(-1)?.eventId ?? after;
-    if (page.length < PAGE_SIZE) return redelivered;
+    if (page.length === 0) return redelivered;
   }
 }
 
@@ -105,13 +128,11 @@ export async function redeliverSince(
           AND NOT (type = ${FAILING_EVENT_TYPE} AND resource = ${publicId('webhookEndpoint', id)})
         ORDER BY created_at, id LIMIT ${PAGE_SIZE}
       ), opened AS (
-        INSERT INTO webhook_deliveries AS d (organisation_id, environment, event_id, endpoint_id, status)
-        SELECT ${book.organisationId}::uuid, ${book.environment}::text, id, ${id}::uuid, 'pending' FROM page
-        ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE
-          SET status = 'pending', failure_reason = NULL, attempts = 0, next_attempt_at = excluded.created_at
-          WHERE d.status = 'failed'
+        INSERT INTO webhook_deliveries AS r (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
+        SELECT ${book.organisationId}::uuid, ${book.environment}::text, id, ${id}::uuid, 'pending', now() FROM page
+        ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE SET ${reopened(sql)} WHERE r.status = 'failed'
         RETURNING event_id
-      ), ${queuedAfterOpened(sql, book, id)}
+      )
       SELECT id, created_at, (SELECT count(*)::int FROM opened) AS opened, (SELECT count(*)::int FROM page) AS looked
       FROM page ORDER BY created_at DESC, id DESC LIMIT 1`;
     redelivered += last?.opened ?? 0;

@@ -4,9 +4,9 @@ import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../resources/pages.ts';
-import type { DeliveryFailure } from '../workflows/webhookDelivery/messages.ts';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
+export type DeliveryFailure = 'retries_exhausted' | 'endpoint_disabled' | 'endpoint_deleted';
 /** Why an attempt got no response. */
 export type AttemptError =
   | 'timeout'
@@ -39,11 +39,8 @@ export interface PendingDelivery {
   /** The payload's JSON text as stored: every attempt sends the same bytes. */
   data: string;
   status: DeliveryStatus;
-  failureReason: DeliveryFailure | null;
-  /** Scheduled attempts made so far; also the row version for optimistic concurrency. */
+  /** Attempts of the schedule made so far; also the row version for optimistic concurrency. */
   attempts: number;
-  /** The time until the next attempt, by the clock of the database; 0 when it is due. */
-  waitMs: number;
   url: string;
   endpointStatus: 'enabled' | 'disabled' | 'deleted';
   /** Whether its last attempt failed, of any event. */
@@ -76,8 +73,7 @@ export const isUnreported = (sql: Sql) => sql`
 /** The statement that inserts a delivery does not see its row yet (same snapshot): hence the `coalesce` defaults. */
 const pendingDeliveryColumns = (sql: Sql) => sql`
   e.id AS event_id, w.id AS endpoint_id, e.type, e.created_at, e.resource, e.sequence, e.data::text AS data,
-  coalesce(d.status, 'pending') AS status, d.failure_reason, coalesce(d.attempts, 0) AS attempts,
-  coalesce(greatest(0, extract(epoch FROM d.next_attempt_at - now()) * 1000), 0)::float8 AS wait_ms,
+  coalesce(d.status, 'pending') AS status, coalesce(d.attempts, 0) AS attempts,
   w.url, CASE WHEN w.deleted_at IS NULL THEN w.status ELSE 'deleted' END AS endpoint_status, w.sealed_secret,
   w.failing_since IS NOT NULL AS endpoint_is_failing,
   CASE WHEN ${hasFailedForDays(sql)} THEN 'disabled' WHEN ${isUnreported(sql)} THEN 'failing' END AS endpoint_notice,
@@ -101,8 +97,13 @@ const isSubscribed = (sql: Sql) => sql`
   AND NOT (e.type = ${FAILING_EVENT_TYPE} AND e.resource = ledger.public_id(w.id, 'whe'))`;
 
 /**
+ * How long a process has an attempt to itself: longer than one takes. When it dies, the delivery is due again after it.
+ */
+const LEASE_SECONDS = 60;
+
+/**
  * Creates the deliveries of a new event, to every endpoint subscribed to its type or only to `endpointId`, and returns
- * them. Idempotent: an existing delivery is returned unchanged.
+ * them: the caller attempts them now. One that exists already is not returned: it is attempted when it is due.
  */
 export async function openDeliveries(
   sql: Sql,
@@ -113,27 +114,39 @@ export async function openDeliveries(
   const receiver = endpointId === undefined ? isSubscribed(sql) : sql`w.id = ${endpointId}`;
   return await sql<PendingDelivery[]>`
     WITH opened AS (
-      INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
-      SELECT e.organisation_id, e.environment, e.id, w.id, 'pending'
+      INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
+      SELECT e.organisation_id, e.environment, e.id, w.id, 'pending', now() + make_interval(secs => ${LEASE_SECONDS})
       FROM events e JOIN ${joinEndpoint(sql)} WHERE ${isEvent(sql, book, eventId)} AND ${receiver}
       ON CONFLICT DO NOTHING
+      RETURNING endpoint_id
     )
     SELECT ${pendingDeliveryColumns(sql)}
-    FROM events e JOIN ${joinEndpoint(sql)} LEFT JOIN ${joinDelivery(sql)}
-    WHERE ${isEvent(sql, book, eventId)} AND ${receiver}`;
+    FROM opened o JOIN events e ON ${isEvent(sql, book, eventId)} JOIN ${joinEndpoint(sql)} AND w.id = o.endpoint_id
+    LEFT JOIN ${joinDelivery(sql)}`;
 }
 
-/** Returns the deliveries of an event in any status, to all endpoints or to one. */
-export async function listPendingDeliveries(
+/** Makes new deliveries due that the process which opened them has not attempted. */
+export async function leaveDue(sql: Sql, book: Book, eventId: Uuid, endpointIds: readonly Uuid[]): Promise<void> {
+  await sql`
+    UPDATE webhook_deliveries SET next_attempt_at = now()
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND event_id = ${eventId}
+      AND endpoint_id = ANY (${[...endpointIds]}::uuid[]) AND status = 'pending' AND attempted_at IS NULL`;
+}
+
+/** A delivery that this process has claimed, and attempts. */
+export interface ClaimedDelivery extends Book {
+  eventId: Uuid;
+  endpointId: Uuid;
+}
+
+/** Claims at most `max` due deliveries, in turns of the endpoints from the one behind `after` on. */
+export async function claimDeliveries(
   sql: Sql,
-  book: Book,
-  eventId: Uuid,
-  endpointId?: Uuid,
-): Promise<PendingDelivery[]> {
-  return await sql<PendingDelivery[]>`
-    SELECT ${pendingDeliveryColumns(sql)}
-    FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
-    WHERE ${isEvent(sql, book, eventId)} ${endpointId === undefined ? sql`` : sql`AND w.id = ${endpointId}`}`;
+  { after, max, atOnce }: { after: Uuid | null; max: number; atOnce: number },
+): Promise<ClaimedDelivery[]> {
+  return await sql<ClaimedDelivery[]>`
+    SELECT organisation_id, environment, event_id, endpoint_id
+    FROM ledger.claim_deliveries(${after}, ${max}, ${atOnce}, ${LEASE_SECONDS})`;
 }
 
 export async function findDelivery(
@@ -142,51 +155,46 @@ export async function findDelivery(
   eventId: Uuid,
   endpointId: Uuid,
 ): Promise<PendingDelivery | null> {
-  const [delivery] = await listPendingDeliveries(sql, book, eventId, endpointId);
+  const [delivery] = await sql<PendingDelivery[]>`
+    SELECT ${pendingDeliveryColumns(sql)}
+    FROM events e JOIN ${joinEndpoint(sql)} JOIN ${joinDelivery(sql)}
+    WHERE ${isEvent(sql, book, eventId)} AND w.id = ${endpointId}`;
   return delivery ?? null;
 }
 
 /**
- * Reopens deliveries of an event and queues an outbox message for the relay, in one statement. To `endpointId`, or to
- * all endpoints that have a delivery of the event or are subscribed to its type now; enabled ones only. A pending
- * delivery keeps its schedule and gets one extra attempt. Returns the endpoints.
+ * SQL: what reopens a delivery `r` that exists: it is due now, and one that has ended has the whole schedule again. One
+ * that waits gets an extra attempt, and the same gap after it.
+ */
+export const reopened = (sql: Sql) => sql`
+  status = 'pending', failure_reason = NULL, next_attempt_at = now(), claimed_until = NULL,
+  attempts = CASE WHEN r.status = 'pending' THEN greatest(0, r.attempts - 1) ELSE 0 END`;
+
+/**
+ * Makes deliveries of an event due now. To `endpointId`, or to all endpoints that have a delivery of the event or are
+ * subscribed to its type now; enabled ones only. Returns the endpoints.
  */
 export async function requestRedelivery(sql: Sql, book: Book, eventId: Uuid, endpointId?: Uuid): Promise<Uuid[]> {
   const receiver =
     endpointId === undefined ? sql`(d.endpoint_id IS NOT NULL OR (${isSubscribed(sql)}))` : sql`w.id = ${endpointId}`;
-  const message = { eventId, redelivery: true, ...(endpointId !== undefined && { endpointId }) };
   const opened = await sql<{ endpointId: Uuid }[]>`
-    WITH opened AS (
-      INSERT INTO webhook_deliveries AS r (organisation_id, environment, event_id, endpoint_id, status)
-      SELECT e.organisation_id, e.environment, e.id, w.id, 'pending'
-      FROM events e JOIN ${joinEndpoint(sql)} LEFT JOIN ${joinDelivery(sql)}
-      WHERE ${isEvent(sql, book, eventId)} AND ${isEnabled(sql)} AND ${receiver}
-      ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE SET
-        status = 'pending', failure_reason = NULL,
-        attempts = CASE WHEN r.status = 'pending' THEN r.attempts ELSE 0 END,
-        next_attempt_at = CASE WHEN r.status = 'pending' THEN r.next_attempt_at ELSE excluded.created_at END
-      RETURNING r.endpoint_id
-    ), queued AS (
-      INSERT INTO outbox (organisation_id, environment, topic, message)
-      SELECT ${book.organisationId}::uuid, ${book.environment}::text, 'event', ${JSON.stringify(message)}::text::jsonb
-      WHERE EXISTS (SELECT FROM opened)
-    )
-    SELECT endpoint_id FROM opened ORDER BY endpoint_id`;
-  return opened.map((row) => row.endpointId);
+    INSERT INTO webhook_deliveries AS r (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
+    SELECT e.organisation_id, e.environment, e.id, w.id, 'pending', now()
+    FROM events e JOIN ${joinEndpoint(sql)} LEFT JOIN ${joinDelivery(sql)}
+    WHERE ${isEvent(sql, book, eventId)} AND ${isEnabled(sql)} AND ${receiver}
+    ON CONFLICT (organisation_id, event_id, endpoint_id) DO UPDATE SET ${reopened(sql)}
+    RETURNING endpoint_id`;
+  return opened.map((row) => row.endpointId).toSorted();
 }
 
-/**
- * The state of a delivery after an attempt. `answer` describes the endpoint's response in two words. A failed attempt
- * outside of the schedule leaves `attempts` as it was.
- */
+/** The state of a delivery after an attempt. `answer` describes the endpoint's response in two words. */
 export type AttemptOutcome =
   | { status: 'delivered'; answer: string }
-  | { status: 'pending'; answer: string; attempts: number; waitMs: number }
+  | { status: 'pending'; answer: string; waitMs: number }
   | { status: 'failed'; reason: DeliveryFailure; answer: string | null };
 
 /**
- * Logs an attempt and applies its outcome to the delivery, and the first success to those that wait for the endpoint,
- * in one statement. A failure is ignored when another attempt
+ * Logs an attempt and applies its outcome to the delivery, in one statement. A failure is ignored when another attempt
  * has changed the delivery since it was read (`attempts` is the version); a success always applies.
  */
 export async function recordAttempt(
@@ -199,7 +207,6 @@ export async function recordAttempt(
   const { eventId, endpointId } = delivery;
   const { status } = outcome;
   const delivered = status === 'delivered';
-  const isScheduled = status !== 'pending' || outcome.attempts > delivery.attempts;
   const nextAt = status === 'pending' ? sql`now() + make_interval(secs => ${outcome.waitMs / 1000})` : null;
   await sql`
     WITH logged AS (
@@ -208,45 +215,31 @@ export async function recordAttempt(
       VALUES (${book.organisationId}, ${book.environment}, ${eventId}, ${endpointId}, ${result.attemptedAt},
               ${result.durationMs}, ${result.responseStatus}, ${result.responseBody}, ${result.error})
     )${delivered === delivery.endpointIsFailing ? changeHealth(sql, book, endpointId, delivered) : sql``}
-    ${delivered && delivery.endpointIsFailing ? resumeWaiting(sql, book, eventId) : sql``}
     UPDATE webhook_deliveries
-    SET status = ${status}, attempts = attempts + 1,
+    SET status = ${status}, attempts = attempts + 1, attempted_at = now(), claimed_until = NULL,
         failure_reason = ${status === 'failed' ? outcome.reason : null}, next_attempt_at = ${nextAt},
         delivered_at = ${delivered ? sql`now()` : sql`delivered_at`}
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND event_id = ${eventId} AND endpoint_id = ${endpointId}
-      ${delivered ? sql`` : sql`AND status = 'pending' AND attempts = ${delivery.attempts} AND ${isScheduled}`}`;
+      ${delivered ? sql`` : sql`AND status = 'pending' AND attempts = ${delivery.attempts}`}`;
 }
+
+/**
+ * After failures for this long the first success is a recovery: what waits is due at once. A single event that an
+ * endpoint refuses is none.
+ */
+const OUTAGE_SECONDS = 60;
 
 /** SQL: since when the attempts at an endpoint fail. Written only when that changes. */
 const changeHealth = (sql: Sql, book: Book, endpointId: Uuid, delivered: boolean) => sql`, health AS (
-      UPDATE webhook_endpoints SET failing_since = ${delivered ? null : sql`now()`}
+      UPDATE webhook_endpoints SET failing_since = ${delivered ? null : sql`now()`}${
+        delivered
+          ? sql`,
+        recovered_at = CASE WHEN failing_since <= now() - make_interval(secs => ${OUTAGE_SECONDS}) THEN now() ELSE recovered_at END`
+          : sql``
+      }
       WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${endpointId}
         AND failing_since ${delivered ? sql`IS NOT NULL` : sql`IS NULL`}
-      RETURNING id
-    )`;
-
-/** The pause between two deliveries that waited for an endpoint that has recovered. */
-const RESUME_GAP_MS = 5;
-
-/**
- * SQL: once an endpoint has recovered, its deliveries that wait for a later attempt are due at once, the oldest first;
- * each with a message to the relay, so that new events go between them.
- */
-const resumeWaiting = (sql: Sql, book: Book, eventId: Uuid) => sql`, waiting AS (
-      SELECT d.organisation_id, d.environment, d.event_id, d.endpoint_id,
-             now() + (row_number() OVER (ORDER BY d.created_at, d.event_id) - 1) * ${RESUME_GAP_MS}::int * interval '1 ms' AS due
-      FROM webhook_deliveries d JOIN health h ON d.endpoint_id = h.id
-      WHERE d.organisation_id = ${book.organisationId} AND d.status = 'pending' AND d.next_attempt_at > now() AND d.event_id <> ${eventId}
-    ), resumed AS (
-      UPDATE webhook_deliveries d SET next_attempt_at = w.due
-      FROM waiting w
-      WHERE d.organisation_id = ${book.organisationId} AND d.event_id = w.event_id AND d.endpoint_id = w.endpoint_id
-    ), queued AS (
-      INSERT INTO outbox (organisation_id, environment, topic, message, available_at)
-      SELECT organisation_id, environment, 'event',
-             jsonb_build_object('eventId', event_id, 'endpointId', endpoint_id, 'redelivery', true), due
-      FROM waiting
     )`;
 
 /** Ends a pending delivery as failed, without another attempt. Does nothing when it has ended. */
@@ -257,7 +250,7 @@ export async function endDelivery(
   reason: DeliveryFailure,
 ): Promise<void> {
   await sql`
-    UPDATE webhook_deliveries SET status = 'failed', failure_reason = ${reason}, next_attempt_at = NULL
+    UPDATE webhook_deliveries SET status = 'failed', failure_reason = ${reason}, next_attempt_at = NULL, claimed_until = NULL
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND event_id = ${eventId} AND endpoint_id = ${endpointId} AND status = 'pending'`;
 }
@@ -290,7 +283,8 @@ export async function listDeliveries(
 ): Promise<Delivery[]> {
   const isOfEvent = 'eventId' in of;
   const deliveries = await sql<Omit<Delivery, 'attempts'>[]>`
-    SELECT event_id, endpoint_id, status, failure_reason, next_attempt_at, delivered_at, created_at
+    SELECT event_id, endpoint_id, status, failure_reason, delivered_at, created_at,
+           CASE WHEN next_attempt_at > now() AND attempted_at IS NOT NULL THEN next_attempt_at END AS next_attempt_at
     FROM webhook_deliveries
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
       AND ${isOfEvent ? sql`event_id = ${of.eventId}` : sql`endpoint_id = ${of.failedAt} AND status = 'failed'`}

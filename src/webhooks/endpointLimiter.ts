@@ -21,8 +21,6 @@ export interface TrafficLimits {
    */
   perEndpointMin: number;
   perEndpointMax: number;
-  /** The limit of open requests to all endpoints together. */
-  totalMax: number;
 }
 
 interface OpenRequest {
@@ -46,7 +44,6 @@ export class EndpointLimiter {
   readonly #health = new LRUCache<Uuid, EndpointHealth>({ max: REMEMBERED_ENDPOINTS_MAX });
   /** Requests that wait for a slot, first come, first served. */
   readonly #waiting = new Map<Uuid, Set<() => void>>();
-  #total = 0;
 
   constructor(limits: TrafficLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
@@ -58,14 +55,12 @@ export class EndpointLimiter {
    */
   acquire(endpointId: Uuid): Release | null {
     const open = this.#open.get(endpointId) ?? new Set();
-    if (this.#total >= this.#limits.totalMax || open.size >= this.#limit(endpointId)) return null;
+    if (open.size >= this.#limit(endpointId)) return null;
     const request = { since: this.#now() };
     this.#open.set(endpointId, open.add(request));
-    this.#total += 1;
     return (outcome) => {
       if (!open.delete(request)) return;
       if (open.size === 0) this.#open.delete(endpointId);
-      this.#total -= 1;
       const failing = outcome === 'failed' || this.#isSlow(request);
       this.#health.set(endpointId, {
         limit: failing

@@ -85,7 +85,8 @@ export async function updateWebhookEndpoint(
         description = ${description === undefined ? sql`description` : description},
         event_types = ${eventTypes === undefined ? sql`event_types` : eventTypes},
         status = ${status === undefined ? sql`status` : status},
-        failing_since = ${status === 'enabled' || url !== undefined ? null : sql`failing_since`}
+        failing_since = ${status === 'enabled' || url !== undefined ? null : sql`failing_since`},
+        recovered_at = ${status === 'enabled' || url !== undefined ? sql`now()` : sql`recovered_at`}
       WHERE ${existing(sql, book)} AND id = ${id}
       RETURNING *
     )

@@ -7,7 +7,6 @@ import { createMoneyActivities } from '../activities/moneyActivities.ts';
 import { createReconciliationActivities } from '../activities/reconciliation.ts';
 import { createRecoveryActivities } from '../activities/recovery.ts';
 import { createRetentionActivities } from '../activities/retention.ts';
-import { createWebhookActivities } from '../activities/webhooks.ts';
 import type { Config, WorkerRole } from '../config.ts';
 import type { ServiceRuntime } from '../runtime.ts';
 import type { TaskQueue } from '../workflows/flows.ts';
@@ -27,7 +26,6 @@ interface Queue {
 const flowActivities = (runtime: WorkerRuntime, client: Client) => ({
   ...createMoneyActivities(runtime),
   ...createRecoveryActivities({ ...runtime, client }),
-  ...createWebhookActivities({ ...runtime, keyring: runtime.config.keyring }),
 });
 
 function maintenanceActivities(runtime: WorkerRuntime, client: Client) {

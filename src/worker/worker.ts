@@ -4,16 +4,12 @@ import { Client } from '@temporalio/client';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { WORKER_FORCE_MS, WORKER_GRACE_MS } from '../concurrency/timeLimits.ts';
 import { createRelay } from '../outbox/relay.ts';
-import { wakeFlow } from '../outbox/startFlow.ts';
-import { enqueue } from '../resources/outbox.ts';
 import { type MetricsServer, startMetricsServer } from '../telemetry/metricsServer.ts';
 import { isTracing } from '../telemetry/tracing.ts';
 import { dataConverterOf } from '../temporal/dataConverter.ts';
 import { readSdkMetrics } from '../temporal/sdkRuntime.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
-import { deliveryFlowId, webhookDeliveryFlow } from '../webhooks/flow.ts';
-import { taskQueueOf, toOutbox } from '../workflows/flows.ts';
-import { deliveryChanged } from '../workflows/webhookDelivery/messages.ts';
+import { taskQueueOf } from '../workflows/flows.ts';
 import { attemptOfActivity } from './attempts.ts';
 import { databaseGauges, parkedFlowGauges } from './backlogGauges.ts';
 import { capacityOf } from './capacity.ts';
@@ -149,7 +145,7 @@ function versionOf({ temporal: { buildId, taskQueue } }: WorkerRuntime['config']
   } satisfies Partial<WorkerOptions>;
 }
 
-/** The loops outside of Temporal: relay and sandbox bank, and what keeps the Schedules. */
+/** The loops outside of Temporal: relay, webhook deliveries and sandbox bank, and what keeps the Schedules. */
 async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ stop: () => Promise<void> }[]> {
   const { config, log, sql, asyncCommitSql } = runtime;
   const { roles } = config.worker;
@@ -160,19 +156,12 @@ async function startLoops(runtime: WorkerRuntime, client: Client): Promise<{ sto
     loops.push(restoreSchedules(client, config, log));
   }
   if (roles.includes('relay')) {
-    const dispatchEvent = createDispatcher({
-      sql,
-      keyring: config.keyring,
-      config,
-      log,
-      startDelivery: (input, change) => enqueue(asyncCommitSql, input, toOutbox(webhookDeliveryFlow(input, change))),
-      wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
-    });
+    const { dispatchEvent, retries } = createDispatcher({ sql, keyring: config.keyring, config, log });
     const relay = createRelay({ asyncCommitSql, client, taskQueue, dispatchEvent, log });
     const bank = runtime.sandboxBank.clock();
-    relay.start();
-    bank.start();
-    loops.push(relay, bank);
+    const started = [relay, retries, bank];
+    for (const loop of started) loop.start();
+    loops.push(...started);
   }
   return loops;
 }

@@ -14,7 +14,6 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   closeAccountingDays: 'stores the closing balances of the days that have ended',
   closePaymentAccount: "closes the payment's account at the rail",
   deleteExpiredRows: 'deletes rows that are older than they are kept',
-  deliverWebhook: 'sends the event to the endpoint',
   expirePayment: 'expires the payment, and opens a review case for what it received',
   listUnappliedCredits: 'lists the credits of the payment that are not applied yet',
   markBankTransferUnsent: 'posts that the rail never received the transfer, and puts the money back',

@@ -17,5 +17,4 @@ export { recall } from './recall/workflow.ts';
 export { reconciliation } from './reconciliation/workflow.ts';
 export { refund } from './refund/workflow.ts';
 export { reviewCase } from './reviewCase/workflow.ts';
-export { webhookDelivery } from './webhookDelivery/workflow.ts';
 export { withdrawal } from './withdrawal/workflow.ts';

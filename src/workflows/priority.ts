@@ -27,7 +27,6 @@ const CLASSES = {
   railResume: 'urgent',
   payout: 'batch',
   payoutItem: 'batch',
-  webhookDelivery: 'background',
   sweep: 'background',
   failingFlows: 'background',
   retention: 'background',
@@ -71,5 +70,9 @@ export const inBackground = ({ environment }: Pick<Book, 'environment'>): Priori
   priorityKey: PRIORITY_KEYS[environment].background,
 });
 
-/** Whether a person or a bank waits for the effect of an outbox message. */
-export const isUrgent = (message: Start): boolean => CLASSES[message.workflow] === 'urgent' && !expires(message);
+/**
+ * Whether a person or a bank waits for the effect of an outbox message. The start of a payout is one message, and its
+ * transfers are the batch.
+ */
+export const isUrgent = (message: Start): boolean =>
+  message.workflow === 'payout' || (CLASSES[message.workflow] === 'urgent' && !expires(message));

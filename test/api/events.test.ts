@@ -1,6 +1,6 @@
 // The /events routes over HTTP, by status. Actual deliveries are tested in test/webhooks/.
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
+import { newUuid, publicId, requireUuid } from '../../src/ids.ts';
 import type { Environment } from '../../src/money.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { readExamples } from '../../tools/openapi/examples.ts';
@@ -43,24 +43,22 @@ async function deliver(eventId: string, endpointId: string, statuses: number[]):
   const book = { organisationId: organisation.organisationId, environment: 'test' as const };
   const ids = { eventId: requireUuid('event', eventId), endpointId: requireUuid('webhookEndpoint', endpointId) };
   await api.sql`
-    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
-    VALUES (${book.organisationId}, 'test', ${ids.eventId}, ${ids.endpointId}, 'pending')`;
+    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
+    VALUES (${book.organisationId}, 'test', ${ids.eventId}, ${ids.endpointId}, 'pending', now())`;
   for (const [attempts, status] of statuses.entries()) {
     const answer = `answered ${status}`;
     const outcome: AttemptOutcome =
-      status < 300
-        ? { status: 'delivered', answer }
-        : { status: 'pending', answer, attempts: attempts + 1, waitMs: 3_600_000 };
+      status < 300 ? { status: 'delivered', answer } : { status: 'pending', answer, waitMs: 3_600_000 };
     const result = { attemptedAt: new Date(), durationMs: 12, responseStatus: status, responseBody: 'ok', error: null };
     await recordAttempt(api.sql, book, { ...ids, attempts, endpointIsFailing: attempts > 0 }, result, outcome);
   }
 }
 
-const outbox = async (): Promise<object[]> =>
-  (
-    await api.sql<{ message: object }[]>`
-      SELECT message FROM outbox WHERE organisation_id = ${organisation.organisationId} AND message ? 'redelivery' ORDER BY id`
-  ).map((row) => row.message);
+/** The endpoints to which the event is to be sent now. */
+const dueAt = async (id: string): Promise<string[]> =>
+  (await organisation.test.get(`/events/${id}/deliveries`)).items
+    .filter((item) => item.status === 'pending' && item.nextAttemptAt === null)
+    .map((item) => String(item.endpointId));
 
 test('the deliveries of an event can be filtered by creation time', async () => {
   const eventId = await emit();
@@ -228,7 +226,7 @@ describe('200 responses', () => {
 });
 
 describe('202 responses', () => {
-  test('redeliver reopens the deliveries and writes an outbox message for the relay', async () => {
+  test('redeliver makes the deliveries due', async () => {
     const id = await emit();
     const [received, subscribed, unsubscribed] = [
       await createEndpoint({ eventTypes: ['payout.failed'] }),
@@ -240,24 +238,17 @@ describe('202 responses', () => {
     const { status, data } = await organisation.test.post(`/events/${id}/redeliver`);
     expect([status, data.eventId]).toEqual([202, id]);
     expect(data.endpointIds).toEqual([received.id, subscribed.id].toSorted());
-    const eventId: Uuid = requireUuid('event', id);
-    expect(await outbox()).toEqual([{ eventId, redelivery: true }]);
-    const { items } = await organisation.test.get(`/events/${id}/deliveries`);
-    expect(items.map((item) => item.status)).toEqual(['pending', 'pending']);
+    expect((await dueAt(id)).toSorted()).toEqual([received.id, subscribed.id].toSorted());
 
     const only = await organisation.test.post(`/events/${id}/redeliver`, { endpointId: unsubscribed.id });
     expect(only.data).toEqual({ eventId: id, endpointIds: [unsubscribed.id] });
-    expect((await outbox())[1]).toEqual({
-      eventId,
-      redelivery: true,
-      endpointId: requireUuid('webhookEndpoint', unsubscribed.id),
-    });
+    expect(await dueAt(id)).toContain(unsubscribed.id);
   });
 
-  test('redeliver without a matching endpoint returns no endpoint ids and writes no outbox message', async () => {
-    const { status, data } = await organisation.test.post(`/events/${await emit()}/redeliver`, {});
-    expect([status, data.endpointIds]).toEqual([202, []]);
-    expect(await outbox()).toEqual([]);
+  test('redeliver without a matching endpoint returns no endpoint ids', async () => {
+    const id = await emit();
+    const { status, data } = await organisation.test.post(`/events/${id}/redeliver`, {});
+    expect([status, data.endpointIds, await dueAt(id)]).toEqual([202, [], []]);
   });
 });
 
@@ -280,7 +271,7 @@ describe('404 responses', () => {
       const { status, error } = await organisation.test.post(`/events/${id}/redeliver`, { endpointId });
       expect([status, error.code, error.details.id]).toEqual([404, 'WEBHOOK_ENDPOINT_NOT_FOUND', endpointId]);
     }
-    expect(await outbox()).toEqual([]);
+    expect(await dueAt(id)).toEqual([]);
   });
 });
 

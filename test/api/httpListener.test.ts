@@ -47,7 +47,7 @@ test('a connection whose response has begun ends after it, although it was to be
   await closed;
 });
 
-/** Sends requests to these ports on a connection that is kept alive, one after another; to the next if one is closed. */
+/** Sends requests to these ports on a connection that is kept alive; to the next port if one is closed. */
 async function sendRequests(ports: () => number[], sent: { count: number }): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (let refused = 0; refused < ports().length; ) {

@@ -13,7 +13,7 @@ import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
-import { flowActivities, startFaultInjectingWorker } from '../support/activities.ts';
+import { moneyActivities, startFaultInjectingWorker } from '../support/activities.ts';
 import { EVERY_STEP } from '../support/everyStep.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { withCode } from '../support/operators.ts';
@@ -263,7 +263,7 @@ test('a return signalled during the roll-up of its payout is processed', async (
 test.each(ENDINGS)('every step of every kind of flow was %s', (ending) => {
   const ended = [...endedSteps].map((one) => one.split(' ') as [Uuid, string]);
   const steps = new Set(ended.filter(([book]) => endingOf.get(book) === ending).map(([, step]) => step));
-  const all = Object.keys(flowActivities(flows.dependencies));
+  const all = Object.keys(moneyActivities(flows.dependencies));
   const notEnded = [...NOT_RESTARTED, ...LONG_FLOWS_ONLY];
   expect(all.filter((step) => !steps.has(step) && !notEnded.includes(step))).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { withCode } from '../support/operators.ts';
 import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
-import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type ScenarioRun, SIDE_SCENARIOS } from '../support/scenarios.ts';
+import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type ScenarioRun } from '../support/scenarios.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -41,9 +41,8 @@ const SELECTED = [
   'reviewCase-breakClosed',
   'adjustment-posted',
   'adjustment-refusedThenRejected',
-  'webhookDelivery-deliveredAfterRetries',
 ];
-const RESET = [...SCENARIOS, ...SIDE_SCENARIOS].filter((scenario) => {
+const RESET = SCENARIOS.filter((scenario) => {
   const name = recordingOf(scenario);
   return SELECTED.includes(name) || (ALL_ENDINGS.includes(scenario.flow) && !(name in CONTAINED));
 });

@@ -21,26 +21,34 @@ afterAll(async () => {
 });
 
 test('a log line of an activity has its workflow id, run id and activity name', async () => {
-  await flows.test.post('/webhook-endpoints', { url: receiver.url });
-  const wallet = await flows.createWallet();
-  const { data } = await flows.test.get(`/wallets/${wallet}/deposit-account`);
-  await flows.credit(String(data.accountNumber), 70_000);
-  const line = await waitFor('a failed attempt of the flow', () =>
-    lines.find((one) => one.msg === 'a webhook was not delivered' && one.attempts === 2),
+  const { organisationId } = flows.organisation;
+  const payment = await flows.createPayment(await flows.createWallet(), 100_000);
+  const reported = {
+    type: 'inbound_credit',
+    contract: organisationId,
+    sessionId: 'unconfirmed',
+    accountNumber: payment.virtualAccount.accountNumber,
+    accountReference: null,
+    amount: 70_000,
+    senderName: null,
+    senderAccountNumber: null,
+    senderBankCode: null,
+    receivedAt: new Date().toISOString(),
+  };
+  await flows.sql`
+    INSERT INTO sandbox_bank.callbacks (organisation_id, body, available_at)
+    VALUES (${organisationId}, ${JSON.stringify(reported)}, now())`;
+  const line = await waitFor('an unconfirmed credit', () =>
+    lines.find((one) => one.msg === 'the rail has not confirmed a credit'),
   );
-  expect(line).toMatchObject({
-    part: 'worker',
-    activity: 'deliverWebhook',
-    attempt: expect.any(Number),
-    workflowId: expect.stringMatching(/_evt\/|_evt|evt_/),
-    runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-  });
-  const workflow = await flows.temporal.workflow.getHandle(String(line.workflowId)).describe();
-  expect(workflow.type).toBe('webhookDelivery');
+  expect(line).toMatchObject({ part: 'worker', activity: 'applyCredit', workflowId: payment.id });
+  const workflow = await flows.temporal.workflow.getHandle(payment.id).describe();
   expect(workflow.runId).toBe(line.runId);
 });
 
 test('a log line of the relay has no workflow id', async () => {
+  const endpoint = await flows.test.post('/webhook-endpoints', { url: receiver.url });
+  await flows.test.post(`/webhook-endpoints/${endpoint.data.id}/test`);
   const line = await waitFor('a first attempt', () =>
     lines.find((one) => one.msg === 'a webhook was not delivered' && one.attempts === 1),
   );

@@ -138,10 +138,19 @@ test('backlog gauges report the age of the oldest item per environment', async (
       VALUES (${organisation}, 'live', 'event', '{}', now() + interval '10 s', now() - interval '110 s'),
              (${organisation}, 'test', 'flow', '{}', now(), now() - interval '60 s')`;
     await sql`
-      INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, attempts, created_at)
-      VALUES (${organisation}, 'live', gen_random_uuid(), gen_random_uuid(), 'pending', 3, now() - interval '510 s'),
-             (${organisation}, 'live', gen_random_uuid(), gen_random_uuid(), 'delivered', 1, now() - interval '900 s'),
-             (${organisation}, 'test', gen_random_uuid(), gen_random_uuid(), 'pending', 0, now() - interval '310 s')`;
+      WITH endpoints AS (
+        INSERT INTO webhook_endpoints (organisation_id, environment, id, url, sealed_secret, failing_since, created_at)
+        VALUES (${organisation}, 'test', ${organisation}, 'http://127.0.0.1:9/', 'sealed', NULL, now()),
+               (${organisation}, 'test', gen_random_uuid(), 'http://127.0.0.1:9/', 'sealed', now(), now())
+        RETURNING id, failing_since IS NOT NULL AS fails
+      )
+      INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at, created_at)
+      SELECT ${organisation}::uuid, 'test', gen_random_uuid(), id, 'pending', now(),
+             now() - CASE WHEN fails THEN interval '560 s' ELSE interval '310 s' END FROM endpoints
+      UNION ALL
+      SELECT ${organisation}::uuid, 'live', gen_random_uuid(), gen_random_uuid(), 'pending', now(), now() - interval '510 s'
+      UNION ALL
+      SELECT ${organisation}::uuid, 'live', gen_random_uuid(), gen_random_uuid(), 'delivered', NULL, now() - interval '900 s'`;
     // The second organisation was never reconciled.
     await sql`
       INSERT INTO organisations (organisation_id, name, created_at)
@@ -157,10 +166,10 @@ test('backlog gauges report the age of the oldest item per environment', async (
     expect(about('manilla_outbox_lag_seconds', { topic: 'event' })).toBe(100);
     expect(about('manilla_outbox_lag_seconds', { topic: 'flow' })).toBe(50);
     expect(about('manilla_webhook_oldest_undelivered_age_seconds', { environment: 'live' })).toBe(500);
-    expect(about('manilla_webhook_oldest_undelivered_age_seconds', { environment: 'test' })).toBe(300);
+    expect(about('manilla_webhook_oldest_undelivered_age_seconds', { environment: 'test' })).toBe(550);
     expect(about('manilla_reconciliation_oldest_age_seconds', { environment: 'test' })).toBe(700);
     expect(about('manilla_reconciliation_oldest_age_seconds', { environment: 'live' })).toBe(0);
-    // An event that is still in the outbox counts as not attempted.
+    // An event that is still in the outbox counts as not attempted; one for an endpoint that fails does not count.
     expect(about('manilla_webhook_oldest_unattempted_age_seconds', { environment: 'live' })).toBe(100);
     expect(about('manilla_webhook_oldest_unattempted_age_seconds', { environment: 'test' })).toBe(300);
   } finally {

@@ -67,6 +67,34 @@ function openRelay() {
 const untilOutboxEmpty = () =>
   waitFor('the outbox to be empty', async () => (await asyncCommitSql`SELECT FROM outbox`).length === 0);
 
+test('a backlog of items, expiries and events, as after a freeze, holds up no payout', async () => {
+  const organisationId = newUuid();
+  const of = (workflow: 'payout' | 'payoutItem', number: number): FlowMessage => ({
+    ...payment(organisationId, `${workflow} ${number}`),
+    workflow,
+  });
+  await post(
+    organisationId,
+    Array.from({ length: BURST }, (_, number) => [
+      of('payoutItem', number),
+      payment(organisationId, `p ${number}`),
+    ]).flat(),
+  );
+  await asyncCommitSql`
+    INSERT INTO outbox (organisation_id, environment, topic, message)
+    SELECT ${organisationId}, 'test', 'event', '{}' FROM generate_series(1, ${BURST})`;
+  await post(
+    organisationId,
+    Array.from({ length: 12 }, (_, number) => of('payout', number)),
+  );
+  const { relay, handled } = openRelay();
+  await waitFor('the relay to handle all messages', () => handled.length === 2 * BURST + 12);
+  await untilOutboxEmpty();
+  await relay.stop();
+  const last = handled.findLastIndex((id) => id.startsWith('payout '));
+  expect(last).toBeLessThan(200);
+});
+
 test("one organisation's burst of starts delays neither a credit nor a start of another", async () => {
   const [large, small] = [newUuid(), newUuid()];
   await post(

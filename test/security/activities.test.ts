@@ -27,7 +27,6 @@ const TAKEN: Record<string, string> = {
   readAdjustment: 'the id of the adjustment; moves nothing',
   applyAdjustmentDecision: 'the id of the adjustment, the decision, and the code for it',
   recordDecision: 'the decision, and the code for it; moves nothing',
-  deliverWebhook: 'the ids of event and endpoint, whose delivery must be due by its row',
   signalPausedFlows: 'the organisation: flows query their rail, which may still be paused',
   restartMissingFlows: 'nothing',
   scanForFailingFlows: 'nothing',

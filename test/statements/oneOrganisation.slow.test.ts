@@ -10,7 +10,7 @@ import { EVERY_STEP } from '../support/everyStep.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { type PlanNode, plansOf, type RunPlan, tellPlans } from '../support/queryRecorder.ts';
 import { openScenarios } from '../support/scenarioContext.ts';
-import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, SIDE_SCENARIOS } from '../support/scenarios.ts';
+import { recordingOf, SCENARIO_SETTINGS, SCENARIOS } from '../support/scenarios.ts';
 import { createDatabase, type TestDatabase } from '../support/stack.ts';
 import { goodRequests } from './requests.ts';
 
@@ -27,7 +27,6 @@ const CHOSEN = [
   'reviewCase-breakClosed',
   'reviewCase-recalled',
   'reviewCase-returnedToSender',
-  'webhookDelivery-deliveredAfterRetries',
 ];
 
 let database: TestDatabase;
@@ -47,7 +46,7 @@ beforeAll(async () => {
     WHERE a.attname = 'organisation_id' AND c.relkind IN ('r', 'p') AND n.nspname <> 'sandbox_bank'`;
   scoped = new Set(tables.map(({ name }) => name));
   const openContext = await openScenarios(flows);
-  const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS].filter((scenario) => CHOSEN.includes(recordingOf(scenario)));
+  const scenarios = SCENARIOS.filter((scenario) => CHOSEN.includes(recordingOf(scenario)));
   const runScenarios = async (): Promise<void> => {
     for (let scenario = scenarios.pop(); scenario !== undefined; scenario = scenarios.pop()) {
       const context = await openContext();

@@ -234,8 +234,8 @@ export async function fillLists(
   const eventId = (await client.get('/events?limit=1')).items[0]?.id ?? '';
   // The API allows twenty endpoints at a time; deleted ones keep their deliveries.
   await api.sql`
-    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
-    SELECT organisation_id, environment, id, gen_random_uuid(), 'pending'
+    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, next_attempt_at)
+    SELECT organisation_id, environment, id, gen_random_uuid(), 'pending', now()
     FROM events, generate_series(1, ${ROWS}) WHERE id = ${requireUuid('event', eventId)}`;
   const lost = (await client.post('/webhook-endpoints', { url: 'http://127.0.0.1:9000/lost' })).data.id;
   await api.sql`

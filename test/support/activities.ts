@@ -5,16 +5,11 @@ import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createMoneyActivities } from '../../src/activities/moneyActivities.ts';
-import { createWebhookActivities } from '../../src/activities/webhooks.ts';
 import type { ApiDependencies } from '../../src/api/dependencies.ts';
 import type { Uuid } from '../../src/ids.ts';
 import { createRelay } from '../../src/outbox/relay.ts';
-import { wakeFlow } from '../../src/outbox/startFlow.ts';
-import { enqueue } from '../../src/resources/outbox.ts';
 import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
-import { deliveryFlowId, webhookDeliveryFlow } from '../../src/webhooks/flow.ts';
-import { bookOf, type FlowScope, taskQueuesOf, toOutbox } from '../../src/workflows/flows.ts';
-import { deliveryChanged } from '../../src/workflows/webhookDelivery/messages.ts';
+import { type FlowScope, taskQueuesOf } from '../../src/workflows/flows.ts';
 import { testStack } from './stack.ts';
 
 /** How an activity call is executed. `run` is the real activity, `attempt` counts from 1. */
@@ -49,21 +44,6 @@ type Activity = (input: FlowScope, ...rest: unknown[]) => Promise<unknown>;
 export const moneyActivities = (dependencies: ApiDependencies) =>
   createMoneyActivities(dependencies) as object as Record<string, Activity>;
 
-/** The activities of all flows of an organisation, by name. */
-export function flowActivities(dependencies: ApiDependencies): Record<string, Activity> {
-  return {
-    ...moneyActivities(dependencies),
-    ...(createWebhookActivities(deliveryDependenciesOf(dependencies)) as object),
-  };
-}
-
-const deliveryDependenciesOf = ({ sql, log, config }: ApiDependencies) => ({
-  sql,
-  log,
-  config,
-  keyring: config.keyring,
-});
-
 /** The rest of an input is what a history shows: a client of Temporal can write it. */
 function idsOf({ organisationId, environment, ...input }: FlowScope & { walletId?: string }): FlowScope {
   const ids = Object.entries(input).filter(([name]) => name.endsWith('Id') && name !== 'walletId');
@@ -81,7 +61,7 @@ export async function startFaultInjectingWorker(
   const { config, log, asyncCommitSql, sandboxBank } = dependencies;
   const { taskQueue } = config.temporal;
   const activities = Object.fromEntries(
-    Object.entries(flowActivities(dependencies)).map(([name, activity]) => [
+    Object.entries(moneyActivities(dependencies)).map(([name, activity]) => [
       name,
       (input: FlowScope, ...rest: unknown[]) => {
         const { attempt } = activityInfo();
@@ -95,13 +75,8 @@ export async function startFaultInjectingWorker(
     taskQueuesOf(taskQueue).map((queue) => Worker.create({ ...common, taskQueue: queue })),
   );
   const client = new Client({ connection });
-  const dispatchEvent = createDispatcher({
-    ...deliveryDependenciesOf(dependencies),
-    startDelivery: (input, change) =>
-      enqueue(dependencies.sql, bookOf(input), toOutbox(webhookDeliveryFlow(input, change))),
-    wakeDelivery: (input) => wakeFlow(client, deliveryFlowId(input), deliveryChanged.name),
-  });
-  const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatchEvent, log }), sandboxBank.clock()];
+  const { dispatchEvent, retries } = createDispatcher({ ...dependencies, keyring: config.keyring });
+  const loops = [createRelay({ asyncCommitSql, client, taskQueue, dispatchEvent, log }), retries, sandboxBank.clock()];
   for (const loop of loops) loop.start();
   const runs = workers.map((worker) => worker.run());
   return {

@@ -4,12 +4,10 @@
 import { DESTINATIONS, type Destination } from '../../dev/chaos/requests.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
-import { startReceiver } from '../webhooks/receiver.ts';
 import type { Resource, TestSettings } from './api.ts';
 import type { PaymentResource } from './flows.ts';
 import type { Need } from './scenarioBank.ts';
 import type { Outcome, ScenarioContext } from './scenarioContext.ts';
-import { waitFor } from './waitFor.ts';
 
 /** The workflow and resource of a completed scenario. */
 export interface ScenarioRun {
@@ -866,29 +864,6 @@ export const SCENARIOS: Scenario[] = [
   }),
 ];
 
-/** Delivers an event to an endpoint that fails the first attempts. */
-async function delivered(stage: ScenarioContext, refusals: number, status: string): Promise<ScenarioRun> {
-  const receiver = await startReceiver((response, _received, count) => {
-    response.writeHead(count <= refusals ? 500 : 200).end();
-  });
-  const { test } = stage.organisation;
-  const { data: endpoint } = await test.post('/webhook-endpoints', { url: receiver.url });
-  const { data: event } = await test.post(`/webhook-endpoints/${endpoint.id}/test`);
-  await waitFor(`the delivery to be ${status}`, async () => {
-    const { items } = await test.get(`/events/${event.id}/deliveries`);
-    return items[0]?.status === status;
-  });
-  const workflowId = `${event.id}/${endpoint.id}`;
-  await receiver.close();
-  return { workflowId, path: null };
-}
-
-/** Flows that move no money themselves. They are recorded like the others. */
-export const SIDE_SCENARIOS: Omit<Scenario, 'outcome'>[] = [
-  { flow: 'webhookDelivery', ending: 'deliveredAfterRetries', run: (stage) => delivered(stage, 2, 'delivered') },
-  { flow: 'webhookDelivery', ending: 'failed', run: (stage) => delivered(stage, 3, 'failed') },
-];
-
 /** A scenario with settings, a pause or a server that would change the other ones. */
 export interface IsolatedScenario extends Omit<Scenario, 'outcome'> {
   /** In addition to SCENARIO_SETTINGS. */
@@ -901,9 +876,6 @@ export interface IsolatedScenario extends Omit<Scenario, 'outcome'> {
 const EVENTS_MAX = 10;
 /** For a payment that others begin and wake: its runs have more events before a first credit is placed. */
 const PAYMENT_EVENTS_MAX = 20;
-
-/** No scheduled attempt is made while the scenario runs. */
-const LONG_RETRY_GAPS = { WEBHOOK_RETRY_GAPS_SECONDS: '600,600' };
 
 /** A withdrawal of ₦1,000. */
 async function withdrawing(stage: ScenarioContext, accountNumber: string): Promise<ScenarioRun & { path: string }> {
@@ -1059,37 +1031,6 @@ async function inTwoRounds(stage: ScenarioContext): Promise<ScenarioRun> {
   return { workflowId: id, path: `/payouts/${id}`, runId };
 }
 
-/** A delivery that a requested redelivery makes, while its flow waits for the next attempt or for an operator. */
-async function redelivered(
-  stage: ScenarioContext,
-  refusals: number,
-  wake: (delivery: { workflowId: string; event: string }) => Promise<unknown>,
-): Promise<ScenarioRun> {
-  const receiver = await startReceiver((response, _received, count) => {
-    response.writeHead(count <= refusals ? 500 : 200).end();
-  });
-  const { test } = stage.organisation;
-  const { data: endpoint } = await test.post('/webhook-endpoints', { url: receiver.url });
-  const { data: event } = await test.post(`/webhook-endpoints/${endpoint.id}/test`);
-  const workflowId = `${event.id}/${endpoint.id}`;
-  const runId = await stage.runOf(workflowId);
-  await wake({ workflowId, event: event.id });
-  await waitFor('the event to be delivered', async () => {
-    const { items } = await test.get(`/events/${event.id}/deliveries`);
-    return items[0]?.status === 'delivered';
-  });
-  await stage.untilQuiet(workflowId);
-  await receiver.close();
-  return { workflowId, path: null, runId };
-}
-
-/** The first scheduled attempt of the flow has been put off, and the integrator requests another. */
-const wokenBetweenAttempts = (stage: ScenarioContext): Promise<ScenarioRun> =>
-  redelivered(stage, 1, async ({ workflowId, event }) => {
-    await stage.untilRepeated(workflowId);
-    await stage.organisation.test.post(`/events/${event}/redeliver`);
-  });
-
 /** Only recorded, each in a database of its own. */
 export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
   ...endings<IsolatedScenario>('payment', {
@@ -1163,13 +1104,5 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     windowTurned: { run: windowTurned },
     // The run that starts the window. The next one starts the last item.
     handedOver: { run: windowTurned, eventsMax: EVENTS_MAX },
-  }),
-  ...endings<IsolatedScenario>('webhookDelivery', {
-    redelivered: { run: wokenBetweenAttempts, settings: LONG_RETRY_GAPS },
-    continuedAsNew: {
-      run: wokenBetweenAttempts,
-      settings: LONG_RETRY_GAPS,
-      eventsMax: EVENTS_MAX,
-    },
   }),
 ];

@@ -126,9 +126,9 @@ describe('addresses', () => {
 });
 
 describe('URLs', () => {
-  const live = destinationRules('live', { allowPrivateInSandbox: true, retryGapsMs: [] });
-  const sandbox = destinationRules('test', { allowPrivateInSandbox: false, retryGapsMs: [] });
-  const privateSandbox = destinationRules('test', { allowPrivateInSandbox: true, retryGapsMs: [] });
+  const live = destinationRules('live', { allowPrivateInSandbox: true, retryGapsMs: [], retriesAtOnce: 8 });
+  const sandbox = destinationRules('test', { allowPrivateInSandbox: false, retryGapsMs: [], retriesAtOnce: 8 });
+  const privateSandbox = destinationRules('test', { allowPrivateInSandbox: true, retryGapsMs: [], retriesAtOnce: 8 });
 
   test.each([
     '2130706433',

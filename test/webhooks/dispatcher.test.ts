@@ -1,11 +1,11 @@
-// Dispatching events over real HTTP with the real database; only the starts of flows are recorded instead of made.
+// Dispatching events and attempting what is due, over real HTTP with the real database.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
-import { requestRedelivery } from '../../src/webhooks/deliveries.ts';
-import { createDispatcher, type DispatchEvent } from '../../src/webhooks/dispatcher.ts';
+import { claimDeliveries, openDeliveries, requestRedelivery } from '../../src/webhooks/deliveries.ts';
+import { createDispatcher, type DispatchEvent, type Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import {
   deleteWebhookEndpoint,
   rotateWebhookSecret,
@@ -13,50 +13,41 @@ import {
   type WebhookEndpoint,
 } from '../../src/webhooks/endpoints.ts';
 import { newWebhookSecret } from '../../src/webhooks/signature.ts';
-import type { WebhookDeliveryInput } from '../../src/workflows/webhookDelivery/messages.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Answering, answerStatus } from './receiver.ts';
 import { startWorkbench, type TestEndpoint } from './webhookFixture.ts';
 
 let book: Book;
 let dispatchEvent: DispatchEvent;
-let flows: WebhookDeliveryInput[];
-/** Flows that were signalled, whether started for it or already running. */
-let signalled: WebhookDeliveryInput[];
-let temporalIsUp: boolean;
+let started: Dispatcher['retries'][];
 
 const fixture = await startWorkbench();
 
 afterAll(() => fixture.close());
 
-beforeEach(() => {
+beforeEach(async () => {
+  await fixture.endDeliveries();
   book = { organisationId: newUuid(), environment: 'test' };
-  flows = [];
-  signalled = [];
-  temporalIsUp = true;
-  dispatchEvent = newDispatcher();
+  started = [];
+  ({ dispatchEvent } = newDispatcher());
 });
 
-afterEach(() => fixture.closeReceivers());
+afterEach(async () => {
+  await Promise.all(started.map((retries) => retries.stop()));
+  await fixture.closeReceivers();
+});
 
 /** A dispatcher as in a new process. */
-function newDispatcher(): DispatchEvent {
+function newDispatcher(): Dispatcher {
   const { sql, config, log } = fixture;
-  return createDispatcher({
-    sql,
-    keyring: config.keyring,
-    config,
-    log,
-    startDelivery: async (input, isUpdate) => {
-      if (!temporalIsUp) throw new Error('Temporal is away');
-      flows.push(input);
-      if (isUpdate) signalled.push(input);
-    },
-    wakeDelivery: async (input) => {
-      if (!temporalIsUp) throw new Error('Temporal is away');
-      signalled.push(input);
-    },
-  });
+  return createDispatcher({ sql, keyring: config.keyring, config, log });
+}
+
+/** Attempts what is due in a new process, until the test ends. */
+function startRetries(): void {
+  const { retries } = newDispatcher();
+  retries.start();
+  started.push(retries);
 }
 
 const endpoint = (options?: Partial<WebhookEndpoint>, answering?: Answering) =>
@@ -64,12 +55,17 @@ const endpoint = (options?: Partial<WebhookEndpoint>, answering?: Answering) =>
 const event = (data?: string, type?: string) => fixture.event(book, data, type);
 const deliveries = (eventId: Uuid) => fixture.deliveries(book, eventId);
 
-const flowOf = (eventId: Uuid, { id }: TestEndpoint): WebhookDeliveryInput => ({
-  ...book,
-  eventId: publicId('event', eventId),
-  endpointId: publicId('webhookEndpoint', id),
-  eventType: 'payment.settled',
-});
+const deliveryTo = async (eventId: Uuid, { id }: { id: Uuid }) => (await deliveries(eventId)).get(id);
+
+const untilStatus = (status: string, eventId: Uuid, { id }: { id: Uuid }) =>
+  waitFor(`a delivery that is ${status}`, async () => {
+    const delivery = await deliveryTo(eventId, { id });
+    return delivery?.status === status && delivery;
+  });
+
+/** Lets everything that waits for an endpoint be due. */
+const makeDue = ({ id }: { id: Uuid }) => fixture.sql`
+  UPDATE webhook_deliveries SET next_attempt_at = now() WHERE endpoint_id = ${id} AND status = 'pending'`;
 
 describe('dispatching an event', () => {
   test('an event is sent, signed, to every endpoint subscribed to its type, with the stored bytes of its payload', async () => {
@@ -102,7 +98,6 @@ describe('dispatching an event', () => {
     }
     expect([others, disabled, deleted].flatMap((target) => target.received)).toEqual([]);
     expect([...(await deliveries(eventId)).keys()].toSorted()).toEqual([all.id, some.id].toSorted());
-    expect(flows).toEqual([]);
   });
 
   test('an event never reaches another environment or organisation', async () => {
@@ -166,7 +161,7 @@ describe('endpoints that fail', () => {
       { responseStatus: null, error: 'connection_lost' },
     ],
   ])(
-    'an endpoint that %s gets a delivery flow, and its next attempt after the first gap',
+    'an endpoint that %s gets its next attempt after the first gap, and another is not concerned',
     async (_name, answering, attempt) => {
       const bad = await endpoint({}, answering);
       const good = await endpoint();
@@ -174,7 +169,6 @@ describe('endpoints that fail', () => {
       const before = Date.now();
       await dispatchEvent({ book, eventId });
       expect(good.received).toHaveLength(1);
-      expect(flows).toEqual([flowOf(eventId, bad)]);
       const delivery = (await deliveries(eventId)).get(bad.id);
       expect(delivery).toMatchObject({ status: 'pending', deliveredAt: null, attempts: [attempt] });
       const at = delivery?.nextAttemptAt?.getTime();
@@ -184,27 +178,60 @@ describe('endpoints that fail', () => {
     },
   );
 
-  test('a failed delivery is left to its flow when the message is repeated, also after a Temporal outage, and others are not sent again', async () => {
+  test('a repeated message sends nothing again, to an endpoint that failed or one that did not', async () => {
     const bad = await endpoint({}, answerStatus(503));
     const good = await endpoint();
     const eventId = await event();
-    temporalIsUp = false;
-    await expect(dispatchEvent({ book, eventId })).rejects.toThrow('Temporal is away');
-    await expect(dispatchEvent({ book, eventId })).rejects.toThrow('Temporal is away');
-    temporalIsUp = true;
-    await newDispatcher()({ book, eventId });
-    expect(flows).toEqual([flowOf(eventId, bad)]);
+    await dispatchEvent({ book, eventId });
+    await newDispatcher().dispatchEvent({ book, eventId });
     expect([bad.received.length, good.received.length]).toEqual([1, 1]);
   });
 
-  test('further events for a failing endpoint are left to flows without a direct attempt', async () => {
+  test('further events for a failing endpoint are left as due, and their attempts are made beside', async () => {
     const bad = await endpoint({}, answerStatus(503));
     await dispatchEvent({ book, eventId: await event() });
     const next = await event();
     await dispatchEvent({ book, eventId: next });
     expect(bad.received).toHaveLength(1);
-    expect(flows).toHaveLength(2);
-    expect((await deliveries(next)).get(bad.id)).toMatchObject({ status: 'pending', attempts: [] });
+    expect(await deliveryTo(next, bad)).toMatchObject({ status: 'pending', attempts: [], nextAttemptAt: null });
+    bad.answerWith(answerStatus(200));
+    startRetries();
+    expect((await untilStatus('delivered', next, bad)).attempts).toHaveLength(1);
+  });
+
+  test('each failed attempt sets the time of the next one, and the last one ends the delivery', async () => {
+    const bad = await endpoint({}, answerStatus(500));
+    const eventId = await event();
+    await dispatchEvent({ book, eventId });
+    startRetries();
+    for (const [attempts, gapMs] of [
+      [1, 5_000],
+      [2, 300_000],
+    ] as const) {
+      const delivery = await waitFor(`attempt ${attempts}`, async () => {
+        const found = await deliveryTo(eventId, bad);
+        return found?.attempts.length === attempts && found;
+      });
+      const gap = Number(delivery.nextAttemptAt) - Number(delivery.attempts[0]?.attemptedAt);
+      expect(gap).toBeGreaterThan(gapMs * 0.9);
+      expect(gap).toBeLessThan(gapMs * 1.1 + 1_000);
+      await makeDue(bad);
+    }
+    expect(await untilStatus('failed', eventId, bad)).toMatchObject({
+      failureReason: 'retries_exhausted',
+      nextAttemptAt: null,
+      attempts: [{}, {}, {}],
+    });
+  });
+
+  test('what a process has opened and not attempted is due when its lease is over', async () => {
+    const good = await endpoint();
+    const eventId = await event();
+    await openDeliveries(fixture.sql, book, eventId);
+    expect(await claimDeliveries(fixture.sql, { after: null, max: 10, atOnce: 8 })).toEqual([]);
+    await makeDue(good);
+    startRetries();
+    await untilStatus('delivered', eventId, good);
   });
 
   test('an endpoint whose URL no longer meets the rules is sent nothing, and the attempt is recorded with the reason', async () => {
@@ -243,10 +270,12 @@ describe('slow endpoints', () => {
     const dispatched = await dispatchMany(20);
     await quick.untilReceived(30);
     await slow.untilReceived(10);
-    // Events beyond the limit get a flow, and their dispatch completes while the ten requests are still open.
-    await waitFor('ten flows', () => flows.length === 10);
-    const endpointId = publicId('webhookEndpoint', slow.id);
-    expect(new Set(flows.map((flow) => flow.endpointId))).toEqual(new Set([endpointId]));
+    // Events beyond the limit are left as due, and their dispatch completes while the ten requests are still open.
+    await waitFor('ten that are due', async () => {
+      const due = await fixture.sql`
+        SELECT FROM webhook_deliveries WHERE endpoint_id = ${slow.id} AND status = 'pending' AND next_attempt_at <= now()`;
+      return due.length === 10;
+    });
 
     for (const release of openResponses) release();
     await Promise.all(dispatched);
@@ -277,7 +306,80 @@ describe('events for one endpoint', () => {
       attempts: [],
     });
     expect(found.get(deleted.id)).toMatchObject({ status: 'failed', failureReason: 'endpoint_deleted', attempts: [] });
-    expect(flows).toEqual([]);
+  });
+});
+
+describe('what is due', () => {
+  /** Deliveries to an endpoint that are due, and were never attempted. */
+  async function due(count: number, { id }: { id: Uuid }): Promise<Uuid[]> {
+    const eventIds: Uuid[] = [];
+    for (let number = 0; number < count; number += 1) {
+      const eventId = await event();
+      await openDeliveries(fixture.sql, book, eventId, id);
+      eventIds.push(eventId);
+    }
+    await makeDue({ id });
+    return eventIds;
+  }
+  const claim = (max: number, after: Uuid | null = null, atOnce = 3) =>
+    claimDeliveries(fixture.sql, { after, max, atOnce });
+  const countOf = (claimed: { endpointId: Uuid }[], { id }: { id: Uuid }): number =>
+    claimed.filter(({ endpointId }) => endpointId === id).length;
+
+  test('the endpoints take turns, each with at most the setting in progress, whoever asks', async () => {
+    const [first, second] = [await endpoint(), await endpoint()].toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [
+      TestEndpoint,
+      TestEndpoint,
+    ];
+    await due(5, first);
+    await due(2, second);
+    const claimed = await claim(4);
+    expect([countOf(claimed, first), countOf(claimed, second)]).toEqual([3, 1]);
+    const [more] = await claim(4, claimed.at(-1)?.endpointId);
+    expect(more?.endpointId).toBe(second.id);
+    expect(await claim(4)).toEqual([]);
+    // Those of a process that has died.
+    await fixture.sql`UPDATE webhook_deliveries SET claimed_until = now() WHERE claimed_until IS NOT NULL`;
+    expect(await claim(10)).toHaveLength(5);
+  });
+
+  test('two that claim at the same time claim nothing twice, and together no more than the setting', async () => {
+    const one = await endpoint();
+    await due(8, one);
+    const claims = await Promise.all(Array.from({ length: 4 }, () => claim(10)));
+    expect(claims.flat()).toHaveLength(3);
+    expect(new Set(claims.flat().map(({ eventId }) => eventId)).size).toBe(3);
+  });
+
+  test('an endpoint that does not respond holds up no other', async () => {
+    const silent = await endpoint({}, () => {});
+    const good = await endpoint();
+    await due(50, silent);
+    const [eventId] = await due(1, good);
+    startRetries();
+    await untilStatus('delivered', eventId ?? '', good);
+    await silent.untilReceived(8);
+    expect(silent.received).toHaveLength(8);
+  });
+
+  test('after a time of failures the first success makes all that waits due; what failed since waits', async () => {
+    const bad = await endpoint({}, answerStatus(500));
+    const eventIds = [await event(), await event(), await event()];
+    for (const eventId of eventIds) await newDispatcher().dispatchEvent({ book, eventId });
+    bad.answerWith(answerStatus(200));
+    await newDispatcher().dispatchEvent({ book, eventId: await event() });
+    expect(await claim(10)).toEqual([]); // it has failed for a moment only
+    await fixture.sql`UPDATE webhook_endpoints SET failing_since = now() - interval '2 minutes' WHERE id = ${bad.id}`;
+    await newDispatcher().dispatchEvent({ book, eventId: await event() });
+    bad.answerWith(answerStatus(500));
+    const later = await event();
+    await newDispatcher().dispatchEvent({ book, eventId: later });
+    expect(await claim(10)).toEqual([]); // it fails again
+    bad.answerWith(answerStatus(200));
+    await newDispatcher().dispatchEvent({ book, eventId: await event() });
+    startRetries();
+    for (const eventId of eventIds) await untilStatus('delivered', eventId, bad);
+    expect((await deliveryTo(later, bad))?.status).toBe('pending');
   });
 });
 
@@ -288,16 +390,15 @@ describe('redelivery', () => {
     const eventId = await event();
     await dispatchEvent({ book, eventId });
     expect(await requestRedelivery(fixture.sql, book, eventId, target.id)).toEqual([target.id]);
-    expect((await deliveries(eventId)).get(target.id)?.status).toBe('pending');
-    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
-    // The relay may repeat its message.
-    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
+    expect((await deliveryTo(eventId, target))?.status).toBe('pending');
+    startRetries();
+    const { attempts } = await untilStatus('delivered', eventId, target);
+    expect(attempts).toHaveLength(2);
     const [first, second] = target.received;
     expect(target.received).toHaveLength(2);
     expect(second?.body).toBe(first?.body);
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
     expect(other.received).toHaveLength(1);
-    expect((await deliveries(eventId)).get(target.id)).toMatchObject({ status: 'delivered', attempts: [{}, {}] });
   });
 
   test('a redelivery to all includes later endpoints, and none that is disabled or not subscribed', async () => {
@@ -308,41 +409,25 @@ describe('redelivery', () => {
     const disabled = await endpoint({ status: 'disabled' });
     const others = await endpoint({ eventTypes: ['payout.failed'] });
     expect((await requestRedelivery(fixture.sql, book, eventId)).toSorted()).toEqual([first.id, later.id].toSorted());
-    await dispatchEvent({ book, eventId, redelivery: true });
+    startRetries();
+    for (const target of [first, later]) await untilStatus('delivered', eventId, target);
     expect([first, later, disabled, others].map((target) => target.received.length)).toEqual([2, 1, 0, 0]);
   });
 
-  test('a redelivery of a pending delivery makes one additional attempt and keeps its schedule', async () => {
+  test('a redelivery of a pending delivery makes one additional attempt, and the rest of the schedule follows', async () => {
     const target = await endpoint({}, answerStatus(500));
     const eventId = await event();
     await dispatchEvent({ book, eventId });
-    const before = (await deliveries(eventId)).get(target.id);
     await requestRedelivery(fixture.sql, book, eventId, target.id);
-    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
-    expect((await deliveries(eventId)).get(target.id)).toMatchObject({
-      status: 'pending',
-      nextAttemptAt: before?.nextAttemptAt,
-      attempts: [{ responseStatus: 500 }, { responseStatus: 500 }],
-    });
-    target.answerWith(answerStatus(200));
-    await dispatchEvent({ book, eventId, endpointId: target.id, redelivery: true });
-    expect((await deliveries(eventId)).get(target.id)).toMatchObject({ status: 'delivered', nextAttemptAt: null });
-  });
-
-  test('a redelivery signals the flow whatever the outcome of its attempt', async () => {
-    const target = await endpoint({}, answerStatus(500));
-    const eventId = await event();
-    await dispatchEvent({ book, eventId });
-    expect(signalled).toEqual([]);
-    for (const status of [500, 200]) {
-      target.answerWith(answerStatus(status));
-      await requestRedelivery(fixture.sql, book, eventId, target.id);
-      await dispatchEvent({ book, eventId, redelivery: true });
+    startRetries();
+    const attempts = async (count: number) =>
+      waitFor(`${count} attempts`, async () => (await deliveryTo(eventId, target))?.attempts.length === count);
+    await attempts(2);
+    for (const count of [3, 4]) {
+      await makeDue(target);
+      await attempts(count);
     }
-    expect(signalled).toEqual([flowOf(eventId, target), flowOf(eventId, target)]);
-    // A relay that crashed before signalling repeats the message, when the delivery has already ended.
-    await dispatchEvent({ book, eventId, redelivery: true });
-    expect([signalled.length, target.received.length]).toEqual([3, 3]);
+    expect((await deliveryTo(eventId, target))?.status).toBe('failed');
   });
 });
 

@@ -7,7 +7,7 @@ let limiter: EndpointLimiter;
 
 beforeEach(() => {
   now = 0;
-  limiter = new EndpointLimiter({ perEndpointMin: 2, perEndpointMax: 3, totalMax: 4 }, () => now);
+  limiter = new EndpointLimiter({ perEndpointMin: 2, perEndpointMax: 3 }, () => now);
 });
 
 test('an endpoint has at most its limit of open requests, and a finished request frees its slot', () => {
@@ -20,11 +20,6 @@ test('an endpoint has at most its limit of open requests, and a finished request
   first?.('failed');
   expect(limiter.acquire('a')).not.toBeNull();
   expect(limiter.acquire('a')).toBeNull();
-});
-
-test('all endpoints together have at most totalMax open requests', () => {
-  expect(['a', 'b', 'c', 'd'].map((endpointId) => limiter.acquire(endpointId))).not.toContain(null);
-  expect(limiter.acquire('e')).toBeNull();
 });
 
 test('quick responses raise the limit of an endpoint up to its maximum, and a failure resets it', () => {

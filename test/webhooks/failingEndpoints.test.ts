@@ -10,6 +10,7 @@ import { listDeliveries } from '../../src/webhooks/deliveries.ts';
 import { createDispatcher, type EventMessage } from '../../src/webhooks/dispatcher.ts';
 import { findWebhookEndpoint, giveNotice, updateWebhookEndpoint } from '../../src/webhooks/endpoints.ts';
 import { eventProblem } from '../support/documented.ts';
+import { waitFor } from '../support/waitFor.ts';
 import { answerStatus } from './receiver.ts';
 import { startWorkbench, type TestEndpoint } from './webhookFixture.ts';
 
@@ -19,17 +20,19 @@ const fixture = await startWorkbench();
 
 afterAll(() => fixture.close());
 
-beforeEach(() => {
+beforeEach(async () => {
+  await fixture.endDeliveries();
   book = { organisationId: newUuid(), environment: 'test' };
 });
 
-/** Makes the direct attempts, in a process that knows of no failure before, and so holds back none. */
+/** Makes the first attempts, in a process that knows of no failure before, and so holds back none. */
 async function dispatch(message: Omit<EventMessage, 'book'>): Promise<void> {
+  await newDispatcher().dispatchEvent({ book, ...message });
+}
+
+function newDispatcher() {
   const { sql, config, log } = fixture;
-  const nothing = () => Promise.resolve();
-  const { keyring } = config;
-  const dispatchEvent = createDispatcher({ sql, keyring, config, log, startDelivery: nothing, wakeDelivery: nothing });
-  await dispatchEvent({ book, ...message });
+  return createDispatcher({ sql, keyring: config.keyring, config, log });
 }
 
 afterEach(() => fixture.closeReceivers());
@@ -167,33 +170,6 @@ describe('an endpoint that fails', () => {
   });
 });
 
-describe('an endpoint that recovers', () => {
-  const queued = () => fixture.sql<{ message: Omit<EventMessage, 'book'>; isDue: boolean }[]>`
-    SELECT message, available_at <= now() + interval '1 second' AS is_due FROM outbox
-    WHERE organisation_id = ${book.organisationId} ORDER BY available_at, id`;
-
-  test('has its waiting deliveries tried at once after its first success, and those of others keep their times', async () => {
-    const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
-    const other = await fixture.endpoint(book, {}, answerStatus(500));
-    const waiting = [await send(), await send(), await send()];
-    const nextOf = async (eventId: Uuid, id: Uuid) => (await fixture.deliveries(book, eventId)).get(id)?.nextAttemptAt;
-    const otherNext = await nextOf(waiting[0] ?? '', other.id);
-    endpoint.answerWith(answerStatus(200));
-    await send();
-    const messages = await queued();
-    expect(messages).toEqual(
-      waiting.map((eventId) => ({ message: { eventId, endpointId: endpoint.id, redelivery: true }, isDue: true })),
-    );
-    expect(await nextOf(waiting[0] ?? '', other.id)).toEqual(otherNext);
-    for (const { message } of messages) await dispatch(message);
-    for (const eventId of waiting) {
-      expect((await fixture.deliveries(book, eventId)).get(endpoint.id)?.status).toBe('delivered');
-    }
-    await send();
-    expect(await queued()).toHaveLength(messages.length);
-  });
-});
-
 describe('sending everything again', () => {
   const HOUR_AGO = () => new Date(Date.now() - 3_600_000);
 
@@ -211,11 +187,13 @@ describe('sending everything again', () => {
       UPDATE webhook_deliveries SET status = 'failed', failure_reason = 'retries_exhausted', next_attempt_at = NULL
       WHERE organisation_id = ${book.organisationId} AND event_id = ${eventId}`;
 
+  /** The events that are to be sent now. */
   const queued = async () =>
     (
-      await fixture.sql<{ message: { eventId: Uuid; redelivery?: boolean } }[]>`
-        SELECT message FROM outbox WHERE organisation_id = ${book.organisationId} ORDER BY id`
-    ).map(({ message }) => message.eventId);
+      await fixture.sql<{ eventId: Uuid }[]>`
+        SELECT event_id FROM webhook_deliveries
+        WHERE organisation_id = ${book.organisationId} AND status = 'pending' AND next_attempt_at <= now()`
+    ).map(({ eventId }) => eventId);
 
   test('failed deliveries and events without one are sent again, delivered and pending ones are not', async () => {
     const endpoint = await fixture.endpoint(book, {}, answerStatus(500));
@@ -232,9 +210,10 @@ describe('sending everything again', () => {
     expect((await queued()).toSorted()).toEqual([failed, missed].toSorted());
     endpoint.received.length = 0;
     expect((await fixture.deliveries(book, pending)).get(endpoint.id)?.status).toBe('pending');
-    for (const eventId of await queued()) {
-      await dispatch({ eventId, endpointId: endpoint.id, redelivery: true });
-    }
+    const { retries } = newDispatcher();
+    retries.start();
+    await waitFor('both', async () => (await queued()).length === 0);
+    await retries.stop();
     expect(endpoint.received).toHaveLength(2);
     expect((await fixture.deliveries(book, failed)).get(endpoint.id)?.status).toBe('delivered');
     const again = await redeliverSince(fixture.sql, book, await read(endpoint), HOUR_AGO());

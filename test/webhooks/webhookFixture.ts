@@ -27,6 +27,8 @@ export interface Workbench {
   event: (book: Book, data?: string, type?: string) => Promise<Uuid>;
   /** The deliveries of an event by endpoint. */
   deliveries: (book: Book, eventId: Uuid) => Promise<Map<Uuid, Delivery>>;
+  /** Ends what waits for an attempt, so that it is not attempted in the next test. */
+  endDeliveries: () => Promise<void>;
   closeReceivers: () => Promise<void>;
   close: () => Promise<void>;
 }
@@ -78,6 +80,11 @@ export async function startWorkbench(): Promise<Workbench> {
     deliveries: async (book, eventId) => {
       const rows = await listDeliveries(sql, book, { eventId }, {}, { limit: 100, after: null });
       return new Map(rows.map((row) => [row.endpointId, row]));
+    },
+    endDeliveries: async () => {
+      await sql`
+        UPDATE webhook_deliveries SET status = 'delivered', next_attempt_at = NULL, claimed_until = NULL
+        WHERE status = 'pending'`;
     },
     closeReceivers,
     close: async () => {

@@ -78,13 +78,6 @@ export const CARELESS_CHANGES: CarelessChange[] = [
     rejectedBy: ['withdrawal-notReady'],
   },
   {
-    name: 'a requested redelivery wakes no flow',
-    file: 'webhookDelivery/workflow.ts',
-    find: 'setHandler(deliveryChanged, () => {',
-    edited: (isMade) => `setHandler(deliveryChanged, () => { if (${isMade}) return;`,
-    rejectedBy: ['webhookDelivery-continuedAsNew', 'webhookDelivery-redelivered'],
-  },
-  {
     name: 'a payment that continues as new reads no credits',
     file: 'payment/workflow.ts',
     find: 'if (continued !== undefined) await eachUnappliedCredit',

@@ -33,7 +33,6 @@ const COMMANDS = [
 ];
 const NO_COMMANDS = [
   'allHandlersFinished',
-  'ActivityCancellationType',
   'ChildWorkflowCancellationType',
   'ChildWorkflowFailure',
   'ContinueAsNew',
@@ -119,7 +118,6 @@ const STATES: Record<string, string[]> = {
   refund: TRANSFER_STATES,
   payoutItem: TRANSFER_STATES,
   adjustment: except(unionOf('resources/adjustments/queries.ts', 'type AdjustmentStatus ='), 'requested', 'posted'),
-  webhookDelivery: ['failed'],
 };
 
 /** Where search attributes are set: by the functions that are looked for below, and by one Schedule's flow. */

@@ -58,14 +58,3 @@ export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
 export async function adjustment(_input: InputOf<typeof flows.adjustment>) {
   return { status: 'posted' };
 }
-
-/** Runs the workflow twice; or adds a command before it continues as new. */
-export async function webhookDelivery(input: InputOf<typeof flows.webhookDelivery>) {
-  try {
-    await flows.webhookDelivery(input);
-  } catch (error) {
-    showState('done');
-    throw error;
-  }
-  return await flows.webhookDelivery(input);
-}

@@ -124,16 +124,21 @@ describe('credits', () => {
   test.each(['settled', 'refunded', 'partially_refunded'] as const)(
     'a credit to a %s payment is a credit after settlement',
     (status) => {
-      expect(decideCredit(payment(status, 202_000), on(AFTER)(202_000), 'all')).toEqual(suspended('credit_after_settlement'));
+      expect(decideCredit(payment(status, 202_000), on(AFTER)(202_000), 'all')).toEqual(
+        suspended('credit_after_settlement'),
+      );
     },
   );
 
   test.each([
     ['pending', 0],
     ['partial', 150_000],
-  ] as const)('a credit that the bank dates after the window is late, although the payment is still %s', (status, received) => {
-    expect(decideCredit(payment(status, received), on(AFTER)(202_000), 'all')).toEqual(suspended('late_credit'));
-  });
+  ] as const)(
+    'a credit that the bank dates after the window is late, although the payment is still %s',
+    (status, received) => {
+      expect(decideCredit(payment(status, received), on(AFTER)(202_000), 'all')).toEqual(suspended('late_credit'));
+    },
+  );
 
   test('random credits are allocated completely to wallet, fees, review and suspense', () => {
     const kobo = fc.integer({ min: 1, max: 1_000_000_000_000 });

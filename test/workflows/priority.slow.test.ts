@@ -67,12 +67,12 @@ test('every workflow has a class: urgent ones before batches, batches before the
     expect(keyOf(first, 'test')).toBeLessThan(keyOf('payout', 'test'));
   }
   expect(keyOf('payoutItem', 'live')).toBe(keyOf('payout', 'live'));
-  expect(keyOf('payout', 'live')).toBeLessThan(keyOf('webhookDelivery', 'live'));
+  expect(keyOf('payout', 'live')).toBeLessThan(keyOf('sweep', 'live'));
   // A payment that starts without a credit expires.
-  expect(priorityOf({ workflow: 'payment' }).priorityKey).toBe(keyOf('webhookDelivery', 'live'));
+  expect(priorityOf({ workflow: 'payment' }).priorityKey).toBe(keyOf('sweep', 'live'));
   // One that is started again may have a part of its money, and a payer waits.
   expect(priorityOf({ workflow: 'payment', allowRestart: true }).priorityKey).toBe(keyOf('payment', 'live'));
-  expect(priorityOf({ workflow: 'retention' }).priorityKey).toBe(keyOf('webhookDelivery', 'live'));
+  expect(priorityOf({ workflow: 'retention' }).priorityKey).toBe(keyOf('sweep', 'live'));
 });
 
 test('a one-item payout ends while most items of the large payouts of another organisation wait', async () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
 import { textOf } from '../support/histories.ts';
-import { ISOLATED_SCENARIOS, recordingOf, SCENARIOS, SIDE_SCENARIOS, WITHOUT_SCENARIO } from '../support/scenarios.ts';
+import { ISOLATED_SCENARIOS, recordingOf, SCENARIOS, WITHOUT_SCENARIO } from '../support/scenarios.ts';
 import { flowOf, LIMIT_MS, misfitsOf, names, recorded, scenarioOf } from './misfits.ts';
 
 describe('histories with the current code', () => {
@@ -23,7 +23,7 @@ describe('histories with the current code', () => {
 
 test('exactly the scenarios are recorded, some of them several times', () => {
   const recordedScenarios = new Set(names.map(scenarioOf));
-  const scenarios = [...SCENARIOS, ...SIDE_SCENARIOS, ...ISOLATED_SCENARIOS];
+  const scenarios = [...SCENARIOS, ...ISOLATED_SCENARIOS];
   expect([...recordedScenarios].toSorted()).toEqual(scenarios.map(recordingOf).toSorted());
 });
 

@@ -48,6 +48,7 @@ CREATE TABLE webhook_endpoints (
   failing_since   timestamptz(3), -- the first failed attempt since the last that succeeded; NULL: not failing
   -- of the last event webhook_endpoint.failing; before failing_since: none since it fails
   failing_event_at timestamptz(3),
+  recovered_at    timestamptz(3), -- the last success after a time of failures, or when it got another URL
   sealed_secret   text NOT NULL,
   sealed_previous_secret text,
   previous_secret_until  timestamptz(3),
@@ -64,19 +65,22 @@ CREATE TABLE webhook_deliveries (
   endpoint_id     uuid NOT NULL,
   status          text NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
   attempts        integer NOT NULL DEFAULT 0, -- of the retry schedule so far; redelivering resets it
-  next_attempt_at timestamptz(3),
+  next_attempt_at timestamptz(3), -- a new one's is later than now: the process that opens it attempts it at once
+  claimed_until   timestamptz(3), -- a worker attempts it, and has recorded the attempt by then
+  attempted_at    timestamptz(3),
   delivered_at    timestamptz(3), -- of the last success; a later redelivery that fails does not change it
   failure_reason  text CHECK (failure_reason IN ('retries_exhausted', 'endpoint_disabled', 'endpoint_deleted')),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, event_id, endpoint_id),
-  CONSTRAINT failed_has_reason CHECK ((status = 'failed') = (failure_reason IS NOT NULL))
+  CONSTRAINT failed_has_reason CHECK ((status = 'failed') = (failure_reason IS NOT NULL)),
+  CONSTRAINT pending_is_due CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
 );
-CREATE INDEX webhook_deliveries_open ON webhook_deliveries (organisation_id, event_id, endpoint_id) WHERE status = 'pending';
--- Parked delivery flows, which end when their endpoint is closed.
-CREATE INDEX webhook_deliveries_spent ON webhook_deliveries (organisation_id, endpoint_id) WHERE failure_reason = 'retries_exhausted';
+CREATE INDEX webhook_deliveries_due
+  ON webhook_deliveries (environment, endpoint_id, organisation_id, next_attempt_at) WHERE status = 'pending';
+CREATE INDEX webhook_deliveries_claimed
+  ON webhook_deliveries (organisation_id, endpoint_id, claimed_until) WHERE claimed_until IS NOT NULL;
 -- A metric reads the age of the oldest one every few seconds, also while millions are pending.
-CREATE INDEX webhook_deliveries_oldest
-  ON webhook_deliveries (environment, (attempts = 0 AND next_attempt_at IS NULL), created_at) WHERE status = 'pending';
+CREATE INDEX webhook_deliveries_oldest ON webhook_deliveries (environment, created_at) WHERE status = 'pending';
 CREATE INDEX webhook_deliveries_failed
   ON webhook_deliveries (organisation_id, endpoint_id, created_at, event_id) WHERE status = 'failed';
 COMMENT ON TABLE webhook_deliveries IS 'The delivery of one event to one endpoint.';

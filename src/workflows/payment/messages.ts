@@ -45,7 +45,7 @@ export interface PaymentSettledByWallet {
 /** The state of a payment after a step. Ids, codes and amounts only: it is stored in the workflow's history. */
 export interface PaymentProgress extends CreditProgress {
   amountReceived: Kobo;
-  /** Public ids of the credits for which the payment was not expired: they were reported, and are to be applied first. */
+  /** Public ids of the reported credits for which the payment was not expired: they are to be applied first. */
   unapplied?: string[];
 }
 

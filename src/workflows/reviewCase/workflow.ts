@@ -2,7 +2,7 @@
 //
 //   1. Wait for an operator's decision (update `resolveCase`), unless the payment of the money says that it is to be
 //      returned.   The money does not move until then. The signal `transferUpdated` reports what others changed: a
-//      decision of the caller, a return posted as failed that was paid, a case that a run has closed because its break cleared.
+//      decision of the caller, a return posted as failed that was paid, a break that cleared and closed the case.
 //   2. credit, move_to_unclaimed: posted at once (a credit of a large amount, or to another wallet, once a second
 //      operator sends it too), and the case ends.   Compensation: none; an error is corrected by a
 //      transfer.

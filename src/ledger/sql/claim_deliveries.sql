@@ -1,0 +1,82 @@
+-- version 1
+-- Claims due deliveries for a worker, which attempts them within the lease: live ones, and sandbox ones in the room that
+-- those leave. In each environment the endpoints take turns, from the one behind `after` on, and each has at most
+-- `at_once` attempts in progress, in all processes together: one that does not respond holds up no other. A delivery is
+-- due at its time; or at once, when its endpoint has recovered since its last attempt.
+--
+-- The row of an endpoint is locked while its deliveries are counted and claimed; another process passes it by.
+CREATE OR REPLACE FUNCTION ledger.claim_deliveries(after uuid, room integer, at_once integer, lease_seconds integer)
+RETURNS TABLE (organisation_id uuid, environment text, event_id uuid, endpoint_id uuid)
+LANGUAGE plpgsql SET search_path = public, pg_temp
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  -- Of an endpoint that has recovered: those that have failed since wait among the others.
+  looked_at_max CONSTANT integer := 1000;
+  turning text; -- the environment
+  seen    uuid;
+  wrapped boolean;
+  next    record;
+  until   timestamptz; -- deliveries of a later time are not looked at
+  back_at timestamptz; -- when the endpoint has recovered
+  claimed integer;
+BEGIN
+  FOREACH turning IN ARRAY ARRAY['live', 'test'] LOOP
+    seen := after;
+    wrapped := after IS NULL;
+    WHILE room > 0 LOOP
+      SELECT d.organisation_id, d.endpoint_id INTO next FROM webhook_deliveries d
+      WHERE d.status = 'pending' AND d.environment = turning
+        AND d.endpoint_id > coalesce(seen, '00000000-0000-0000-0000-000000000000')
+      ORDER BY d.endpoint_id LIMIT 1;
+      IF NOT FOUND THEN
+        EXIT WHEN wrapped;
+        wrapped := true;
+        seen := NULL;
+        CONTINUE;
+      END IF;
+      EXIT WHEN wrapped AND next.endpoint_id > after;
+      seen := next.endpoint_id;
+      SELECT w.recovered_at, CASE WHEN w.failing_since IS NULL AND w.recovered_at IS NOT NULL THEN 'infinity' ELSE now() END
+      INTO back_at, until FROM webhook_endpoints w
+      WHERE w.organisation_id = next.organisation_id AND w.id = next.endpoint_id;
+      PERFORM FROM webhook_deliveries d
+      WHERE d.status = 'pending' AND d.environment = turning AND d.organisation_id = next.organisation_id
+        AND d.endpoint_id = next.endpoint_id AND d.next_attempt_at <= until LIMIT 1;
+      CONTINUE WHEN NOT FOUND;
+      PERFORM FROM webhook_endpoints w
+      WHERE w.organisation_id = next.organisation_id AND w.id = next.endpoint_id FOR NO KEY UPDATE SKIP LOCKED;
+      CONTINUE WHEN NOT FOUND;
+      RETURN QUERY
+        WITH due AS MATERIALIZED (
+          SELECT p.event_id FROM (
+            SELECT d.event_id, d.next_attempt_at, d.attempted_at, d.claimed_until FROM webhook_deliveries d
+            WHERE d.status = 'pending' AND d.environment = turning AND d.organisation_id = next.organisation_id
+              AND d.endpoint_id = next.endpoint_id AND d.next_attempt_at <= until
+            ORDER BY d.next_attempt_at LIMIT looked_at_max
+          ) p
+          WHERE (p.next_attempt_at <= now() OR p.attempted_at < back_at)
+            AND (p.claimed_until IS NULL OR p.claimed_until <= now())
+          ORDER BY p.next_attempt_at
+          LIMIT least(room, greatest(0, at_once - (
+            SELECT count(*) FROM webhook_deliveries c
+            WHERE c.organisation_id = next.organisation_id AND c.endpoint_id = next.endpoint_id AND c.claimed_until > now())))
+        )
+        UPDATE webhook_deliveries d SET claimed_until = now() + make_interval(secs => lease_seconds)
+        FROM due
+        WHERE d.organisation_id = next.organisation_id AND d.event_id = due.event_id AND d.endpoint_id = next.endpoint_id
+          AND d.status = 'pending' AND (d.claimed_until IS NULL OR d.claimed_until <= now())
+        RETURNING d.organisation_id, d.environment, d.event_id, d.endpoint_id;
+      GET DIAGNOSTICS claimed = ROW_COUNT;
+      room := room - claimed;
+    END LOOP;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION ledger.claim_deliveries IS
+  'Claims due webhook deliveries for a worker, in turns of their endpoints, each with a limit of attempts at once.';
+GRANT EXECUTE ON FUNCTION ledger.claim_deliveries TO manilla_app;
