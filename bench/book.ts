@@ -85,6 +85,7 @@ async function fund(journal: Journal, book: Book, wallet: Uuid, amount: Kobo): P
     senderName: null,
     senderAccountNumber: null,
     senderBankCode: null,
+    senderSessionId: null,
     ownerKind: 'wallet',
     ownerId: wallet,
     status: 'posted',

@@ -8,6 +8,7 @@ import { readPayloadKeys } from './temporal/dataConverter.ts';
 import { DEFAULT_ADDRESS, DEFAULT_NAMESPACE, readProfile } from './temporal/profile.ts';
 
 const HOUR = 3600;
+const HALF_HOUR = HOUR / 2;
 const DAY = 24 * HOUR;
 
 /** Pauses between webhook attempts in seconds: the ten attempts in 75 h 35 m of Standard Webhooks. */
@@ -34,6 +35,23 @@ const oneOf = <const Word extends string>(...words: [Word, ...Word[]]) => z.enum
 export const databaseTls = oneOf('verified', 'unverified', 'off');
 /** A setting in seconds, as milliseconds. */
 const seconds = (usual: number) => positive.default(usual).transform((value) => value * 1000);
+/** A time in milliseconds for every rail, and for those that have their own. */
+export interface TimeByRail {
+  usualMs: number;
+  ownMs: Readonly<Record<string, number>>;
+}
+export const msOfRail = ({ usualMs, ownMs }: TimeByRail, rail: string): number => ownMs[rail] ?? usualMs;
+/** In seconds, such as `60` or `60,monnify=300`. */
+const secondsByRail = (usual: number) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,8}(,[a-z_]+=[1-9]\d{0,8})*$/, 'must be seconds, such as 60 or 60,monnify=300')
+    .default(String(usual))
+    .transform((list): TimeByRail => {
+      const [first, ...own] = list.split(',').map((one) => one.split('='));
+      const entries = own.map(([rail, value]) => [rail, Number(value) * 1000] as const);
+      return { usualMs: Number(first?.[0]) * 1000, ownMs: Object.fromEntries(entries) };
+    });
 
 /** Polls the queues of flows, of payout items, of maintenance, or runs the relay and the sandbox bank's loops. */
 export const WORKER_ROLES = ['flows', 'payouts', 'maintenance', 'relay'] as const;
@@ -192,10 +210,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
       notVisibleForMs: 5_000,
     },
     attention: {
-      railUnreachableMs: read('ATTENTION_RAIL_UNREACHABLE_SECONDS', seconds(HOUR)),
+      railUnreachableMs: read('ATTENTION_RAIL_UNREACHABLE_SECONDS', seconds(HALF_HOUR)),
       /** An hour without money on its way is what an operator should know of; most rails recover within it. */
       railNotReadyMs: HOUR * 1000,
-      outcomeUnknownMs: read('ATTENTION_OUTCOME_UNKNOWN_SECONDS', seconds(24 * HOUR)),
+      /** Longer than most transfers take; a parked flow ends by itself once the rail knows the outcome. */
+      outcomeUnknown: read('ATTENTION_OUTCOME_UNKNOWN_SECONDS', secondsByRail(HALF_HOUR)),
       creditUnconfirmedMs: HOUR * 1000,
       /** A parked transfer continues this soon after its rail knows the outcome, if no callback comes. */
       probeMs: 15 * 60_000,
@@ -227,7 +246,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
       reconciliationEveryMs: read('RECONCILIATION_EVERY_SECONDS', seconds(DAY)),
       /** Rewritten history of the last minutes is not noticed. */
       sealEveryMs: 5 * 60_000,
-      creditPollingEveryMs: read('CREDIT_POLLING_EVERY_SECONDS', seconds(300)),
+      /** A payer whose callback was lost waits this long. */
+      creditPolling: read('CREDIT_POLLING_EVERY_SECONDS', secondsByRail(60)),
       idempotencyKeysKeptDays: read('IDEMPOTENCY_KEYS_KEPT_DAYS', positive.min(7).default(7)),
       webhookAttemptsKeptDays: read('WEBHOOK_ATTEMPTS_KEPT_DAYS', positive.min(30).default(90)),
       /** Of transfers that have ended. */

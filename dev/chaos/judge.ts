@@ -55,6 +55,7 @@ const LIVING = new Set([
   'completedAt',
   'failureCode',
   'failureReason',
+  'failureDetail',
   'sessionId',
   'successCount',
   'failureCount',

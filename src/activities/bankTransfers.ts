@@ -1,7 +1,9 @@
 // The steps of a bank transfer, shared by withdrawals, refunds to a bank, payout items and returns to the sender. What
 // differs between them, the rows and postings, is given by a `TransferAdapter`.
+
 import { AttemptOverError, requireTimeLeft } from '../concurrency/attempt.ts';
 import { KeyedMutex } from '../concurrency/keyedMutex.ts';
+import { msOfRail } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import { timeOfId, type Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
@@ -9,7 +11,8 @@ import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
 import { isAbout } from '../rail/transferCalls.ts';
-import type { DecidedBy } from '../resources/failureCodes.ts';
+import type { TransferFailure } from '../resources/bankTransfers/rows.ts';
+import { type DecidedBy, failureOf } from '../resources/failureCodes.ts';
 import { decisionOf, recordDecision } from '../resources/operators.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
 import { saveProviderMessage } from '../resources/rails/providerMessages.ts';
@@ -52,13 +55,13 @@ export interface TransferAdapter<Row> {
   read: (book: Book, transferId: string) => Promise<{ row: Row; rail: string; state: TransferState }>;
   /** The instruction to the rail. Its reference never changes. */
   instruction: (book: Book, row: Row) => TransferInstruction;
-  /** The movement that posts a final status. Null: none, an operator must decide. */
+  /** The movement that posts a final status. `failure`: of `fail` and `return`. Null: none, an operator must decide. */
   movement: (
     book: Book,
     row: Row,
     change: TransferChange,
     report: TransferReport,
-    source: DecidedBy,
+    failure: TransferFailure,
   ) => Promise<Movement | null> | Movement | null;
   /** The row that movements of other transfers change too, if there is one: they are posted one at a time. */
   sharedRow?: (row: Row) => Uuid;
@@ -173,10 +176,20 @@ async function sendToRail(sql: Sql, { book, rail, instruction, sends: before }: 
 /** The settings that the flow of a transfer through this rail needs. */
 export const transferLimits = (
   { attention }: Pick<ActivityDependencies['config'], 'attention'>,
-  { capabilities }: BankRail,
+  { name, capabilities }: BankRail,
 ): TransferLimits => {
   const { notVisibleForMs, unknownIsFinal } = capabilities.transfers;
-  return { ...attention, notVisibleForMs, unknownIsFinal };
+  const { railUnreachableMs, railNotReadyMs, creditUnconfirmedMs, probeMs, pausedLookMs, outcomeUnknown } = attention;
+  return {
+    railUnreachableMs,
+    railNotReadyMs,
+    outcomeUnknownMs: msOfRail(outcomeUnknown, name),
+    creditUnconfirmedMs,
+    probeMs,
+    pausedLookMs,
+    notVisibleForMs,
+    unknownIsFinal,
+  };
 };
 
 export function createBankTransferSteps<Row>(
@@ -252,7 +265,8 @@ export function createBankTransferSteps<Row>(
         decision === 'contradiction'
           ? 'impossible'
           : await postingMutex.run(adapter.sharedRow?.(row) ?? input.transferId, async () => {
-              const movement = await adapter.movement(book, row, decision, report, decidedBy);
+              const failure = failureOf(decision === 'return' ? decision : 'fail', report, decidedBy, rail.failures);
+              const movement = await adapter.movement(book, row, decision, report, failure);
               if (movement === null) return 'impossible';
               const posters = { complete: postOrPark, claw_back: postAsRead, fail: postBack, return: postBack };
               const isPosted = await posters[decision](audited(movement));

@@ -1,5 +1,6 @@
 // Asks the rails for the credits that they received, so that a credit whose callback was lost arrives within minutes,
 // and for what they can pay out.
+import { type Config, msOfRail } from '../config.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Book } from '../money.ts';
 import { RailCallError } from '../rail/errors.ts';
@@ -23,11 +24,15 @@ const LOOK_BACK_MS = 24 * 3_600_000;
 const LISTED_AFTER_MS = 3_600_000;
 /** Until then the callback may be on its way. */
 const CALLBACK_DUE_AFTER_MS = 30_000;
+const EARLY_MS = 5_000;
 
 export function createCreditPollingActivities(
-  dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'>,
+  dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'> & {
+    config: Pick<Config, 'maintenance'>;
+  },
 ): Pick<MaintenanceActivities, 'pollCredits'> {
   const { sql } = dependencies;
+  const { creditPolling } = dependencies.config.maintenance;
 
   /** Stores what the rail can pay out. A rail that does not respond is asked again by the next run. */
   async function readBalance(book: Book, rail: BankRail): Promise<void> {
@@ -61,9 +66,12 @@ export function createCreditPollingActivities(
     async pollCredits(period) {
       const start: CreditsPolled = { books: 0, failed: 0, recovered: 0 };
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
-        if (rail.capabilities.transfers.balance) await readBalance(book, rail);
         const now = (await readDatabaseTime(sql)).getTime();
         const poll = await findCreditPoll(sql, book, rail.name);
+        // A run may begin a little earlier than the one before it did.
+        const everyMs = msOfRail(creditPolling, rail.name) - EARLY_MS;
+        if (period === null && poll !== null && now - poll.listedTo.getTime() < everyMs) return;
+        if (rail.capabilities.transfers.balance) await readBalance(book, rail);
         const since = Math.max((poll?.listedTo.getTime() ?? 0) - LISTED_AFTER_MS, now - LOOK_BACK_MS);
         const asked = period ?? { from: since, to: now };
         await readCredits(book, rail, { from: new Date(asked.from), to: new Date(asked.to) }, onStep, total);

@@ -3,7 +3,6 @@ import { publicId, requireUuid, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { isSameName } from '../rail/accountNames.ts';
 import { RailCallError, RailNotReadyError, RailUnavailableError } from '../rail/errors.ts';
-import { failureCodeOf } from '../resources/failureCodes.ts';
 import { reviewReasonOf } from '../resources/inboundCredits/movements.ts';
 import {
   clawBackItem,
@@ -142,20 +141,13 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
       accountName: item.accountName,
       narration: item.reference ?? `Payout ${publicId('payout', item.payoutId)}`,
     }),
-    async movement(book, sourced, change, report, decidedBy) {
+    async movement(book, sourced, change, report, failure) {
       if (change === 'complete') return completeItem(book, sourced.item, report);
       if (change === 'claw_back') {
         return clawBackItem(book, sourced, report, (await readWallet(book, sourced)).balance);
       }
-      const { sessionId } = report;
-      const code = failureCodeOf(change, decidedBy);
-      return await putBack(
-        book,
-        sourced,
-        change === 'fail'
-          ? { kind: 'payout_item_failure', code, reason: report.reason ?? 'The bank refused the transfer', sessionId }
-          : { kind: 'payout_item_return', code, reason: report.reason ?? 'The bank returned the money', sessionId },
-      );
+      const kind = change === 'fail' ? 'payout_item_failure' : 'payout_item_return';
+      return await putBack(book, sourced, { kind, ...failure });
     },
   };
   const steps = createBankTransferSteps(dependencies, adapter);

@@ -29,7 +29,7 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
       narration: `Refund ${publicId('payment', row.paymentId)}`,
     };
   },
-  async movement(book, row, change, report, decidedBy) {
+  async movement(book, row, change, report, failure) {
     const payment = requireRow(await findPayment(sql, book, row.paymentId), `the payment of refund ${row.id}`);
     const found = await findWallet(sql, book, payment.targetWalletId);
     const wallet = requireRow(found, `the wallet of refund ${row.id}`);
@@ -37,10 +37,9 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
     const others = change === 'claw_back' || row.clawedBack !== null ? await sumOtherRefunds(sql, book, row) : 0;
     return change === 'claw_back'
       ? clawBackRefund(book, payment, row, report, { balance: wallet.balance, others })
-      : returnRefundFunds(book, payment, row, report, {
+      : returnRefundFunds(book, payment, row, change, failure, {
           refusal: returnRefusalOf(wallet),
           others,
-          decidedBy,
         });
   },
   sharedRow: (row) => row.paymentId,

@@ -5,7 +5,7 @@ import { parseId, publicId, requireUuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { findBreak } from '../reconciliation/queries.ts';
-import type { DecidedBy } from '../resources/failureCodes.ts';
+import type { FailureCode } from '../resources/failureCodes.ts';
 import { findRecalledAway } from '../resources/inboundCredits/queries.ts';
 import { flowOf } from '../resources/inboundCredits/receive.ts';
 import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
@@ -58,8 +58,11 @@ const PROBLEMS: Record<DecisionProblem, string> = {
     'Its payment is open, and would not be settled with it: credit it after the payment has expired, or return it.',
 };
 
-/** How an attempt to return money failed, by who decided that it failed. */
-const FAILURES: Record<DecidedBy, ReturnFailure> = { rail: 'refused', silence: 'never_received', operators: 'decided' };
+/** How an attempt to return money failed, where the bank did not refuse it. */
+const FAILURES: Partial<Record<FailureCode, ReturnFailure>> = {
+  never_received: 'never_received',
+  operator_decision: 'decided',
+};
 
 const readCase = async (sql: Sql, book: Book, id: string): Promise<ReviewCase> =>
   requireRow(await findReviewCase(sql, book, requireUuid('reviewCase', id)), `review case ${id}`);
@@ -83,14 +86,14 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
     accountName: null,
     narration: 'Returned payment',
   }),
-  async movement(book, { row }, change, report, source) {
+  async movement(book, { row }, change, _report, { code, reason, detail }) {
     // Money in suspense cannot be spent: the operator who decides about the case sees that it was paid.
     if (change === 'claw_back') return null;
     const payment = await findPaymentOfCase(sql, book, row);
     if (change === 'complete') return completeReturn(book, row, payment);
     const recalled = await findRecalledAway(sql, book, row);
-    const failure = change === 'return' ? 'returned' : FAILURES[source];
-    return returnToSuspense(book, row, failure, report, { payment, recalled });
+    const failure = change === 'return' ? 'returned' : (FAILURES[code] ?? 'refused');
+    return returnToSuspense(book, row, failure, detail ? `${reason}: ${detail}` : reason, { payment, recalled });
   },
 });
 

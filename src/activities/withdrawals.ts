@@ -23,13 +23,10 @@ export const withdrawalAdapter = (sql: Sql): TransferAdapter<Withdrawal> => ({
     accountName: row.accountName,
     narration: row.narration,
   }),
-  async movement(book, row, change, report, decidedBy) {
+  async movement(book, row, change, report, failure) {
     const wallet = requireRow(await findWallet(sql, book, row.sourceWalletId), `the wallet of withdrawal ${row.id}`);
     if (change === 'complete') return completeWithdrawal(book, row, report);
     if (change === 'claw_back') return clawBackWithdrawal(book, row, report, wallet.balance);
-    return returnWithdrawalFunds(book, row, change, report, {
-      refusal: returnRefusalOf(wallet),
-      decidedBy,
-    });
+    return returnWithdrawalFunds(book, row, change, failure, returnRefusalOf(wallet));
   },
 });

@@ -25,6 +25,7 @@ import {
   wholeNumber,
 } from './options.ts';
 import { printLeftOut, printResult, printRows, timeText } from './print.ts';
+import { readSettings } from './settings.ts';
 import { runMaintenance } from './temporal.ts';
 
 const SEE_BREAKS = 'List the breaks: npm run cli -- reconciliation show';
@@ -167,7 +168,7 @@ function readStatement(file: string, options: ImportOptions): ImportedStatement 
 function parseFile(file: string, options: ImportOptions): StatementFile {
   const [format, account] = [options.format ?? null, options.account ?? null];
   try {
-    return readStatementFile(readFileSync(file), { format, account });
+    return readStatementFile(readFileSync(file), { format, account, booked: readSettings().lineAccounts });
   } catch (error) {
     const isExpected = error instanceof StatementFileError || (error as { code?: unknown }).code !== undefined;
     if (!isExpected) throw error;

@@ -82,8 +82,9 @@ export function addReviewCommands(program: Command): void {
         return { row, credit, storedBreak: await findBreak(sql, organisationId, uuid) };
       });
       const { id: caseId, ...rest } = caseView(stored.row);
-      // The bank identifies the credit by its session id.
-      const view = { ...rest, sessionId: stored.credit?.sessionId ?? null };
+      // The rail identifies the credit by its session id, the sender's bank by its own.
+      const { sessionId = null, senderSessionId = null } = stored.credit ?? {};
+      const view = { ...rest, sessionId, senderSessionId };
       const { storedBreak } = stored;
       const sealed = storedBreak?.sealedRow ?? null;
       const unreadRow = sealed === null ? {} : { row: keyringOf(readSettings()).open('rail-row', uuid, sealed) };

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { type Keyring, parseKeyring } from '../keyring.ts';
+import type { LineAccounts } from '../reconciliation/files/statement.ts';
 import { CommandError } from './failure.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,6 +33,8 @@ export interface Settings {
   operatorKey: string | undefined;
   /** The keys of the service (`MANILLA_KEYS`); the quick start's only with its database. */
   keys: string | undefined;
+  /** The accounts of a bank's own lines, by its word for them. */
+  lineAccounts: LineAccounts;
 }
 
 /** `.manilla` in the project, or MANILLA_HOME; a relative MANILLA_HOME is resolved against the project. */
@@ -62,7 +65,25 @@ export function readSettings(environment = process.env): Settings {
     organisationId,
     operatorKey: environment.MANILLA_OPERATOR_KEY || operatorKey,
     keys: environment.MANILLA_KEYS || manillaKeys,
+    lineAccounts: readLineAccounts(environment.STATEMENT_LINE_ACCOUNTS ?? ''),
   };
+}
+
+const LINE_ACCOUNT = /^([a-z0-9_]{1,40})=((?:liability|receivable|expense|loss|income):[a-z][a-z0-9_]{0,39})$/;
+
+/** Reads `vat=receivable:vat,stamp_duty=liability:stamp_duty`. */
+function readLineAccounts(list: string): LineAccounts {
+  const entries = list
+    .split(',')
+    .filter((one) => one !== '')
+    .map((one): [string, string] => {
+      const [, word = '', account = ''] = LINE_ACCOUNT.exec(one.trim()) ?? [];
+      if (word !== '') return [word, account];
+      throw new CommandError(
+        `STATEMENT_LINE_ACCOUNTS has ${one}. Write it as vat=receivable:vat,stamp_duty=liability:stamp_duty.`,
+      );
+    });
+  return Object.fromEntries(entries);
 }
 
 /** Reads a file of the state folder; without the file, nothing is set. */

@@ -1,6 +1,7 @@
 // Calls of a provider with the token of a contract. What differs between providers is a `Dialect`.
 import type { z } from 'zod';
 import { type NotReadyCause, RailNotReadyError, RailRefusedError, RailUnavailableError, unclear } from './errors.ts';
+import { RAIL_FAILURES } from './failures.ts';
 import { createHttpClient, type HttpRequest, type HttpResponse } from './http.ts';
 import { reasonOf, safeMessage } from './texts.ts';
 import { createTokenSource, type Token } from './token.ts';
@@ -89,7 +90,7 @@ const REQUEST_LIMIT_MS = 7_000;
 const LOGIN_LIMIT_MS = 5_000;
 
 /** The reason of a refusal without a message: customers see it. */
-const REFUSED = 'The bank refused the request';
+const REFUSED = RAIL_FAILURES.bank_refused;
 
 export function createProviderClient(dialect: Dialect, now: () => number): ProviderClient {
   const { rail, baseUrl, secrets, replyOf, outcomeOf } = dialect;

@@ -77,6 +77,7 @@ export function guardedRail(rail: BankRail, breakers: Breakers = new Map()): Ban
 
   return {
     name,
+    failures: rail.failures,
     capabilities: {
       ...rail.capabilities,
       calls: { limitMs: callLimitMs },

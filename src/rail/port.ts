@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Uuid } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 import type { RailCapabilities } from './capabilities.ts';
+import type { FailureWords } from './failures.ts';
 
 /** Whom an account number is opened for. Payers see the name. */
 export interface AccountHolder {
@@ -58,6 +59,8 @@ export interface CreditSender {
   senderAccountNumber: string | null;
   /** The code as in `banks`. */
   senderBankCode: string | null;
+  /** The session id of the sender's bank, by which another bank knows the transfer; of NIP 30 digits. */
+  senderSessionId?: string | null;
 }
 
 /** What a callback says: shown until the rail's own record is read. No money moves by it. */
@@ -111,7 +114,10 @@ export interface TransferReport {
   status: 'processing' | 'completed' | 'failed' | 'returned';
   /** The interbank id of the transfer; null until it has one. */
   sessionId: string | null;
-  /** Why it failed or was returned, in the rail's words; while it is in progress, what operators should know. */
+  /**
+   * Why it failed or was returned, in the rail's words; null: it does not say. While it is in progress, what operators
+   * should know.
+   */
   reason: string | null;
   amount: Kobo | null;
   accountNumber: string | null;
@@ -234,6 +240,9 @@ export interface BankRail {
   readonly name: string;
 
   readonly capabilities: RailCapabilities;
+
+  /** Our codes for what its provider says of a transfer that failed or was returned. */
+  readonly failures: FailureWords;
 
   /** Opens an account number. Idempotent: the same reference returns the same number. Throws RailRefusedError. */
   openVirtualAccount(request: AccountRequest, signal?: AbortSignal): Promise<VirtualAccount>;

@@ -34,37 +34,21 @@ export function safeMessage(text: string | null): string | null {
   return words === '' ? null : words;
 }
 
-/** What providers say of what has succeeded, or is on its way; and what they call that. */
-const NO_REASONS = new Set([
-  'success',
-  'successful',
-  'successfully',
-  'ok',
-  '00',
-  'null',
-  'none',
-  'approved',
-  'approved successfully',
-  'approved or completed successfully',
-  'completed',
-  'completed successfully',
-  'processed',
-  'processed successfully',
-  'processing',
-  'processing in progress',
-  'in progress',
-  'pending',
-]);
-const SUBJECT = /^(?:transaction|transfer|request|payment)s? (?:is |was |has been )?/;
+/** Words of which a text may consist that only repeats a status, whichever it is, and so says of no failure why. */
+const STATUS_WORDS = new Set(
+  (
+    'transaction transactions transfer transfers request payment is was has been being in by or and the your still ' +
+    'success successful successfully succeeded ok 00 null none approved completed processed processing progress ' +
+    'pending queued initiated accepted received awaiting authorization failed failure reversed reversal refund ' +
+    'refunded returned expired'
+  ).split(' '),
+);
 
 /** The words of a provider as the reason of a failure; null: they are none. */
 export function reasonOf(text: string | null): string | null {
   const words = safeMessage(text);
-  const said = (words ?? '')
-    .toLowerCase()
-    .replace(SUBJECT, '')
-    .replace(/[.!]+$/, '');
-  return NO_REASONS.has(said) ? null : words;
+  const said = (words ?? '').toLowerCase().split(/[^a-z0-9]+/);
+  return said.every((word) => word === '' || STATUS_WORDS.has(word)) ? null : words;
 }
 
 /** `yyyy-MM-dd HH:mm:ss` in Lagos. A part of a second is rounded up. */

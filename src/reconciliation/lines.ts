@@ -1,5 +1,6 @@
 // The lines of a statement, and the business keys under which the ledger posts them: by its key a line is found
 // whenever it was posted, and by its key a posting names its line.
+import type { AccountCode } from '../ledger/chart.ts';
 import type { Book, Kobo } from '../money.ts';
 import { creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
@@ -18,6 +19,8 @@ export interface BankLine {
   reference: string;
   amount: Kobo;
   at: Date;
+  /** The account of a charge that is not an expense, such as a tax. */
+  account?: AccountCode | null;
 }
 
 /** A row of a statement that could not be read. */

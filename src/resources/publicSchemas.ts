@@ -106,6 +106,7 @@ export const sender = z
     name: z.string().nullable(),
     accountNumber: z.string().nullable(),
     bankCode: z.string().nullable(),
+    sessionId: z.string().nullable().describe("The transfer's session id at the sender's bank, for disputes with it"),
   })
   .describe('Null where the bank sent nothing');
 
@@ -154,6 +155,7 @@ export const bankCounterparty = counterparty.extend({ bankName: z.string().nulla
 const bankOutcome = {
   failureCode: z.enum(FAILURE_CODES).nullable().describe('For programs; null unless it failed or was returned'),
   failureReason: z.string().nullable().describe('For people; branch on status and failureCode'),
+  failureDetail: z.string().nullable().describe("The bank's own words, where no failureCode has them"),
   sessionId: z.string().nullable().describe("The bank's own id of the transfer, once it reported it"),
 };
 

@@ -24,6 +24,7 @@ export const senderView = (credit: InboundCredit) => ({
   name: credit.senderName,
   accountNumber: credit.senderAccountNumber,
   bankCode: credit.senderBankCode,
+  sessionId: credit.senderSessionId,
 });
 
 export const creditSummary = viewOf(schemas.creditOfEvent, (credit: InboundCredit) => ({

@@ -242,8 +242,8 @@ export function expectStatementEntry(row: StatementEntry): Expectation {
   const payout = payoutAccount(row.rail);
   const settlement = settlementAccount(row.rail);
   const sides: Record<StatementEntry['kind'], [from: AccountCode, to: AccountCode]> = {
-    charge: [RAIL_EXPENSE, chargedAccount(row)],
-    charge_returned: [chargedAccount(row), RAIL_EXPENSE],
+    charge: [row.account ?? RAIL_EXPENSE, chargedAccount(row)],
+    charge_returned: [chargedAccount(row), row.account ?? RAIL_EXPENSE],
     settled: [payout, clearing],
     settlement: [settlement, clearing],
     interest: [payout, INTEREST_INCOME],

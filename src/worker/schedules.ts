@@ -64,7 +64,8 @@ function scheduledFlows({ maintenance: settings }: Pick<Config, 'maintenance'>):
     },
     {
       workflow: 'creditPolling',
-      everyMs: settings.creditPollingEveryMs,
+      // Each run polls the rails that are due.
+      everyMs: Math.min(settings.creditPolling.usualMs, ...Object.values(settings.creditPolling.ownMs)),
       summary: 'Imports credits whose callback was lost',
     },
   ];

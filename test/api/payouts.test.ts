@@ -70,6 +70,7 @@ describe('202 responses', () => {
       destinationWalletId: null,
       failureCode: null,
       failureReason: null,
+      failureDetail: null,
       sessionId: null,
     };
     expect(data).toEqual({

@@ -196,6 +196,7 @@ describe('keys', () => {
       temporalAddress: undefined,
       organisationId: undefined,
       keys: undefined,
+      lineAccounts: {},
     };
     const signedIn = (operatorKey: string) => signIn(sql, { ...settings, operatorKey }, 'keys create');
     await expect(signedIn(key)).rejects.toThrow('unknown or revoked');

@@ -39,7 +39,7 @@ test.concurrent('a payment lists each credit with its sender, newest first', asy
     amount: 1_000,
     currency: 'NGN',
     sessionId: `first-${payment.id}`,
-    sender: { name: 'Chidi Eze', accountNumber: '1111111111', bankCode: '058' },
+    sender: { name: 'Chidi Eze', accountNumber: '1111111111', bankCode: '058', sessionId: `first-${payment.id}` },
     status: 'posted',
     reviewCaseId: null,
     reviewReason: null,
@@ -61,7 +61,7 @@ test.concurrent('a sender that the rail does not report is null', async () => {
     senderBankCode: null,
   });
   const [credit] = await untilApplied(`/payments/${payment.id}/credits`, 1);
-  expect(credit?.sender).toEqual({ name: null, accountNumber: null, bankCode: null });
+  expect(credit?.sender).toEqual({ name: null, accountNumber: null, bankCode: null, sessionId: credit?.sessionId });
 });
 
 test.concurrent('an unconfirmed credit has the status received', async () => {

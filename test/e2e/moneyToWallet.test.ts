@@ -36,6 +36,7 @@ afterAll(async () => {
 const BASE = 100_000;
 const FEE = 1_000;
 const PAYABLE = BASE + FEE;
+const CAME_BACK = { code: 'bank_returned', reason: 'The receiving bank returned the money', sessionId: null } as const;
 const SENDER = { senderName: 'Chidi Eze', senderAccountNumber: '1111111111', senderBankCode: '058' };
 const BY_BANK = { walletId: null, name: 'Chidi Eze', accountNumber: '1111111111', bankCode: '058' };
 
@@ -333,8 +334,7 @@ const WAYS: Record<string, () => Promise<Arrived>> = {
     const report = { ...reportOf(id, 'completed'), sessionId: null };
     const row = async () => await rowOf(findWithdrawal, 'withdrawal', id);
     await post(clawBackWithdrawal(book(), await row(), report, total));
-    const decided = { refusal: null, decidedBy: 'rail' } as const;
-    await post(returnWithdrawalFunds(book(), await row(), 'return', { ...report, status: 'returned' }, decided));
+    await post(returnWithdrawalFunds(book(), await row(), 'return', CAME_BACK, null));
     return { kind: 'withdrawal_return', walletId, line, ...comesBack(total), component: 'fee' };
   },
   'a refund to a bank that fails': async () => {
@@ -347,8 +347,7 @@ const WAYS: Record<string, () => Promise<Arrived>> = {
     const rows = async () =>
       [await rowOf(findPayment, 'payment', String(made.payment.id)), await rowOf(findRefund, 'refund', id)] as const;
     await post(clawBackRefund(book(), ...(await rows()), report, { balance: BASE, others: 0 }));
-    const decided = { refusal: null, others: 0, decidedBy: 'rail' } as const;
-    await post(returnRefundFunds(book(), ...(await rows()), { ...report, status: 'returned' }, decided));
+    await post(returnRefundFunds(book(), ...(await rows()), 'return', CAME_BACK, { refusal: null, others: 0 }));
     return { kind: 'refund_clawback_return', walletId, line, ...comesBack(500) };
   },
   'a refund to the wallet that paid': async () => {

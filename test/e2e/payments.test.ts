@@ -61,7 +61,7 @@ describe('bank-transfer payments', () => {
       id: expect.stringMatching(/_inc$/),
       amount: 202_000,
       sessionId,
-      sender: { name: 'Sandbox Payer', accountNumber: expect.any(String), bankCode: expect.any(String) },
+      sender: { name: 'Sandbox Payer', accountNumber: expect.any(String), bankCode: expect.any(String), sessionId },
       receivedAt: expect.any(String),
     };
     expect(await flows.eventsOf(payment.id)).toEqual([

@@ -460,6 +460,7 @@ describe('batches', () => {
             senderName: null,
             senderAccountNumber: null,
             senderBankCode: null,
+            senderSessionId: null,
             ownerKind: null,
             ownerId: null,
             status: 'received',

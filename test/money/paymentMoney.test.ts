@@ -29,7 +29,6 @@ import { findPaymentOfCase, findReviewCase, type ReviewCase } from '../../src/re
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { type Client, startTestApi, type TestOrganisation } from '../support/api.ts';
 import { OPERATORS } from '../support/operators.ts';
-import { reportOf } from '../support/scriptedRail.ts';
 
 const api = await startTestApi();
 const { dependencies, sql } = api;
@@ -39,7 +38,7 @@ afterAll(() => api.close());
 
 const BASE = 100_000;
 const PAYABLE = BASE + 1_000;
-const FAILED = { ...reportOf('reference', 'failed'), reason: 'The bank refused it' };
+const FAILED = { code: 'bank_refused', reason: 'The bank refused it', sessionId: null } as const;
 /** Beyond which a wallet takes no more, so that a surplus goes to review. */
 const BALANCE_MAX = 30_000_000;
 
@@ -108,10 +107,8 @@ class Story {
       case 'refundFails': {
         const refund = await this.#nth(one.which, 'refunds', findRefund);
         if (refund?.status !== 'processing') return;
-        const decidedBy = 'rail';
-        await this.#post(
-          returnRefundFunds(book, await this.row(), refund, FAILED, { refusal: null, others: 0, decidedBy }),
-        );
+        const more = { refusal: null, others: 0 };
+        await this.#post(returnRefundFunds(book, await this.row(), refund, 'fail', FAILED, more));
         return;
       }
       case 'review': {
@@ -128,7 +125,7 @@ class Story {
         const row = await this.#nth(one.which, 'review_cases', findReviewCase);
         if (row?.status !== 'returning') return;
         const [payment, recalled] = [await findPaymentOfCase(sql, book, row), await findRecalledAway(sql, book, row)];
-        await this.#post(returnToSuspense(book, row, 'refused', FAILED, { payment, recalled }));
+        await this.#post(returnToSuspense(book, row, 'refused', FAILED.reason, { payment, recalled }));
         for (const credit of recalled) await this.#applyRecall(credit);
         return;
       }
@@ -361,6 +358,7 @@ describe('each defence against refunds of money that is gone', () => {
       metadata: null,
       failureCode: null,
       failureReason: null,
+      failureDetail: null,
       rail: 'sandbox',
       sessionId: null,
       createdAt: new Date(),

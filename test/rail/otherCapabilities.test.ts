@@ -15,6 +15,8 @@ import type {
   RailCallback,
   StatementLine,
 } from '../../src/rail/port.ts';
+import { confirmedBy } from '../../src/resources/inboundCredits/confirm.ts';
+import { findCreditOfSession, type InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../src/resources/inboundCredits/receive.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
@@ -182,6 +184,33 @@ describe('credits', () => {
     const { organisationId } = api.organisation;
     const expected = { message: 'payment_rejected: UNDER_PAYMENT' };
     expect(await findProviderMessage(api.sql, organisationId, paymentId)).toMatchObject(expected);
+  });
+
+  test("keep the session id of the sender's bank, whichever report has it, and whichever comes first", async () => {
+    const { organisationId } = api.organisation;
+    const book = { organisationId, environment: 'test' } as const;
+    const { data } = await pay(api.organisation);
+    const stored = async (sessionId: string) =>
+      (await findCreditOfSession(api.sql, book, LATER_BANK, sessionId)) as InboundCredit;
+    for (const reports of [
+      ['000013260101', null],
+      [null, '000013260101'],
+      [null, null, '000013260101', 'another'],
+    ]) {
+      const { recalledAt: _recalledAt, ...record } = report({ accountReference: data.id });
+      for (const senderSessionId of reports) {
+        await receiveCredit(api.dependencies, book, LATER_BANK, { ...record, senderSessionId });
+      }
+      const credit = await stored(record.sessionId);
+      expect(credit.senderSessionId).toBe('000013260101');
+      expect(await confirmedBy(api.sql, book, credit, { ...record, senderSessionId: null })).toMatchObject({
+        senderSessionId: '000013260101',
+      });
+      const listed = (await api.test.get(`/payments/${data.id}/credits`)).items;
+      expect(listed.find(({ sessionId }) => sessionId === record.sessionId)?.sender).toMatchObject({
+        sessionId: '000013260101',
+      });
+    }
   });
 
   test('find their account by our reference, whatever number the rail reports or none', async () => {

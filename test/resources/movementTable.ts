@@ -6,6 +6,7 @@ import type { Book, Kobo } from '../../src/money.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import type { StoredBreak } from '../../src/reconciliation/queries.ts';
 import type { Adjustment } from '../../src/resources/adjustments/queries.ts';
+import type { TransferFailure } from '../../src/resources/bankTransfers/rows.ts';
 import type { FeeSweep } from '../../src/resources/feeSweeps/queries.ts';
 import type { ConfirmedCredit } from '../../src/resources/inboundCredits/confirm.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
@@ -221,8 +222,9 @@ export const OWNER = newId('wallet', 'owner');
 export const OTHER = newId('wallet', 'other');
 
 export const PAID: TransferReport = { ...reportOf('reference', 'completed'), sessionId: 'session' };
-export const REFUSED: TransferReport = { ...PAID, status: 'failed', reason: 'The bank knows no such account' };
-export const RETURNED: TransferReport = { ...PAID, status: 'returned', reason: 'The account is dormant' };
+const failure = { code: 'account_dormant', reason: 'The account is dormant', sessionId: 'session' } as const;
+export const REFUSED: { change: 'fail'; failure: TransferFailure } = { change: 'fail', failure };
+export const RETURNED: { change: 'return'; failure: TransferFailure } = { change: 'return', failure };
 
 /** What the wallet of a row is when its money comes back, in words, and why it does not take it. */
 export const RETURN_CASES: readonly (readonly [wallet: string, ReturnRefusal])[] = [

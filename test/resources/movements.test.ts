@@ -261,6 +261,7 @@ const EVENT_FIELDS = [
   'reference',
   'failureCode',
   'failureReason',
+  'failureDetail',
   'sessionId',
 ];
 

@@ -16,6 +16,7 @@ export function newCredit(change: Partial<InboundCredit> & Pick<InboundCredit, '
     senderName: null,
     senderAccountNumber: null,
     senderBankCode: null,
+    senderSessionId: null,
     ownerKind: null,
     ownerId: null,
     status: 'received',

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createBankTransferActivities } from '../../src/activities/moneyActivities.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../../src/rail/errors.ts';
+import { RAIL_FAILURES } from '../../src/rail/failures.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
@@ -41,6 +42,23 @@ async function accepted() {
     status: async () => (await api.test.get(`/withdrawals/${data.id}`)).data.status,
   };
 }
+
+test.each([
+  ['returned', 'Transaction in progress', 'bank_returned', null],
+  ['returned', 'SUCCESS', 'bank_returned', null],
+  ['returned', 'Account closed', 'account_closed', null],
+  ['failed', 'Beneficiary account is under inquiry', 'bank_refused', 'Beneficiary account is under inquiry'],
+  ['failed', null, 'bank_refused', null],
+] as const)('%s, "%s": %s', async (status, reason, code, detail) => {
+  const { id, input, steps } = await accepted();
+  rail.setReport(id, { ...reportOf(id, status), reason });
+  expect(await steps.checkBankTransfer(input)).toMatchObject({ status });
+  const { data } = await api.test.get(`/withdrawals/${id}`);
+  const expected = { status, failureCode: code, failureReason: RAIL_FAILURES[code], failureDetail: detail };
+  expect(data).toMatchObject(expected);
+  const { data: events } = await api.test.get(`/events?type=withdrawal.${status}&limit=1`);
+  expect(events).toMatchObject([{ data: { data: expected } }]);
+});
 
 describe('a report about another transfer', () => {
   test.each<[string, Partial<TransferReport>]>([
@@ -157,7 +175,12 @@ describe('what the database has of the sends', () => {
     expect(await steps.sendBankTransfer(input)).toMatchObject(refused);
     expect(await steps.markBankTransferUnsent(input)).toMatchObject({ status: 'failed' });
     const { data } = await api.test.get(`/withdrawals/${id}`);
-    expect([data.failureReason, await api.balanceOf(walletId)]).toEqual(['Dormant account', BALANCE]);
+    expect(data).toMatchObject({
+      failureCode: 'account_dormant',
+      failureReason: 'The account is dormant',
+      failureDetail: null,
+    });
+    expect(await api.balanceOf(walletId)).toBe(BALANCE);
   });
 
   test('a refusal of what the rail has known never fails it', async () => {

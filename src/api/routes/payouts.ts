@@ -79,6 +79,7 @@ const create = route({
         reference: item.reference ?? null,
         failureCode: null,
         failureReason: null,
+        failureDetail: null,
         rail: rail.name,
         sessionId: null,
         returnedAt: null,

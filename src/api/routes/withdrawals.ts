@@ -75,6 +75,7 @@ const create = route({
       ...attachedOf(body),
       failureCode: null,
       failureReason: null,
+      failureDetail: null,
       rail: rail.name,
       sessionId: null,
       createdAt: now,

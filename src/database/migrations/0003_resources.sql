@@ -134,6 +134,7 @@ CREATE TABLE withdrawals (
   metadata         jsonb,
   failure_code     text, -- for programs (src/resources/failureCodes.ts); failure_reason is for people
   failure_reason   text,
+  failure_detail   text,
   rail             text NOT NULL,
   session_id       text,
   -- from the wallet, once the bank had paid it after reporting it as failed
@@ -166,6 +167,7 @@ CREATE TABLE refunds (
   metadata        jsonb,
   failure_code    text,
   failure_reason  text,
+  failure_detail  text,
   rail            text,
   session_id      text,
   clawed_back     bigint CHECK (clawed_back >= 0),
@@ -222,6 +224,7 @@ CREATE TABLE payout_items (
   reference             text, -- the caller's own; the reference at the rail is the public id
   failure_code          text,
   failure_reason        text,
+  failure_detail        text,
   rail                  text NOT NULL,
   session_id            text,
   inside                boolean NOT NULL DEFAULT false,

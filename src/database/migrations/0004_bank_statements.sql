@@ -14,6 +14,7 @@ CREATE TABLE inbound_credits (
   sender_name           text,
   sender_account_number text,
   sender_bank_code      text,
+  sender_session_id     text,
   owner_kind            text CHECK (owner_kind IN ('payment', 'wallet')), -- NULL: the account number has no owner
   owner_id              uuid,
   -- set_aside: not confirmed by the rail, nothing posted; recalled: taken back before anything was posted
@@ -89,6 +90,7 @@ CREATE TABLE statement_entries (
   reference       text NOT NULL,
   amount          bigint NOT NULL CHECK (amount > 0),
   at              timestamptz(3) NOT NULL,
+  account         text,
   created_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT statement_entry_unique UNIQUE (organisation_id, environment, rail, kind, reference)

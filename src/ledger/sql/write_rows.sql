@@ -17,35 +17,35 @@ BEGIN
        'decided_by created_at decided_at',
        'version status decided_by decided_at'),
       ('inbound_credits', 'id version rail session_id account_number account_reference amount sender_name sender_account_number '
-       'sender_bank_code owner_kind owner_id status received_at created_at recall recalled_from recalled_taken',
-       'version account_number account_reference amount sender_name sender_account_number sender_bank_code owner_kind owner_id '
-       'status received_at recall recalled_from recalled_taken'),
+       'sender_bank_code sender_session_id owner_kind owner_id status received_at created_at recall recalled_from recalled_taken',
+       'version account_number account_reference amount sender_name sender_account_number sender_bank_code sender_session_id '
+       'owner_kind owner_id status received_at recall recalled_from recalled_taken'),
       ('payments', 'id version method status base_amount fee amount_received amount_credited amount_refunding amount_refunded '
        'amount_in_review amount_recalled fee_charged target_wallet_id payer_wallet_id description expires_at settled_at created_at '
        'reference reference_is_free metadata on_mismatch return_url',
        'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review amount_recalled fee_charged '
        'payer_wallet_id settled_at reference_is_free'),
       ('payout_items', 'id version payout_id position amount fee status destination_wallet_id account_number account_name bank_code '
-       'reference failure_reason rail session_id returned_at clawed_back inside failure_code',
-       'version status account_name failure_reason failure_code session_id returned_at clawed_back'),
+       'reference failure_reason rail session_id returned_at clawed_back inside failure_code failure_detail',
+       'version status account_name failure_reason failure_code failure_detail session_id returned_at clawed_back'),
       ('payouts', 'id version source_wallet_id total_amount total_fee item_count status failures_reported created_at reference metadata',
        'version status failures_reported'),
       ('reconciliation_breaks', 'id version rail kind line reference at occurrence ledger_amount statement_amount sealed_row '
        'cleared_at created_at',
        'version ledger_amount statement_amount cleared_at'),
       ('refunds', 'id version payment_id amount destination status reason account_number account_name bank_code failure_reason rail '
-       'session_id created_at completed_at returned_at clawed_back reference metadata failure_code',
-       'version status failure_reason failure_code session_id completed_at returned_at clawed_back'),
+       'session_id created_at completed_at returned_at clawed_back reference metadata failure_code failure_detail',
+       'version status failure_reason failure_code failure_detail session_id completed_at returned_at clawed_back'),
       ('review_cases', 'id version reason status amount account_code inbound_credit_id payment_id wallet_id rail attempts failure '
        'failure_reason created_at resolved_at transfer reference fee with_held recalled_unclaimed late_by_seconds',
        'version status amount wallet_id rail attempts failure failure_reason resolved_at fee with_held recalled_unclaimed'),
-      ('statement_entries', 'id rail kind reference amount at created_at', NULL),
+      ('statement_entries', 'id rail kind reference amount at account created_at', NULL),
       ('transfers', 'id source_wallet_id destination_wallet_id amount fee status description created_at reference metadata', NULL),
       ('virtual_accounts', 'rail account_number owner_kind owner_id bank_name account_name expires_at created_at bank_code '
        'accepts_amount', NULL),
       ('withdrawals', 'id version source_wallet_id amount fee status account_number account_name bank_code bank_name narration '
-       'failure_reason rail session_id created_at completed_at clawed_back reference metadata failure_code',
-       'version status failure_reason failure_code session_id completed_at clawed_back')
+       'failure_reason rail session_id created_at completed_at clawed_back reference metadata failure_code failure_detail',
+       'version status failure_reason failure_code failure_detail session_id completed_at clawed_back')
     ) AS l (name, columns, changed)
   LOOP
     SELECT string_agg(CASE WHEN d.oid IS NULL THEN 'r.' || a.attname

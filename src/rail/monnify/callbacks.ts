@@ -83,6 +83,7 @@ function creditOf(event: z.infer<typeof collectionEvent>, banks: BankList): Rail
       senderName: payer?.accountName ?? null,
       senderAccountNumber: fullAccountNumber(payer?.accountNumber),
       senderBankCode: banks.codeOf(payer?.bankCode ?? null),
+      senderSessionId: payer?.sessionId ?? null,
     },
   };
 }

@@ -69,6 +69,7 @@ export function createCredits(client: ProviderClient, banks: BankList) {
       senderName: found.accountDetails?.accountName ?? null,
       senderAccountNumber: fullAccountNumber(found.accountDetails?.accountNumber),
       senderBankCode: banks.codeOf(found.accountDetails?.bankCode ?? null),
+      senderSessionId: found.accountDetails?.sessionId ?? null,
       receivedAt: found.paidOn,
       recalledAt: status === 'recalled' ? found.paidOn : null,
     };

@@ -1,6 +1,7 @@
 // What each code, message and status word of Monnify means, as tables, and the functions that apply them. Nothing is
 // a failure by default: what is not in a table is unknown, or still in progress.
 import { type NotReady, notReadyByStatus, type Outcome, type Reply, type Unknown } from '../client.ts';
+import { type FailureWords, keyOf, NIP_WORDS, type RailFailureCode } from '../failures.ts';
 import { entryOf } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
 import type { TransferReport } from '../port.ts';
@@ -48,36 +49,43 @@ export const STATUSES = {
 type StatusMeaning = (typeof STATUSES)[keyof typeof STATUSES];
 
 /**
- * The documented messages of a failed transfer. `final`: the receiving account or bank refused it. `query_again`: the
- * documentation says to query again, or names a fault on the way, so the money may still arrive.
+ * The documented messages of a failed transfer, and our code of those that say why. `final`: the receiving account or
+ * bank refused it. `query_again`: the documentation says to query again, or names a fault on the way, so the money may
+ * still arrive.
  */
-export const MESSAGES = {
-  'invalid destination account number': 'final',
-  'dormant beneficiary account': 'final',
-  'beneficiary account name mismatch': 'final',
-  'unknown destination bank code': 'final',
-  'invalid amount': 'final',
-  'post no credit restriction on beneficiary account': 'final',
-  'rejected by destination institution': 'final',
-  'suspected fraud': 'final',
-  'beneficiary account limit exceeded': 'final',
-  'sender not permitted to credit beneficiary': 'final',
-  'you do not have sufficient balance to process this request. please fund your account and try again': 'final',
-  'transaction timed out while waiting for destination bank': 'query_again',
-  'delayed processing from nip': 'query_again',
-  'beneficiary bank not available': 'query_again',
-  'invalid session id': 'query_again',
-  'invalid response code from beneficiary institution': 'query_again',
-  'system malfunction by destination institution': 'query_again',
-  'unable to complete the transaction at this time': 'query_again',
-  'transaction could not be processed at this time. please try again': 'query_again',
-  'transaction processing in progress': 'query_again',
-  'account number could not be validated': 'query_again',
-  'transaction failed': 'query_again',
-  'system malfunction - internal service failure': 'query_again',
-  'system malfunction - transaction transmission unsuccessful': 'query_again',
-  'processor malfunction - transaction transmission failed': 'query_again',
-} as const;
+export const MESSAGES: Readonly<Record<string, { is: 'final' | 'query_again'; code?: RailFailureCode }>> = {
+  'invalid destination account number': { is: 'final', code: 'account_not_resolved' },
+  'dormant beneficiary account': { is: 'final', code: 'account_dormant' },
+  'beneficiary account name mismatch': { is: 'final', code: 'name_mismatch' },
+  'unknown destination bank code': { is: 'final', code: 'account_not_resolved' },
+  'invalid amount': { is: 'final' },
+  'post no credit restriction on beneficiary account': { is: 'final', code: 'account_restricted' },
+  'rejected by destination institution': { is: 'final', code: 'bank_refused' },
+  'suspected fraud': { is: 'final', code: 'suspected_fraud' },
+  'beneficiary account limit exceeded': { is: 'final', code: 'account_limit_exceeded' },
+  'sender not permitted to credit beneficiary': { is: 'final', code: 'account_restricted' },
+  'you do not have sufficient balance to process this request. please fund your account and try again': { is: 'final' },
+  'transaction timed out while waiting for destination bank': { is: 'query_again', code: 'bank_unavailable' },
+  'delayed processing from nip': { is: 'query_again', code: 'bank_unavailable' },
+  'beneficiary bank not available': { is: 'query_again', code: 'bank_unavailable' },
+  'invalid session id': { is: 'query_again' },
+  'invalid response code from beneficiary institution': { is: 'query_again', code: 'bank_unavailable' },
+  'system malfunction by destination institution': { is: 'query_again', code: 'bank_unavailable' },
+  'unable to complete the transaction at this time': { is: 'query_again' },
+  'transaction could not be processed at this time. please try again': { is: 'query_again' },
+  'transaction processing in progress': { is: 'query_again' },
+  'account number could not be validated': { is: 'query_again', code: 'account_not_resolved' },
+  'transaction failed': { is: 'query_again' },
+  'system malfunction - internal service failure': { is: 'query_again' },
+  'system malfunction - transaction transmission unsuccessful': { is: 'query_again' },
+  'processor malfunction - transaction transmission failed': { is: 'query_again' },
+};
+
+/** Those words, with those of NIP. */
+export const FAILURES: FailureWords = {
+  ...NIP_WORDS,
+  ...Object.fromEntries(Object.entries(MESSAGES).flatMap(([words, { code }]) => (code ? [[words, code]] : []))),
+};
 
 /** A failure is believed when the transfer is at least this old: a status has been seen to change after a failure. */
 export const FAILURE_FINAL_AFTER_MS = { final: 60_000, query_again: 30 * 60_000 };
@@ -219,13 +227,8 @@ function isFailureFinal({ message, createdAt }: Transfer, now: Date): boolean {
 }
 
 /** A message that is not documented counts as one to query again. */
-export function failureOf(message: string | null): 'final' | 'query_again' {
-  const key = (message ?? '')
-    .trim()
-    .toLowerCase()
-    .replace(/[.!]+$/, '');
-  return entryOf(MESSAGES, key) ?? 'query_again';
-}
+export const failureOf = (message: string | null): 'final' | 'query_again' =>
+  entryOf(MESSAGES, keyOf(message ?? ''))?.is ?? 'query_again';
 
 export function reportOf(
   transfer: Transfer,
@@ -234,9 +237,7 @@ export function reportOf(
   const message = safeMessage(transfer.message);
   const word = isUnknownWord ? safeMessage(transfer.status) : transfer.status;
   const isOver = status === 'failed' || status === 'returned';
-  const reason = isOver
-    ? (reasonOf(transfer.message) ?? word)
-    : [word, message].filter((text) => text !== null).join(': ');
+  const reason = isOver ? reasonOf(transfer.message) : [word, message].filter((text) => text !== null).join(': ');
   return {
     reference: transfer.reference,
     status,

@@ -6,7 +6,7 @@ import { createAccounts } from './accounts.ts';
 import { parseCallback } from './callbacks.ts';
 import { createMonnifyClient, type MonnifyCredentials, monnifyCredentials } from './client.ts';
 import { createCredits, ONE_OFF_MAX_SECONDS } from './credits.ts';
-import { DUPLICATE_GUARD_MS } from './outcomes.ts';
+import { DUPLICATE_GUARD_MS, FAILURES } from './outcomes.ts';
 import { createStatement } from './statement.ts';
 import { createTransfers, NOT_VISIBLE_FOR_MS } from './transfers.ts';
 import { createWallet } from './wallet.ts';
@@ -55,6 +55,7 @@ export function createMonnifyRail(credentials: MonnifyCredentials, clock: () => 
   return {
     name: 'monnify',
     capabilities: CAPABILITIES,
+    failures: FAILURES,
     ...createAccounts(client, banks, credentials),
     ...credits.calls,
     ...transfers.calls,

@@ -89,7 +89,12 @@ export const transferBody = z
   }));
 export type Transfer = z.infer<typeof transferBody>;
 
-const payer = z.object({ bankCode: maybe(text), accountName: maybe(text), accountNumber: maybe(text) });
+const payer = z.object({
+  bankCode: maybe(text),
+  accountName: maybe(text),
+  accountNumber: maybe(text),
+  sessionId: maybe(reference),
+});
 
 /** A collection, by its transaction reference. */
 export const transactionBody = z.object({

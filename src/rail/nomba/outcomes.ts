@@ -1,5 +1,6 @@
 // What each code and status word of Nomba means, as tables. Nothing is a failure by default.
 import { notReadyByStatus, type Outcome } from '../client.ts';
+import { type FailureWords, NIP_WORDS } from '../failures.ts';
 import { entryOf } from '../fields.ts';
 import type { HttpResponse } from '../http.ts';
 import type { TransferReport } from '../port.ts';
@@ -31,6 +32,12 @@ const DESCRIPTIONS = {
   WALLET_NOT_FOUND: 'refused',
   BLACKLISTED: 'refused',
 } as const;
+
+/** The descriptions and gateway messages that say why a transfer failed: free text, often the words of NIP. */
+export const FAILURES: FailureWords = {
+  ...NIP_WORDS,
+  blacklisted: 'account_restricted',
+};
 
 /** What it says of a token, with code 02. */
 const TOKEN_WORDS = /\btoken\b/i;

@@ -5,6 +5,7 @@ import type { ClosableRail, RailProvider } from '../provider.ts';
 import { createAccounts } from './accounts.ts';
 import { parseCallback } from './callbacks.ts';
 import { createNombaClient, type NombaCredentials, nombaCredentials } from './client.ts';
+import { FAILURES } from './outcomes.ts';
 import { createTransactions } from './transactions.ts';
 import { createTransfers } from './transfers.ts';
 import { balanceData, banksData } from './wire.ts';
@@ -37,6 +38,7 @@ export function createNombaRail(credentials: NombaCredentials, clock: () => Date
   return {
     name: 'nomba',
     capabilities: CAPABILITIES,
+    failures: FAILURES,
     ...createAccounts(client, banks),
     ...transactions.calls,
     ...createTransfers(client, transactions.findTransfer, credentials),

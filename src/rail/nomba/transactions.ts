@@ -74,6 +74,7 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       senderName: row.senderName,
       senderAccountNumber: fullAccountNumber(row.accountNumber),
       senderBankCode: banks.codeOf(row.bankCode),
+      senderSessionId: sessionId,
       receivedAt: row.timeCreated,
       recalledAt: paymentStatusOf(row.status) === 'recalled' ? row.timeCreated : null,
     };

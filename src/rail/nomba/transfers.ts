@@ -37,7 +37,7 @@ export function createTransfers(
       reference,
       status,
       sessionId: row.sessionId ?? row.paymentVendorReference,
-      reason: status === 'returned' ? (reasonOf(row.gatewayMessage) ?? 'The transfer failed and was refunded') : null,
+      reason: status === 'returned' ? reasonOf(row.gatewayMessage) : null,
       amount: row.amount,
       accountNumber: fullAccountNumber(row.recipientAccountNumber),
       bankCode: null,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isOutage } from '../../database/errors.ts';
 import type { Keyring } from '../../keyring.ts';
 import { RailCallbackInvalidError, RailRefusedError, RailUnavailableError } from '../errors.ts';
+import { NIP_WORDS } from '../failures.ts';
 import type { BankRail, RailCallback, TransferReport } from '../port.ts';
 import type { SandboxBank } from './bank.ts';
 import { BANKS, isBankCode } from './banks.ts';
@@ -34,6 +35,7 @@ export function createSandboxRail(bank: SandboxBank, keyring: Keyring): BankRail
   return {
     name: SANDBOX_RAIL,
     capabilities: bank.capabilities,
+    failures: NIP_WORDS,
 
     openVirtualAccount: (request, signal) => call(signal, () => bank.openAccount(request)),
 

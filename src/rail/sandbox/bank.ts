@@ -49,7 +49,7 @@ export interface SandboxBankOptions extends CallbackOptions {
 /** SQL: the columns of a row `credit` as a SandboxCredit. */
 const creditColumns = (sql: Sql) => sql`
   session_id, account_number, ${accountReference(sql)} AS account_reference, amount, sender_name,
-  sender_account_number, sender_bank_code, received_at, recalled_at`;
+  sender_account_number, sender_bank_code, session_id AS sender_session_id, received_at, recalled_at`;
 
 export class SandboxBank {
   /** Outgoing transfers. */

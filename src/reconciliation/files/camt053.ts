@@ -190,6 +190,7 @@ function entryOf(one: Entry, part: Details | null, at: Date): { entry: FileEntry
   const amount = (charge === 0 ? part?.Amt : undefined) ?? beforeCharges ?? part?.Amt ?? one.Amt;
   const entry = {
     kind: kindOf({ isCredit, isReversal, isOurs: ours !== null, code }),
+    word: code.toLowerCase(),
     reference: ours ?? TxId ?? UETR ?? AcctSvcrRef ?? one.AcctSvcrRef ?? null,
     amount,
     charge,

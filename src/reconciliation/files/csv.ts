@@ -1,9 +1,10 @@
 // The project's own CSV for bank statements: `kind,reference,amount,at`.
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { z } from 'zod';
+import { entryOf } from '../../rail/fields.ts';
 import { LAGOS_OFFSET_MS, readTime } from '../../times.ts';
 import type { LineKind } from '../lines.ts';
-import { type AccountStatement, StatementFileError } from './statement.ts';
+import { type AccountStatement, type LineAccounts, StatementFileError } from './statement.ts';
 
 /** The header. Amounts are kobo; times are ISO 8601, in Lagos if they name no zone. */
 export const CSV_HEADER = ['kind', 'reference', 'amount', 'at'] as const;
@@ -33,14 +34,20 @@ const at = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const csvLine = z.object({ kind: z.enum(LINE_KINDS), reference, amount, at });
 const csvClosing = z.object({ kind: z.literal(CLOSING), reference: z.literal('', 'must be empty'), amount: kobo, at });
-const csvRow = z.discriminatedUnion('kind', [csvLine, csvClosing], {
-  error: `must be one of ${[...LINE_KINDS, CLOSING].join(', ')}`,
-});
+/** The rows of a deployment with these words of its own. */
+const rowOf = (words: readonly string[]) =>
+  z.discriminatedUnion(
+    'kind',
+    [z.object({ kind: z.enum([...LINE_KINDS, ...words]), reference, amount, at }), csvClosing],
+    {
+      error: `must be one of ${[...LINE_KINDS, ...words, CLOSING].join(', ')}; see STATEMENT_LINE_ACCOUNTS`,
+    },
+  );
 
 /** Throws StatementFileError. */
-export function parseCsvStatement(text: string): AccountStatement {
+export function parseCsvStatement(text: string, booked: LineAccounts): AccountStatement {
+  const csvRow = rowOf(Object.keys(booked));
   const statement: AccountStatement = { account: null, entries: [], from: null, closing: null };
   for (const [position, { record, info }] of readRecords(text).entries()) {
     if (position === 0) {
@@ -56,11 +63,19 @@ export function parseCsvStatement(text: string): AccountStatement {
       throw new StatementFileError(info.lines, CSV_HEADER.indexOf(name) + 1, `${name} ${issue?.message}`);
     }
     const row = parsed.data;
-    if (row.kind !== CLOSING) statement.entries.push({ ...row, charge: 0 });
+    if (row.kind !== CLOSING)
+      statement.entries.push({ ...row, kind: kindOfRow(row.kind, booked), word: row.kind, charge: 0 });
     else if (statement.closing === null) statement.closing = { balance: row.amount, at: row.at };
     else throw new StatementFileError(info.lines, 1, `there is a second ${CLOSING}`);
   }
   return statement;
+}
+
+/** A word of the deployment says by its account whether money came in. */
+function kindOfRow(word: string, booked: LineAccounts): LineKind {
+  const account = entryOf(booked, word);
+  if (account === undefined) return word as LineKind;
+  return account.startsWith('income:') ? 'other_in' : 'other_out';
 }
 
 interface CsvRecord {

@@ -123,6 +123,7 @@ function entryOf(field: Field, information: string): FileEntry {
   const [theirs = null] = [bank, customer].map((one) => one.trim()).filter((one) => one !== '' && one !== 'NONREF');
   return {
     kind: kindOf({ isCredit, isReversal, isOurs: ours !== null, code }),
+    word: code.toLowerCase(),
     reference: ours ?? theirs,
     amount: kobo,
     charge: 0,

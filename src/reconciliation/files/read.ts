@@ -2,7 +2,7 @@
 import { parseCamt053 } from './camt053.ts';
 import { parseCsvStatement } from './csv.ts';
 import { isMt940, parseMt940 } from './mt940.ts';
-import { type StatementFile, statementOf } from './statement.ts';
+import { type LineAccounts, type StatementFile, statementOf } from './statement.ts';
 
 export const FORMATS = ['csv', 'camt.053', 'mt940'] as const;
 export type StatementFormat = (typeof FORMATS)[number];
@@ -10,16 +10,16 @@ export type StatementFormat = (typeof FORMATS)[number];
 /** `format`: null finds it by the content. `account`: null where the file has one. Throws StatementFileError. */
 export function readStatementFile(
   bytes: Buffer,
-  { format, account }: { format: StatementFormat | null; account: string | null },
+  { format, account, booked }: { format: StatementFormat | null; account: string | null; booked: LineAccounts },
 ): StatementFile {
   const text = textOf(bytes);
   switch (format ?? formatOf(text)) {
     case 'csv':
-      return statementOf([parseCsvStatement(text)], null);
+      return statementOf([parseCsvStatement(text, booked)], null, booked);
     case 'camt.053':
-      return statementOf(parseCamt053(text), account);
+      return statementOf(parseCamt053(text), account, booked);
     case 'mt940':
-      return statementOf(parseMt940(text), account);
+      return statementOf(parseMt940(text), account, booked);
   }
 }
 

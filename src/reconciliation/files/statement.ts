@@ -1,10 +1,18 @@
 // What every format of statement file has in common: which account it is of, the kinds of its entries, and what tells
 // two entries apart. A file is read completely or not at all: the first wrong value is reported with its place.
 import { createHash } from 'node:crypto';
+import type { AccountCode } from '../../ledger/chart.ts';
 import type { Kobo } from '../../money.ts';
+import { entryOf } from '../../rail/fields.ts';
 import { chargeReference } from '../../resources/rails/accounts.ts';
 import { dayOf } from '../../times.ts';
-import { type BankLine, isOwnLine } from '../lines.ts';
+import { type BankLine, isOwnLine, signedAmount } from '../lines.ts';
+
+/**
+ * The accounts that a deployment books a bank's own lines to, by the bank's word for them, such as `vat`. A line that
+ * came in credits its account, any other debits it.
+ */
+export type LineAccounts = Readonly<Record<string, AccountCode>>;
 
 /** A statement as reconciliation compares it. */
 export interface StatementFile {
@@ -21,6 +29,8 @@ export interface FileEntry {
   /** Our reference of a transfer, or the bank's of anything else; null: the file has none. */
   reference: string | null;
   amount: Kobo;
+  /** The bank's word for what the entry is, in lower case: the kind of a row of CSV, or a code. */
+  word?: string;
   /** What the bank took for this entry beside its amount. */
   charge: Kobo;
   at: Date;
@@ -43,7 +53,11 @@ export class StatementFileError extends Error {
 }
 
 /** Of several statements the one of an account: `account`, or the only one that the file has. */
-export function statementOf(statements: readonly AccountStatement[], account: string | null): StatementFile {
+export function statementOf(
+  statements: readonly AccountStatement[],
+  account: string | null,
+  booked: LineAccounts,
+): StatementFile {
   const accounts = [...new Set(statements.map((one) => one.account))];
   const others = accounts.filter((one) => one !== account);
   if (account === null ? accounts.length > 1 : !accounts.includes(account)) {
@@ -54,7 +68,10 @@ export function statementOf(statements: readonly AccountStatement[], account: st
   const starts = ofAccount.flatMap(({ from }) => from ?? []);
   const closings = ofAccount.flatMap(({ closing }) => closing ?? []);
   return {
-    lines: identified(ofAccount.flatMap(({ entries }) => entries)),
+    lines: identified(
+      ofAccount.flatMap(({ entries }) => entries),
+      booked,
+    ),
     from: starts.length === 0 ? null : starts.reduce((one, other) => (other < one ? other : one)),
     closing: closings.length === 0 ? null : closings.reduce((one, other) => (other.at >= one.at ? other : one)),
   };
@@ -69,15 +86,21 @@ const REFERENCE_MAX = 60;
  * no reference, is known by its day, its amount and its order among the equal ones of the day: the bank's word for it
  * may be the same each month. So the same entry has the same reference in each file that has the day.
  */
-function identified(entries: readonly FileEntry[]): BankLine[] {
+function identified(entries: readonly FileEntry[], booked: LineAccounts): BankLine[] {
   const times = new Map<string, number>();
   return entries
     .filter(({ amount }) => amount > 0) // banks list entries of 0.00 too
-    .flatMap(({ charge, reference, ...entry }): BankLine[] => {
-      const word = shortened(reference !== null && !NO_REFERENCE.has(reference) ? reference : 'NONREF');
-      const line: BankLine = { ...entry, reference: word };
-      if (isOwnLine(line) || word === 'NONREF') {
-        const equal = `${dayOf(line.at)}/${word}/${line.amount}`;
+    .flatMap(({ charge, reference, word = '', ...entry }): BankLine[] => {
+      const known = shortened(reference !== null && !NO_REFERENCE.has(reference) ? reference : 'NONREF');
+      const account = OF_THE_BANK.has(entry.kind) ? entryOf(booked, word) : undefined;
+      const line: BankLine = { ...entry, reference: known };
+      if (account !== undefined) {
+        line.kind = signedAmount(entry) > 0 ? 'charge_returned' : 'charge';
+        line.reference = `${word}:${known}`;
+        line.account = account;
+      }
+      if (isOwnLine(line) || known === 'NONREF') {
+        const equal = `${dayOf(line.at)}/${line.reference}/${line.amount}`;
         const time = (times.get(`${line.kind}/${equal}`) ?? 0) + 1;
         times.set(`${line.kind}/${equal}`, time);
         line.reference = `${equal}/${time}`;
@@ -87,6 +110,9 @@ function identified(entries: readonly FileEntry[]): BankLine[] {
         : [line, { kind: 'charge', reference: chargeReference(line), amount: charge, at: line.at }];
     });
 }
+
+/** What has an account of the deployment: no credit and no transfer. */
+const OF_THE_BANK: ReadonlySet<BankLine['kind']> = new Set(['charge', 'interest', 'other_in', 'other_out']);
 
 /** A long reference, cut, with its hash. */
 function shortened(reference: string): string {

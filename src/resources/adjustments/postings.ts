@@ -20,7 +20,10 @@ export const POSTINGS_MAX = 20;
 /** The flow of a resource moves what these accounts hold, so nothing else may. */
 const HELD = /^(?:in_transit|reserve|suspense):/;
 
-/** Accounts that their first posting opens. Any other must exist, so that a misspelt code opens none. */
+/** What is owed for taxes and levies: `liability:vat` and others, whichever a deployment has. */
+const STATUTORY = /^liability:[a-z][a-z0-9_]{0,39}$/;
+
+/** Other accounts that their first posting opens. Any other must exist, so that a misspelt code opens none. */
 const OPENED_BY_POSTING: readonly AccountCode[] = [
   BANK_RECEIVABLE,
   DRAWINGS,
@@ -55,10 +58,10 @@ export function refusePostings(postings: readonly Posting[], existing: ReadonlyS
         '(npm run cli -- attention list, reviews list), and adjust what they leave.'
       );
     }
-    if (!existing.has(account) && !OPENED_BY_POSTING.includes(account)) {
+    if (!existing.has(account) && !OPENED_BY_POSTING.includes(account) && !STATUTORY.test(account)) {
       return (
-        `This book has no account ${account}. It can be a wallet or another account with postings, or one of ` +
-        `${OPENED_BY_POSTING.join(', ')}.`
+        `This book has no account ${account}. It can be a wallet or another account with postings, a statutory one such ` +
+        `as liability:vat, or one of ${OPENED_BY_POSTING.join(', ')}.`
       );
     }
   }

@@ -8,6 +8,7 @@ export interface BankTransferRow extends Versioned {
   amount: Kobo;
   failureCode: FailureCode | null;
   failureReason: string | null;
+  failureDetail: string | null;
   /** The interbank session id of the transfer, once the rail has reported it. */
   sessionId: string | null;
   /** What was taken back from the wallet, if the bank paid it after reporting it as failed. */
@@ -25,6 +26,7 @@ export const paidRow = <Row extends BankTransferRow>(
   status: 'completed' as const,
   failureCode: null,
   failureReason: null,
+  failureDetail: null,
   sessionId: report.sessionId ?? row.sessionId,
   clawedBack,
 });
@@ -33,16 +35,19 @@ export const paidRow = <Row extends BankTransferRow>(
 export interface TransferFailure {
   code: FailureCode;
   reason: string;
+  /** The bank's own words, where no code has them. */
+  detail?: string | null;
   sessionId: string | null;
 }
 
-/** The reason where the rail gives none. */
-export const UNPAID_REASONS = { fail: 'The bank refused the transfer', return: 'The bank returned the money' } as const;
-
-export const unpaidRow = <Row extends BankTransferRow>(row: Row, { code, reason, sessionId }: TransferFailure) => ({
+export const unpaidRow = <Row extends BankTransferRow>(
+  row: Row,
+  { code, reason, detail = null, sessionId }: TransferFailure,
+) => ({
   ...row,
   version: row.version + 1,
   failureCode: code,
   failureReason: reason,
+  failureDetail: detail,
   sessionId: sessionId ?? row.sessionId,
 });

@@ -27,6 +27,7 @@ export async function confirmedBy(
     senderName: record.senderName ?? credit.senderName,
     senderAccountNumber: record.senderAccountNumber ?? credit.senderAccountNumber,
     senderBankCode: record.senderBankCode ?? credit.senderBankCode,
+    senderSessionId: record.senderSessionId ?? credit.senderSessionId,
     receivedAt: record.receivedAt,
   };
   return facts as ConfirmedCredit;

@@ -17,6 +17,7 @@ export interface InboundCredit extends Versioned {
   senderName: string | null;
   senderAccountNumber: string | null;
   senderBankCode: string | null;
+  senderSessionId: string | null;
   /** The owner of the credited account number; null when it is unknown. */
   ownerKind: 'payment' | 'wallet' | null;
   ownerId: Uuid | null;
@@ -39,7 +40,7 @@ const table = bookTable<InboundCredit>(
   'inbound_credits',
   (sql) => sql`
     id, version, rail, session_id, account_number, account_reference, amount, sender_name, sender_account_number,
-    sender_bank_code, owner_kind, owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken`,
+    sender_bank_code, sender_session_id, owner_kind, owner_id, status, received_at, created_at, recall, recalled_from, recalled_taken`,
 );
 export const findInboundCredit = table.find;
 
@@ -127,8 +128,8 @@ export async function listCredits(
   // aside. `held`: the case of an expired payment, one for all credits that it held.
   return await sql<ListedCredit[]>`
     SELECT c.id, c.version, c.rail, c.session_id, c.account_number, c.account_reference, c.amount, c.sender_name,
-           c.sender_account_number, c.sender_bank_code, c.owner_kind, c.owner_id, c.status, c.received_at, c.created_at, c.recall, c.recalled_from,
-           c.recalled_taken,
+           c.sender_account_number, c.sender_bank_code, c.sender_session_id, c.owner_kind, c.owner_id, c.status, c.received_at,
+           c.created_at, c.recall, c.recalled_from, c.recalled_taken,
            coalesce(own.id, held.id) AS review_case_id, coalesce(own.reason, held.reason) AS review_reason,
            coalesce(own.status, held.status) AS review_status
     FROM inbound_credits c

@@ -7,6 +7,7 @@ import type { Book } from '../../money.ts';
 import type { InboundCreditRecord, InboundCreditReport } from '../../rail/port.ts';
 import type { FlowOutboxMessage } from '../../workflows/flows.ts';
 import { SIGNALLED_MAX } from '../../workflows/payment/decide.ts';
+import { nextVersion } from '../bookTable.ts';
 import { startInboundCredit } from '../flows.ts';
 import { findPayment } from '../payments/queries.ts';
 import { receiveRecall } from '../recalls/movements.ts';
@@ -44,6 +45,7 @@ export async function receiveCredit(
     recall: null,
     recalledFrom: null,
     recalledTaken: null,
+    senderSessionId: null,
     ...report,
   };
   const flow = await flowOf(sql, book, credit);
@@ -52,7 +54,24 @@ export async function receiveCredit(
   if (result.outcome === 'conflict' && result.constraint !== 'inbound_credit_session_unique') {
     throw new Error(`an inbound credit could not be stored: ${result.constraint}`);
   }
+  if (result.outcome !== 'posted') await keepSession({ sql, journal }, book, rail, report);
   return result.outcome === 'posted';
+}
+
+/** The session id of the sender's bank is kept, whichever report has it, also if the credit is posted by then. */
+async function keepSession(
+  { sql, journal }: Dependencies,
+  book: Book,
+  rail: string,
+  { sessionId, senderSessionId }: InboundCreditReport,
+): Promise<void> {
+  for (;;) {
+    const stored = senderSessionId ? await findCreditOfSession(sql, book, rail, sessionId) : null;
+    if (!senderSessionId || stored === null || stored.senderSessionId !== null) return;
+    const next = nextVersion(stored, { senderSessionId });
+    // A conflict: the credit is being applied at this moment. Read it again.
+    if ((await journal.post({ book, rows: { inbound_credits: [next] } })).outcome === 'posted') return;
+  }
 }
 
 /**

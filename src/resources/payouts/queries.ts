@@ -68,7 +68,7 @@ const payoutTable = bookTable<Payout, PayoutFilters>(
 
 const itemColumns = (sql: Sql) => sql`
   i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
-  i.account_name, i.bank_code, i.reference, i.failure_code, i.failure_reason, i.rail, i.session_id,
+  i.account_name, i.bank_code, i.reference, i.failure_code, i.failure_reason, i.failure_detail, i.rail, i.session_id,
   i.returned_at, i.clawed_back, i.inside`;
 
 /** Adds the items to each payout, with one query for all. */

@@ -14,10 +14,9 @@ import {
   returnFunds,
   stepTransaction,
 } from '../bankTransfers/movements.ts';
-import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
+import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
-import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import type { Payment } from '../payments/queries.ts';
 import { paymentRow } from '../payments/rows.ts';
 import type { ReturnRefusal } from '../reviewCases/movements.ts';
@@ -97,19 +96,19 @@ export function returnRefundFunds(
   book: Book,
   payment: Payment,
   refund: Refund,
-  { status, reason, sessionId }: TransferReport,
-  { refusal, others, decidedBy }: { refusal: ReturnRefusal; others: Kobo; decidedBy: DecidedBy },
+  change: 'fail' | 'return',
+  failure: TransferFailure,
+  { refusal, others }: { refusal: ReturnRefusal; others: Kobo },
 ): Movement {
   const now = new Date();
-  const code = failureCodeOf(status === 'returned' ? 'return' : 'fail', decidedBy);
   const next: Refund = {
-    ...unpaidRow(refund, { code, reason: reason ?? 'The bank refused or returned the refund', sessionId }),
+    ...unpaidRow(refund, failure),
     status: 'failed',
     completedAt: now,
-    returnedAt: status === 'returned' ? now : null,
+    returnedAt: change === 'return' ? now : null,
   };
   const isClawedBack = refund.clawedBack !== null;
-  const change = refund.status === 'completed' ? { refunded: -refund.amount } : { refunding: -refund.amount };
+  const taken = refund.status === 'completed' ? { refunded: -refund.amount } : { refunding: -refund.amount };
   return returnFunds(
     book,
     transferOf(payment, refund),
@@ -119,7 +118,7 @@ export function returnRefundFunds(
       at: now,
       rows: {
         refunds: [next],
-        payments: [isClawedBack ? paymentAfterClawback(payment, others) : paymentWith(payment, change)],
+        payments: [isClawedBack ? paymentAfterClawback(payment, others) : paymentWith(payment, taken)],
       },
       events: [refundEvent('refund.failed', next)],
     },

@@ -35,7 +35,7 @@ export const { find: findRefund, list: listRefunds } = bookTable<Refund, RefundF
   'refunds',
   (sql) => sql`
     id, version, payment_id, amount, destination, status, reason, account_number, account_name, bank_code, reference,
-    metadata, failure_code, failure_reason, rail, session_id, created_at, completed_at, returned_at, clawed_back`,
+    metadata, failure_code, failure_reason, failure_detail, rail, session_id, created_at, completed_at, returned_at, clawed_back`,
 );
 
 /** The sum of a payment's completed refunds, without one of them. */

@@ -14,7 +14,6 @@ import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { TransferReport } from '../../rail/port.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { ReviewedCredit } from '../../workflows/payment/decide.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
@@ -226,12 +225,12 @@ export function returnToSuspense(
   book: Book,
   row: ReviewCase,
   failure: ReturnFailure,
-  report: TransferReport,
+  failureReason: string,
   { payment = null, recalled = [] }: { payment?: PaymentWithAccount | null; recalled?: readonly InboundCredit[] } = {},
 ): Movement {
   const wasCompleted = row.status === 'returned_to_sender';
   const source = wasCompleted ? payoutAccount(railOf(row)) : IN_TRANSIT_RETURNS;
-  const next = nextVersion(row, { status: 'open', failure, failureReason: report.reason, resolvedAt: null });
+  const next = nextVersion(row, { status: 'open', failure, failureReason, resolvedAt: null });
   const reopened = decided(book, row, next, payment, {
     ...move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
     reverses: wasCompleted ? completionKey(row) : holdKey(row, row.version - 1),

@@ -1,6 +1,12 @@
 // Statement entries: what a rail did with our money by itself, posted from its statement.
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
-import { clearingAccount, INTEREST_INCOME, RAIL_EXPENSE, settlementAccount } from '../../ledger/chart.ts';
+import {
+  type AccountCode,
+  clearingAccount,
+  INTEREST_INCOME,
+  RAIL_EXPENSE,
+  settlementAccount,
+} from '../../ledger/chart.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -20,6 +26,8 @@ export interface StatementEntry {
   reference: string;
   amount: Kobo;
   at: Date;
+  /** What a charge is booked to, if not to the expenses. */
+  account: AccountCode | null;
   createdAt: Date;
 }
 
@@ -31,20 +39,15 @@ export const statementEntryKey = ({
 }: Pick<StatementEntry, 'rail' | 'kind' | 'reference'>): string => `${kind}/${rail}/${reference}`;
 
 /** What an entry posts: a charge, a check and a settlement leave the rail, interest and funding come in. */
-function entryPosting({
-  rail,
-  kind,
-  reference,
-  amount,
-}: Pick<StatementEntry, 'rail' | 'kind' | 'reference' | 'amount'>): Posting {
+function entryPosting({ rail, kind, reference, amount, account }: StatementEntry): Posting {
   const clearing = clearingAccount(rail);
   switch (kind) {
     case 'check':
       return { debit: RAIL_EXPENSE, credit: payoutAccount(rail), amount };
     case 'charge':
-      return { debit: RAIL_EXPENSE, credit: chargedAccount({ rail, reference }), amount };
+      return { debit: account ?? RAIL_EXPENSE, credit: chargedAccount({ rail, reference }), amount };
     case 'charge_returned':
-      return { debit: chargedAccount({ rail, reference }), credit: RAIL_EXPENSE, amount };
+      return { debit: chargedAccount({ rail, reference }), credit: account ?? RAIL_EXPENSE, amount };
     case 'settled':
       return { debit: payoutAccount(rail), credit: clearing, amount };
     case 'settlement':
@@ -56,9 +59,11 @@ function entryPosting({
   }
 }
 
+type NewEntry = Omit<StatementEntry, 'id' | 'createdAt' | 'account'> & Partial<Pick<StatementEntry, 'account'>>;
+
 /** Posts an entry and stores its row. */
-export function postEntry(book: Book, line: Omit<StatementEntry, 'id' | 'createdAt'>): Movement {
-  const entry: StatementEntry = { ...line, id: newUuid(), createdAt: new Date() };
+export function postEntry(book: Book, line: NewEntry): Movement {
+  const entry: StatementEntry = { account: null, ...line, id: newUuid(), createdAt: new Date() };
   return {
     book,
     transaction: {

@@ -13,9 +13,8 @@ import {
   returnFunds,
   stepTransaction,
 } from '../bankTransfers/movements.ts';
-import { paidRow, UNPAID_REASONS, unpaidRow } from '../bankTransfers/rows.ts';
+import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
 import { newEvent } from '../events.ts';
-import { type DecidedBy, failureCodeOf } from '../failureCodes.ts';
 import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { withdrawalView } from '../views.ts';
 import type { Withdrawal } from './queries.ts';
@@ -65,14 +64,13 @@ export function returnWithdrawalFunds(
   book: Book,
   row: Withdrawal,
   change: 'fail' | 'return',
-  { reason, sessionId }: TransferReport,
-  { refusal, decidedBy }: { refusal: ReturnRefusal; decidedBy: DecidedBy },
+  failure: TransferFailure,
+  refusal: ReturnRefusal,
 ): Movement {
   const now = new Date();
   const outcome = change === 'fail' ? 'failed' : 'returned';
-  const code = failureCodeOf(change, decidedBy);
   const next: Withdrawal = {
-    ...unpaidRow(row, { code, reason: reason ?? UNPAID_REASONS[change], sessionId }),
+    ...unpaidRow(row, failure),
     status: outcome,
     completedAt: now,
   };

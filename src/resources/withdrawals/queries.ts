@@ -32,5 +32,5 @@ export const { find: findWithdrawal, list: listWithdrawals } = bookTable<Withdra
   'withdrawals',
   (sql) => sql`
     id, version, source_wallet_id, amount, fee, status, account_number, account_name, bank_code, bank_name, narration,
-    reference, metadata, failure_code, failure_reason, rail, session_id, created_at, completed_at, clawed_back`,
+    reference, metadata, failure_code, failure_reason, failure_detail, rail, session_id, created_at, completed_at, clawed_back`,
 );

@@ -195,7 +195,12 @@ describe('a callback', () => {
           amount: 202_037,
           receivedAt: harness.now(),
         },
-        sender: { senderName: 'CHIDI EZE', senderAccountNumber: '0065432190', senderBankCode: '044' },
+        sender: {
+          senderName: 'CHIDI EZE',
+          senderAccountNumber: '0065432190',
+          senderBankCode: '044',
+          senderSessionId: 'e6cV1smlpkwG38Cg6d5F9B2PRnIq5FqA',
+        },
       },
     ]);
   });
@@ -297,6 +302,7 @@ describe('the look-up of a credit', () => {
       senderName: 'CHIDI EZE',
       senderAccountNumber: null, // masked
       senderBankCode: '044',
+      senderSessionId: null, // only callbacks have it
       receivedAt: harness.now(),
       recalledAt: null,
     });

@@ -112,13 +112,14 @@ const CREDIT = {
   senderName: 'CHIDI EZE',
   senderAccountNumber: null,
   senderBankCode: '058',
+  senderSessionId: null,
   receivedAt: new Date('2026-06-27T08:12:00Z'),
 };
 const LINE = { amount: 250_000, charge: 0, at: new Date('2026-06-27T08:32:49Z') };
 const OWN = 'MFDS87620260627093249000027JDW8UZ';
 const SETTLEMENT = 'SETTLEMENT_LB8HG1PNZT4ATJGZXQBY_CREDIT_0';
 const FUNDING = 'MFY_WTP_TRF_2MPT61CFP_1896839989128998912_CBA_CREDIT_0';
-const NAMES = ['accountName', 'bankName', 'senderName', 'name'];
+const NAMES = ['accountName', 'bankName', 'senderName', 'senderSessionId', 'name'];
 
 /** A row whose narration or word is another one is left to a person, with its amount. */
 const leftToAPerson = (line: StatementLine, reference: string, amount = line.amount): StatementLine[][] => [
@@ -281,7 +282,12 @@ const credit = {
     amount: 202_037,
     receivedAt: new Date('2026-06-27T08:12:00.615Z'),
   },
-  sender: { senderName, senderAccountNumber: '0065432190', senderBankCode },
+  sender: {
+    senderName,
+    senderAccountNumber: '0065432190',
+    senderBankCode,
+    senderSessionId: 'e6cV1smlpkwG38Cg6d5F9B2PRnIq5FqA',
+  },
 };
 const update = { kind: 'transfer_update', reference: INSTRUCTION.reference };
 const notice = (name: string, reference: string | null) => ({ kind: 'notice', notice: name, reference });

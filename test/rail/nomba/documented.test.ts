@@ -92,10 +92,11 @@ const CREDIT = {
   senderName: 'CHIDI EZE',
   senderAccountNumber: '0065432190',
   senderBankCode: '090645',
+  senderSessionId: SESSION,
   receivedAt: new Date('2026-11-22T14:17:13.634Z'),
 };
 const LINE = { reference: INSTRUCTION.reference, amount: 250_000, charge: 2_000, at: CREDIT.receivedAt };
-const NAMES = ['accountName', 'bankName', 'senderName', 'name', 'reference', 'sessionId'];
+const NAMES = ['accountName', 'bankName', 'senderName', 'name', 'reference', 'sessionId', 'senderSessionId'];
 
 const OTHER = { ...LINE, reference: 'API-X-AE5CF-1', charge: 0 };
 /** It left and came back, whenever it is read: so what was posted of its charge before is undone. */

@@ -120,7 +120,7 @@ const FORMATS: [string, (written: Written) => string][] = [
 ];
 
 const read = (text: string) => {
-  const { lines, closing } = readStatementFile(Buffer.from(text), { format: null, account: null });
+  const { lines, closing } = readStatementFile(Buffer.from(text), { format: null, account: null, booked: {} });
   return { lines, closing };
 };
 

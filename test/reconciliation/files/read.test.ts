@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readStatementFile } from '../../../src/reconciliation/files/read.ts';
 
 const read = (text: string, account: string | null = null) =>
-  readStatementFile(Buffer.from(text), { format: null, account });
+  readStatementFile(Buffer.from(text), { format: null, account, booked: {} });
 
 const OURS = `svc_${'0'.repeat(26)}_wth`;
 const iso = ({ lines, closing }: ReturnType<typeof read>) => ({
@@ -288,13 +288,13 @@ describe('the text of a file', () => {
     ['UTF-16', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(MT940, 'utf16le')])],
     ['Latin-1', Buffer.from(MT940.replace('OBI', 'OB\u00cd'), 'latin1')],
   ])('in %s', (_, bytes) => {
-    expect(readStatementFile(bytes, { format: null, account: null }).lines).toHaveLength(7);
+    expect(readStatementFile(bytes, { format: null, account: null, booked: {} }).lines).toHaveLength(7);
   });
 
   test('names its encoding in XML', () => {
     const text = withEntry(`${amt('5', 'CRDT')}${DAY}${refs('TxId', 'S\u00cd')}`);
     const bytes = Buffer.from(`<?xml version="1.0" encoding="ISO-8859-1"?>${text}`, 'latin1');
-    const [line] = readStatementFile(bytes, { format: null, account: null }).lines;
+    const [line] = readStatementFile(bytes, { format: null, account: null, booked: {} }).lines;
     expect(line?.reference).toBe('S\u00cd');
   });
 });

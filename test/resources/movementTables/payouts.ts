@@ -42,6 +42,7 @@ export const itemToBank = (row: Pick<PayoutItem, 'id' | 'payoutId' | 'position' 
   reference: null,
   failureCode: null,
   failureReason: null,
+  failureDetail: null,
   rail: 'sandbox',
   sessionId: null,
   returnedAt: null,

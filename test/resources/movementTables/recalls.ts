@@ -19,7 +19,6 @@ import {
   NO_OWNER,
   OWNER,
   pathOf,
-  REFUSED,
   receivedCredit,
   rowAfter,
   type Step,
@@ -143,7 +142,7 @@ const owed = step({
 const cameBack = step({
   title: 'a return that fails after its credit was taken back reopens the case, and starts the recall again',
   after: owed,
-  call: call(returnToSuspense, BOOK, rowAfter(onItsWay, 'review_cases'), 'refused', REFUSED, {
+  call: call(returnToSuspense, BOOK, rowAfter(onItsWay, 'review_cases'), 'refused', 'The account is dormant', {
     recalled: [creditOf(owed)],
   }),
   net: { 'in_transit:returns': -70_000, 'suspense:unmatched': 70_000 },

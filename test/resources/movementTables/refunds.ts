@@ -1,5 +1,4 @@
 // Movements of refunds of a payment that credited ₦2,000.00: first ₦500.00, then the other ₦1,500.00.
-import type { TransferReport } from '../../../src/rail/port.ts';
 import type { Payment } from '../../../src/resources/payments/queries.ts';
 import {
   clawBackRefund,
@@ -68,6 +67,7 @@ const toBank = (name: string, amount: number): Refund => ({
   metadata: null,
   failureCode: null,
   failureReason: null,
+  failureDetail: null,
   rail: 'sandbox',
   sessionId: null,
   createdAt: new Date(),
@@ -179,22 +179,23 @@ const lastOfTwo = step({
 
 const returnOf = (reversed: string) => `refund_return refund/return, credit_exempt, reverses refund/${reversed}`;
 
-const callReturn = (after: Step, report: TransferReport, refusal: ReturnRefusal) =>
-  call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), report, {
+type Ended = typeof REFUSED | typeof RETURNED;
+
+const callReturn = (after: Step, { change, failure }: Ended, refusal: ReturnRefusal) =>
+  call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), change, failure, {
     refusal,
     others: 0,
-    decidedBy: 'rail',
   });
 
 /** The money of a refund goes back from transit, or from clearing after its completion. */
-const returned = (after: Step, report: TransferReport) =>
+const returned = (after: Step, ended: Ended) =>
   RETURN_CASES.map(([wallet, refusal]) => {
     const back = goesBack(refusal, 50_000);
     const { version } = paymentAfter(after);
     return step({
-      title: `a refund that is ${report.status} ${after === held ? 'in transit' : 'after its completion'} goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`}`,
+      title: `a refund that is ${ended.change === 'fail' ? 'failed' : 'returned'} ${after === held ? 'in transit' : 'after its completion'} goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`}`,
       after,
-      call: callReturn(after, report, refusal),
+      call: callReturn(after, ended, refusal),
       net: { [after === held ? 'in_transit:refunds' : 'clearing:sandbox']: -50_000, ...back.net },
       transaction: returnOf(after === held ? 'hold' : 'completion'),
       rows: [
@@ -252,11 +253,18 @@ export const REFUNDS = [
   step({
     title: 'one of two completed refunds that is returned leaves the payment partially refunded',
     after: lastOfTwo,
-    call: call(returnRefundFunds, BOOK, paymentAfter(lastOfTwo), refundAfter(firstOfTwo), RETURNED, {
-      refusal: null,
-      decidedBy: 'rail',
-      others: 0,
-    }),
+    call: call(
+      returnRefundFunds,
+      BOOK,
+      paymentAfter(lastOfTwo),
+      refundAfter(firstOfTwo),
+      RETURNED.change,
+      RETURNED.failure,
+      {
+        refusal: null,
+        others: 0,
+      },
+    ),
     net: { 'clearing:sandbox': -50_000, 'wallet:owner': 50_000 },
     transaction: returnOf('completion'),
     rows: [

@@ -16,19 +16,7 @@ import {
 } from '../../../src/resources/reviewCases/movements.ts';
 import type { ReturnFailure } from '../../../src/resources/reviewCases/queries.ts';
 import { decideReviewedCredit } from '../../../src/workflows/payment/decide.ts';
-import {
-  BOOK,
-  CREDIT_KEY,
-  call,
-  inSuspense,
-  OTHER,
-  OWNER,
-  REFUSED,
-  RETURNED,
-  rowAfter,
-  type Step,
-  step,
-} from '../movementTable.ts';
+import { BOOK, CREDIT_KEY, call, inSuspense, OTHER, OWNER, rowAfter, type Step, step } from '../movementTable.ts';
 import { DEPOSIT_SET_ASIDE, PAYMENT_SET_ASIDE, STRAY_IN_SUSPENSE, STRAY_SET_ASIDE } from './inboundCredits.ts';
 import { EXPIRED_WITH_PART, LATE, REST_IN_REVIEW } from './payments.ts';
 import { BREAK_OPENED } from './reconciliation.ts';
@@ -81,18 +69,13 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
     });
 
   const back = (title: string, after: Step, failure: ReturnFailure, reverses = 'hold/1', from = TRANSIT) =>
-    move(
-      title,
-      after,
-      call(returnToSuspense, BOOK, caseOf(after), failure, failure === 'returned' ? RETURNED : REFUSED),
-      {
-        from,
-        to: suspense,
-        transaction: `review_return reviewCase/return/${caseOf(after).version}, enforced, reverses reviewCase/${reverses}`,
-        status: 'open',
-        more: `, attempts 1, last one ${failure}`,
-      },
-    );
+    move(title, after, call(returnToSuspense, BOOK, caseOf(after), failure, 'The account is dormant'), {
+      from,
+      to: suspense,
+      transaction: `review_return reviewCase/return/${caseOf(after).version}, enforced, reverses reviewCase/${reverses}`,
+      status: 'open',
+      more: `, attempts 1, last one ${failure}`,
+    });
 
   const unclaim = (title: string, after: Step, more = '') =>
     move(title, after, call(moveCaseToUnclaimed, BOOK, caseOf(after)), {

@@ -23,8 +23,6 @@ import {
   step,
 } from '../movementTable.ts';
 
-const byRail = (refusal: ReturnRefusal) => ({ refusal, decidedBy: 'rail' as const });
-
 const accepted: Withdrawal = {
   id: newId('withdrawal', 'withdrawal'),
   version: 1,
@@ -41,6 +39,7 @@ const accepted: Withdrawal = {
   metadata: null,
   failureCode: null,
   failureReason: null,
+  failureDetail: null,
   rail: 'sandbox',
   sessionId: null,
   createdAt: new Date(),
@@ -84,8 +83,8 @@ const returned = (
         BOOK,
         rowAfter(after, 'withdrawals'),
         kind,
-        kind === 'fail' ? REFUSED : RETURNED,
-        byRail(refusal),
+        (kind === 'fail' ? REFUSED : RETURNED).failure,
+        refusal,
       ),
       net: { ...leaves, ...back.net },
       transaction: `withdrawal_${kind === 'fail' ? 'failure' : 'return'} withdrawal/return, credit_exempt, reverses withdrawal/${reverses}`,
@@ -126,7 +125,14 @@ function clawbacks(balance: number, from: Record<string, number>, missing: numbe
     return step({
       title: `what a clawback took of ${balance} kobo goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`} when the bank returns the withdrawal`,
       after: clawedBack,
-      call: call(returnWithdrawalFunds, BOOK, rowAfter(clawedBack, 'withdrawals'), 'return', RETURNED, byRail(refusal)),
+      call: call(
+        returnWithdrawalFunds,
+        BOOK,
+        rowAfter(clawedBack, 'withdrawals'),
+        'return',
+        RETURNED.failure,
+        refusal,
+      ),
       net: Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0)),
       transaction: 'withdrawal_return withdrawal/clawback_return, credit_exempt, reverses withdrawal/clawback',
       rows: ['withdrawals: returned, version 4', ...destination.rows],
