@@ -1,17 +1,24 @@
-// `npm run demo`: runs the money flows against the running service and prints each step: in the sandbox, or with
-// `--rail monnify-fake` on live, with a fake of Monnify as the provider. Exits 1 when a step fails.
+// `npm run demo`: runs the money flows against the running service and prints each step: in the sandbox, with
+// `finance-day` a day of a payment firm, or with `--rail monnify-fake` on live, with a fake of Monnify as the provider.
+// Exits 1 when a step fails.
 import { parseArgs } from 'node:util';
+import { runFinanceDay } from './demo/financeDay.ts';
 import { findRunning } from './demo/integrator.ts';
 import { runRailDemo } from './demo/rail.ts';
 import { runSandboxDemo } from './demo/sandbox.ts';
 
 const RAIL = 'monnify-fake';
+const FINANCE_DAY = 'finance-day';
 
 try {
-  const { rail } = parseArgs({ options: { rail: { type: 'string' } } }).values;
+  const { values, positionals } = parseArgs({ options: { rail: { type: 'string' } }, allowPositionals: true });
+  const { rail } = values;
+  const [story] = positionals;
+  if (story !== undefined && story !== FINANCE_DAY) throw new Error(`the demo is ${FINANCE_DAY}, or without a name`);
   if (rail !== undefined && rail !== RAIL) throw new Error(`--rail must be ${RAIL}`);
   const quickstart = findRunning();
-  await (rail === undefined ? runSandboxDemo(quickstart) : runRailDemo(quickstart));
+  if (story !== undefined) await runFinanceDay(quickstart);
+  else await (rail === undefined ? runSandboxDemo(quickstart) : runRailDemo(quickstart));
 } catch (error) {
   console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;

@@ -34,6 +34,7 @@ DECLARE
     'public.audit_log',
     'public.bank_balances',
     'public.credit_polls',
+    'public.day_proofs',
     'public.debt_recoveries',
     'public.events',
     'public.failing_flows',

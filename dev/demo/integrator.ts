@@ -1,5 +1,7 @@
 // What the demos do as an integrator does: requests over HTTP with a printed key, and waiting for statuses.
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { stateFolderPath } from '../../src/cli/settings.ts';
 import { nairaText } from '../../src/money.ts';
 import { type Quickstart, StateFolder } from '../stateFolder.ts';
@@ -10,10 +12,40 @@ export interface ApiResponse {
   statusCode: number;
   // biome-ignore lint/suspicious/noExplicitAny: the demo reads the responses as an integrator's script would
   data: any;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  items?: any[];
   error?: { code: string; message: string };
 }
 
 export const WAIT_MS = 15_000;
+
+const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** Settings that would take a command to another database, or to a real provider. */
+const CLEARED = { DATABASE_URL: '', RAIL_CREDENTIALS: '' };
+
+/** Runs a command of operators. */
+const command = (words: readonly string[], more: NodeJS.ProcessEnv): Promise<{ output: string; errors: string }> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, ...CLEARED, ...more };
+    execFile(process.execPath, [CLI, ...words], { env }, (_error, output, errors) => resolve({ output, errors }));
+  });
+
+/** Its JSON, whatever its exit code. */
+export async function operate<Output>(words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Output> {
+  const { output, errors } = await command([...words, '--json'], more);
+  try {
+    return JSON.parse(output) as Output;
+  } catch {
+    throw new Error(`${words.join(' ')}: ${errors.trim() || output}`);
+  }
+}
+
+/** Prints what it prints. */
+export async function printCommand(what: string, words: readonly string[]): Promise<void> {
+  const { output, errors } = await command(words, {});
+  if (output === '') throw new Error(`${words.join(' ')}: ${errors.trim()}`);
+  printStep(what, output.trim().replaceAll('\n', '\n    '));
+}
 
 let steps = 0;
 export function printStep(what: string, detail = ''): void {

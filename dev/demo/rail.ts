@@ -1,16 +1,21 @@
 // `npm run demo -- --rail monnify-fake`: a new organisation connects a contract with a provider, checks it, and moves
 // money on live. The provider is the fake of Monnify, which keeps books of its own; at the end both books must
 // agree.
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { nairaText } from '../../src/money.ts';
 import { SCOPES } from '../../src/resources/keys.ts';
 import { MonnifyFake } from '../monnify/fake.ts';
 import type { Quickstart } from '../stateFolder.ts';
 import { until } from '../until.ts';
-import { type Call, createCaller, createTier1Wallet, printBalance, printStep, untilStatus } from './integrator.ts';
+import {
+  type Call,
+  createCaller,
+  createTier1Wallet,
+  printBalance,
+  printStep,
+  operate as run,
+  untilStatus,
+} from './integrator.ts';
 
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const RAIL = 'monnify';
 /** A transfer of the fake takes its next step after this. */
 const STEP_MS = 300;
@@ -19,21 +24,7 @@ const BVN = '22222222226';
 /** A contract is disconnected ten seconds after it was closed. */
 const DISCONNECTED_WITHIN_MS = 30_000;
 
-/** Settings that would take a command to another database, or to a real provider. */
-const CLEARED = { DATABASE_URL: '', RAIL_CREDENTIALS: '' };
-
-/** Runs a command of operators. Its JSON, whatever its exit code. */
-const operate = <Output>(words: string, more: NodeJS.ProcessEnv = {}) =>
-  new Promise<Output>((resolve, reject) => {
-    const env = { ...process.env, ...CLEARED, ...more };
-    execFile(process.execPath, [CLI, ...words.split(' '), '--json'], { env }, (_error, output, errors) => {
-      try {
-        resolve(JSON.parse(output) as Output);
-      } catch {
-        reject(new Error(`${words}: ${errors.trim() || output}`));
-      }
-    });
-  });
+const operate = <Output>(words: string, more?: NodeJS.ProcessEnv) => run<Output>(words.split(' '), more);
 
 export async function runRailDemo(quickstart: Quickstart): Promise<void> {
   const fake = await new MonnifyFake({ stepMs: STEP_MS, balance: 0n }).start();

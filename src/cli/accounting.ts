@@ -35,7 +35,7 @@ import { CommandError, EXIT } from './failure.ts';
 import { environmentOption, organisationOption, wholeNumber } from './options.ts';
 import { printCsv, printJson, printResult, printTable, timeText } from './print.ts';
 
-interface ReportOptions extends BookOptions {
+export interface ReportOptions extends BookOptions {
   format: 'table' | 'csv' | 'json';
 }
 
@@ -205,12 +205,12 @@ const addBookCommand = (group: Command, usage: string, description: string): Com
     .addOption(organisationOption('the book'))
     .addOption(environmentOption().makeOptionMandatory());
 
-const addReport = (group: Command, usage: string, description: string): Command =>
+export const addReport = (group: Command, usage: string, description: string): Command =>
   addBookCommand(group, usage, description).addOption(
     new Option('--format <name>', 'the form of the report').choices(['table', 'csv', 'json']).default('table'),
   );
 
-const readBook = <Found>(options: BookOptions, read: (sql: Sql, book: Book) => Promise<Found>) =>
+export const readBook = <Found>(options: BookOptions, read: (sql: Sql, book: Book) => Promise<Found>) =>
   ofOrganisation(options, async (sql, organisationId) => {
     const book = { organisationId, environment: options.environment };
     return { book, found: await read(sql, book) };
@@ -254,6 +254,12 @@ function requireClosed(month: Month, { outcome, nextPeriod }: PeriodClosing): vo
       );
     case 'days_open':
       throw new CommandError(`The days of ${month} are not all closed. Run the command again.`);
+    case 'days_unproved': {
+      const lastDay = dayOf(new Date(dayStart(`${monthAfter(month)}-01`).getTime() - 1));
+      throw new CommandError(
+        `Not every day of ${month} is proved or waived. See: npm run cli -- ledger days --day ${month}-01 --to ${lastDay}`,
+      );
+    }
     case 'unbalanced':
       throw new CommandError(
         `The balances at the end of ${month} do not sum to zero. Find the cause first: npm run cli -- ledger verify`,
@@ -297,7 +303,7 @@ function timeRange(text: string): TimeRange {
   throw new InvalidArgumentError('Write it as 2026-11, 2026-11-30 or 2026-11-30T12:00:00Z.');
 }
 
-const bookOf = ({ organisationId, environment }: Book) => ({
+export const bookOf = ({ organisationId, environment }: Book) => ({
   organisation: publicId('organisation', organisationId),
   environment,
 });
@@ -311,7 +317,7 @@ const sidesOf = (balance: AccountBalance['balance']): Record<'debit' | 'credit',
 const total = (lines: readonly Record<'debit' | 'credit', Kobo>[], side: 'debit' | 'credit'): Kobo =>
   lines.reduce((sum, line) => sum + line[side], 0);
 
-function report(
+export function report(
   { format, json }: ReportOptions,
   { json: value, heading, rows }: { json: object; heading: string[]; rows: string[][] },
 ): void {
@@ -321,4 +327,4 @@ function report(
 }
 
 /** An amount in naira, with both decimals, for programs. */
-const decimals = (amount: Kobo): string => nairaText(amount).replaceAll(/[₦,]/g, '');
+export const decimals = (amount: Kobo): string => nairaText(amount).replaceAll(/[₦,]/g, '');

@@ -13,6 +13,7 @@ import { addAccountingCommands } from './accounting.ts';
 import { type OrganisationOptions, ofOrganisation } from './books.ts';
 import { CheckpointFile } from './checkpointFile.ts';
 import { addCommand, example, withDatabase } from './command.ts';
+import { addDayProofCommands } from './dayProofs.ts';
 import { EXIT } from './failure.ts';
 import { organisationOption, wholeNumber } from './options.ts';
 import { printJson, printLeftOut, printLine, printRows } from './print.ts';
@@ -125,6 +126,7 @@ export function addLedgerCommands(program: Command): void {
       if (findings.length > 0) printLine('What to do: docs/operating.md, alert LedgerIntegrityViolation.');
     });
   addAccountingCommands(group);
+  addDayProofCommands(group);
 }
 
 interface VerifyOptions {

@@ -36,6 +36,7 @@ export const COMMAND_SCOPES = {
   'reviews list': 'view',
   'reviews show': 'view',
   'reviews resolve': 'finance',
+  'ledger prove': 'finance',
   'ledger close-period': 'finance',
   'ledger sweep-fees': 'finance',
   'reconciliation import': 'finance',

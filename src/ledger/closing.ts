@@ -51,7 +51,7 @@ export async function closeDays(
 
 /** `not_next`: `nextPeriod` must be closed first; null when the book has no account. */
 export interface PeriodClosing {
-  outcome: 'closed' | 'unchanged' | 'not_over' | 'not_next' | 'days_open' | 'unbalanced';
+  outcome: 'closed' | 'unchanged' | 'not_over' | 'not_next' | 'days_open' | 'days_unproved' | 'unbalanced';
   nextPeriod: Month | null;
 }
 

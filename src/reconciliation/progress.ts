@@ -2,6 +2,7 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Environment, Kobo } from '../money.ts';
+import { dayOf } from '../times.ts';
 import type { BookAtRail } from './lines.ts';
 
 /** The books of an environment, in the order of their organisations: those after this one. */
@@ -65,13 +66,13 @@ export interface BankBalance {
   inFlight: Kobo;
 }
 
-/** Keeps the balance that was reported for the latest moment. */
+/** Keeps of each day the balance that was reported for its latest moment. */
 export async function saveBankBalance(sql: Sql, { book, rail }: BookAtRail, reported: BankBalance): Promise<void> {
   await sql`
-    INSERT INTO bank_balances AS b (organisation_id, environment, rail, balance, reported_for, compared_at, in_flight)
-    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${reported.balance}, ${reported.reportedFor},
-            ${reported.comparedAt}, ${reported.inFlight})
-    ON CONFLICT (organisation_id, environment, rail)
+    INSERT INTO bank_balances AS b (organisation_id, environment, rail, day, balance, reported_for, compared_at, in_flight)
+    VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${dayOf(new Date(reported.reportedFor.getTime() - 1))}::date,
+            ${reported.balance}, ${reported.reportedFor}, ${reported.comparedAt}, ${reported.inFlight})
+    ON CONFLICT (organisation_id, environment, rail, day)
     DO UPDATE SET balance = excluded.balance, reported_for = excluded.reported_for, compared_at = excluded.compared_at,
       in_flight = excluded.in_flight
     WHERE b.reported_for <= excluded.reported_for`;

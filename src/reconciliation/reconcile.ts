@@ -8,7 +8,7 @@ import type { Journal } from '../ledger/journal.ts';
 import type { Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
-import { DAY_MS } from '../times.ts';
+import { DAY_MS, dayAfter, dayOf, dayStart } from '../times.ts';
 import { compareBalance, compareClosing, type ReportedAccount } from './balance.ts';
 import { clearStored, findAgain } from './cleared.ts';
 import { findPostings, findResourceStates, listClearingLines } from './clearing.ts';
@@ -110,9 +110,10 @@ export async function reconcileToDate(
   let inFlight = 0;
   let returning: BankLine[] = [];
   for (let from = progress.readFrom; from < until; ) {
-    // A longer period is compared in parts of a day, each with a report, so that an outage of a week needs no more
-    // memory.
-    const to = new Date(Math.min(from.getTime() + DAY_MS, until.getTime()));
+    // A longer period is compared in days, each with a report, so that an outage of a week needs no more memory, and
+    // the balance at the end of each day is known.
+    const dayEnd = dayStart(dayAfter(dayOf(from)));
+    const to = dayEnd < until ? dayEnd : until;
     const part = await compare(dependencies, bank, { from, to }, until);
     total.lines += part.lines;
     total.breaks += part.breaks;
@@ -124,9 +125,9 @@ export async function reconcileToDate(
     returning = linesMissingIn([...returning, ...part.returning], part.stated);
     const reconciledTo = to > progress.reconciledTo ? to : progress.reconciledTo;
     await saveProgress(sql, bank, { reconciledTo, readFrom: returning.reduce(oldest, readFrom) });
-    if (to >= until && part.closingBalance !== null) {
-      inFlight += (await part.unstatedSum()) + sumOf(returning);
-      const reported = { balance: part.closingBalance, reportedFor: to, comparedAt: until, inFlight };
+    if (part.closingBalance !== null) {
+      const inFlightThen = inFlight + (await part.unstatedSum()) + sumOf(returning);
+      const reported = { balance: part.closingBalance, reportedFor: to, comparedAt: until, inFlight: inFlightThen };
       await saveBankBalance(sql, bank, reported);
     }
     from = to;

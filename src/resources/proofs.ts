@@ -7,7 +7,7 @@ export type Proof = string;
 /** Accepted from the database's owner only, who can do everything. */
 export const OWNER_PROOF: Proof = 'owner';
 
-/** Of the worker itself, which may pause a rail and decide nothing else. */
+/** Of the worker itself, which may pause a rail, prove a day without breaks, and decide nothing else. */
 export const WORKER_PROOF: Proof = 'worker';
 
 const digest = (secret: string): string => hash('sha256', secret, 'hex');

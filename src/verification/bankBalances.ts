@@ -55,7 +55,8 @@ async function nextAccount(
   const [row] = await sql<ComparedAccount[]>`
     SELECT b.environment, b.rail, b.compared_at::text, (-b.balance - b.in_flight)::text AS expected,
            coalesce(a.id, 0)::text AS account_id, '0' AS last, '0' AS sum
-    FROM bank_balances b
+    FROM (SELECT DISTINCT ON (environment, rail) * FROM bank_balances WHERE organisation_id = ${organisationId}
+          ORDER BY environment, rail, day DESC) b
     LEFT JOIN ledger.accounts a
       ON a.organisation_id = b.organisation_id AND a.environment = b.environment
         AND a.code = ${clearingAccount('')}::text || b.rail

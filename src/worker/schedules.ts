@@ -63,6 +63,13 @@ function scheduledFlows({ maintenance: settings }: Pick<Config, 'maintenance'>):
       summary: "Compares the rails' statements with the ledger",
     },
     {
+      workflow: 'dayProof',
+      everyMs: 24 * HOUR_MS,
+      offsetMs: 4 * HOUR_MS, // an hour after the reconciliation, which has the balance at the end of the day
+      catchUpMs: 24 * HOUR_MS,
+      summary: 'Proves the days that have ended, bank by bank',
+    },
+    {
       workflow: 'creditPolling',
       // Each run polls the rails that are due.
       everyMs: Math.min(settings.creditPolling.usualMs, ...Object.values(settings.creditPolling.ownMs)),

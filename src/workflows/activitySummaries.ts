@@ -18,6 +18,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   listUnappliedCredits: 'lists the credits of the payment that are not applied yet',
   markBankTransferUnsent: 'posts that the rail never received the transfer, and puts the money back',
   pollCredits: 'queries the rails for credits that no callback has reported',
+  proveDays: 'proves the days that have a statement and no break',
   readAdjustment: 'reads the adjustment',
   readReviewCase: 'reads the review case',
   reconcileBooks: "compares the statements of the rails with the ledger's books",

@@ -3,6 +3,7 @@ export { adjustment } from './adjustment/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';
 export {
   creditPolling,
+  dayProof,
   failingFlows,
   ledgerSealing,
   ledgerVerification,

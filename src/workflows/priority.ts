@@ -34,6 +34,7 @@ const CLASSES = {
   ledgerVerification: 'background',
   reconciliation: 'background',
   creditPolling: 'background',
+  dayProof: 'background',
 } satisfies Record<string, keyof (typeof PRIORITY_KEYS)['live']>;
 
 /** The workflow types. */

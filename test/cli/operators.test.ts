@@ -64,6 +64,7 @@ const WORDS: Record<SignedCommand, string> = {
   'reviews list': '',
   'reviews show': `${publicId('reviewCase', newUuid())}`,
   'reviews resolve': 'svc_x_rev --action credit --reason why',
+  'ledger prove': '--day 2026-11-30 --environment test',
   'ledger close-period': '2026-11 --environment test',
   'ledger sweep-fees': '--environment test',
   'reconciliation import': 'statement.csv --rail bank --environment test',

@@ -190,6 +190,7 @@ test('the recorded statements cover the service and the bodies of its functions'
     'public.rail_checks',
     'public.provider_messages', // and where a rail tells no status
     'public.credit_polls',
+    'public.day_proofs',
     'public.failing_flows',
     'public.statement_entries',
     'public.fee_sweeps',

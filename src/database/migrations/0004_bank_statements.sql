@@ -158,15 +158,16 @@ CREATE TABLE bank_balances (
   organisation_id uuid NOT NULL,
   environment     text NOT NULL CHECK (environment IN ('test', 'live')),
   rail            text NOT NULL,
+  day             date NOT NULL,
   balance         bigint NOT NULL,
   reported_for    timestamptz(3) NOT NULL, -- includes every line before it
   compared_at     timestamptz(3) NOT NULL,
   -- posted before compared_at and on no statement yet, less what is on one and not posted yet
   in_flight       bigint NOT NULL,
-  PRIMARY KEY (organisation_id, environment, rail)
+  PRIMARY KEY (organisation_id, environment, rail, day)
 );
 COMMENT ON TABLE bank_balances IS
-  'The balance that a rail last reported. The postings on clearing:<rail> before compared_at must sum to -(balance + in_flight).';
+  'The balance that a rail last reported of each day. The postings on clearing:<rail> before compared_at must sum to -(balance + in_flight).';
 
 CREATE TABLE credit_polls (
   organisation_id uuid NOT NULL,
@@ -178,8 +179,32 @@ CREATE TABLE credit_polls (
 );
 COMMENT ON TABLE credit_polls IS 'Up to when the credits that each rail lists were compared with those it reported.';
 
+CREATE TABLE day_proofs (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  day             date NOT NULL,
+  rail            text NOT NULL,
+  bank            bigint CHECK (bank IS NOT NULL OR waived IS NOT NULL),
+  books           bigint NOT NULL,
+  in_flight       bigint,
+  breaks          jsonb NOT NULL,
+  customer        bigint NOT NULL,
+  statutory       bigint NOT NULL,
+  own             bigint NOT NULL,
+  receivable      bigint NOT NULL,
+  headroom        bigint NOT NULL,
+  waived          text,
+  prepared_by     text NOT NULL,
+  reviewed_by     text CHECK (breaks = '{}' OR coalesce(reviewed_by <> prepared_by, false)),
+  created_at      timestamptz(3) NOT NULL,
+  PRIMARY KEY (organisation_id, environment, day, rail)
+);
+COMMENT ON TABLE day_proofs IS
+  'What a bank held at the end of a day by its own statement, and what the books say of it; or why that is not known.';
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON day_proofs FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
 -- Only ledger.post writes these.
-GRANT SELECT ON inbound_credits, review_cases, statement_entries, reconciliation_breaks TO manilla_app;
+GRANT SELECT ON inbound_credits, review_cases, statement_entries, reconciliation_breaks, day_proofs TO manilla_app;
 GRANT UPDATE (sealed_row) ON reconciliation_breaks TO manilla_app; -- sealed again with a newer key
 GRANT SELECT, INSERT ON reconciliation_reports TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON reconciliation_progress, bank_balances, credit_polls TO manilla_app;

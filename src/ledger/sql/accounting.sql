@@ -204,9 +204,22 @@ BEGIN
   RETURN NEXT;
 END $$;
 
+-- The days of a book with each bank that it had an account for at their end, and whether they are proved or waived.
+CREATE OR REPLACE FUNCTION ledger.bank_days(organisation uuid, env text, first_day date, last_day date)
+RETURNS TABLE (day date, rail text, is_proved boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+  SELECT d.day::date, b.rail, EXISTS (
+    SELECT FROM day_proofs p WHERE p.organisation_id = organisation AND p.environment = env AND p.day = d.day AND p.rail = b.rail)
+  FROM (SELECT substr(code, length('clearing:') + 1) AS rail, ledger.accounting_day(created_at) AS since FROM ledger.accounts
+        WHERE organisation_id = organisation AND environment = env AND starts_with(code, 'clearing:')) b
+  CROSS JOIN LATERAL generate_series(greatest(first_day, b.since), last_day, interval '1 day') AS d (day)
+  ORDER BY d.day, b.rail
+$$;
+
 -- Closes a month of a book, for an operator, with the audit entry. Its days must be closed before, so that no posting
 -- can be dated into it. Outcomes: closed; unchanged (it was closed before); not_over; not_next (`next_period` must be
--- closed first; NULL: the book has no account); days_open; unbalanced (the balances at its end do not sum to zero).
+-- closed first; NULL: the book has no account); days_open; days_unproved (of a bank); unbalanced (the balances at its end
+-- do not sum to zero).
 CREATE OR REPLACE FUNCTION ledger.close_period(organisation uuid, env text, month date, proof text)
 RETURNS TABLE (outcome text, next_period date)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
@@ -234,7 +247,8 @@ BEGIN
     WHERE organisation_id = organisation AND environment = env AND day = last_day AND completed_at IS NOT NULL;
     IF FOUND THEN
       SELECT sum(balance) INTO total FROM ledger.balances_before(organisation, env, ledger.day_end(last_day));
-      outcome := CASE WHEN total <> 0 THEN 'unbalanced' ELSE 'closed' END;
+      outcome := CASE WHEN total <> 0 THEN 'unbalanced' WHEN EXISTS (
+        SELECT FROM ledger.bank_days(organisation, env, month, last_day) b WHERE NOT b.is_proved) THEN 'days_unproved' ELSE 'closed' END;
     ELSE
       outcome := 'days_open';
     END IF;
@@ -254,5 +268,5 @@ END $$;
 
 GRANT EXECUTE ON FUNCTION
   ledger.accounting_day, ledger.day_end, ledger.begin_day_close, ledger.settle_day, ledger.fill_closing_balances,
-  ledger.balances_before, ledger.account_range, ledger.close_period
+  ledger.balances_before, ledger.account_range, ledger.bank_days, ledger.close_period
 TO manilla_app;

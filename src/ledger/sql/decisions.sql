@@ -2,8 +2,8 @@
 -- Decisions of operators, and of callers who decide: who may decide what, and the proof of who did.
 --
 -- A proof is the SHA-256 of a secret, in hex, after its kind: `key:…` or `code:…` of an operator, `api:…` of a caller;
--- `owner` is accepted from the owner of the database, `worker` for a pause of a rail. The tables have the SHA-256 of
--- that digest, so what is read from them proves nothing. Only these functions write the audit log.
+-- `owner` is accepted from the owner of the database, `worker` for a pause of a rail and the proof of a day. The
+-- tables have the SHA-256 of that digest, so what is read from them proves nothing. Only these functions write the audit log.
 
 -- The rule of a decision, by its name in the audit log: the scope that an operator needs, how many must send the same,
 -- and the scope with which an API key may decide it; NULL: none may. An adjustment is approved by another operator than
@@ -14,7 +14,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('view', 1, NULL, 'operator.sign_in'),
     ('support', 1, 'wallet', 'wallet.verify'),
     ('support', 1, NULL, 'wallet.freeze wallet.unfreeze wallet.close webhooks.redeliver attention.retry resolve:retry'),
-    ('finance', 1, NULL, 'resolve:dismiss resolve:set_aside rail.pause rail.resume rail.check period.close fees.sweep '
+    ('finance', 1, NULL, 'resolve:dismiss resolve:set_aside rail.pause rail.resume rail.check day.prove day.waive period.close fees.sweep '
       'reconciliation.import adjustment.request adjustment.approve adjustment.reject review:close review:retry'),
     ('finance', 2, NULL, 'resolve:complete resolve:fail resolve:return'),
     ('finance', 1, 'review', 'review:credit review:return_to_sender review:move_to_unclaimed'),
@@ -43,7 +43,7 @@ BEGIN
     RAISE EXCEPTION 'there is no decision %', d.action USING ERRCODE = 'check_violation';
   ELSIF d.proof = 'owner' AND pg_has_role(session_user, current_user, 'MEMBER') THEN
     entry.operator := 'database owner';
-  ELSIF d.proof = 'worker' AND d.action = 'rail.pause' THEN
+  ELSIF d.proof = 'worker' AND d.action IN ('rail.pause', 'day.prove') THEN
     entry.operator := 'worker';
   ELSIF starts_with(d.proof, 'api:') THEN
     SELECT ledger.public_id(k.id, 'key'), k.scopes INTO entry.operator, entry.scopes FROM public.api_keys k

@@ -65,6 +65,15 @@ export interface Reconciled {
   opened: number;
 }
 
+/** Days at banks. */
+export interface DaysProved {
+  proved: number;
+  /** Two operators must prove them. */
+  withBreaks: number;
+  /** Without a statement that ends with the day. */
+  withoutStatement: number;
+}
+
 export interface MaintenanceActivities {
   restartMissingFlows: () => Promise<SweepResult>;
   scanForFailingFlows: () => Promise<FailingFlowsResult>;
@@ -77,4 +86,6 @@ export interface MaintenanceActivities {
   pollCredits: (period: Period | null) => Promise<CreditsPolled>;
   /** Every book with a rail: the period, or from where it is reconciled to until now. May run twice. */
   reconcileBooks: (period: Period | null) => Promise<Reconciled>;
+  /** Proves the days of the last week that have a statement, no break and no proof. */
+  proveDays: () => Promise<DaysProved>;
 }

@@ -3,6 +3,7 @@
 import { type ActivityOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type {
   CreditsPolled,
+  DaysProved,
   FailingFlowsResult,
   MaintenanceActivities,
   Period,
@@ -19,7 +20,7 @@ const LONG: ActivityOptions = {
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
 };
 
-const { scanForFailingFlows, closeAccountingDays, deleteExpiredRows, pollCredits } =
+const { scanForFailingFlows, closeAccountingDays, deleteExpiredRows, pollCredits, proveDays } =
   proxyActivities<MaintenanceActivities>(LONG);
 const { restartMissingFlows } = proxyActivities<MaintenanceActivities>({ ...LONG, heartbeatTimeout: '30 seconds' });
 const { sealLedger } = proxyActivities<MaintenanceActivities>({ ...LONG, heartbeatTimeout: '2 minutes' });
@@ -58,6 +59,18 @@ export async function retention(): Promise<RetentionResult> {
   return { ...deleted, closedDays };
 }
 
+/** Daily, after midnight in Lagos and after the reconciliation: proves what the books say of the days that ended. */
+export async function dayProof(): Promise<DaysProved> {
+  await closeAccountingDays();
+  const result = await proveDays();
+  const { proved, withBreaks, withoutStatement } = result;
+  setCurrentDetails(
+    `Proved **${proved} days**. ${withBreaks} have breaks and wait for two operators, ${withoutStatement} have no ` +
+      'statement. Show them with `npm run cli -- ledger days`.',
+  );
+  return result;
+}
+
 /** Every few minutes: seals the new postings of every book, and publishes the seals. */
 export async function ledgerSealing(): Promise<SealingResult> {
   const sealed = await sealLedger();
@@ -73,7 +86,7 @@ export async function ledgerVerification(): Promise<VerificationResult> {
   return verified;
 }
 
-/** Every five minutes: imports credits whose callback was lost, once by session id. With a period on request. */
+/** Every minute: imports credits whose callback was lost, once by session id. With a period on request. */
 export async function creditPolling(period?: Period | null): Promise<CreditsPolled> {
   const result = await pollCredits(period ?? null);
   const { books, failed, recovered } = result;
