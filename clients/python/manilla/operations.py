@@ -86,6 +86,7 @@ class CreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class Credit(TypedDict):
@@ -256,6 +257,7 @@ class PaymentCompletedEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class PaymentCompletedEventDataCredit(TypedDict):
@@ -304,6 +306,7 @@ class PaymentExpiredEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class PaymentExpiredEventDataCredit(TypedDict):
@@ -352,6 +355,7 @@ class PaymentInReviewEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class PaymentInReviewEventDataCredit(TypedDict):
@@ -400,6 +404,7 @@ class PaymentRecalledEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class PaymentRecalledEventDataCredit(TypedDict):
@@ -448,6 +453,7 @@ class PaymentReviewedEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class PaymentReviewedEventDataCredit(TypedDict):
@@ -496,6 +502,7 @@ class PaymentSettledEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class PaymentSettledEventDataCredit(TypedDict):
@@ -618,8 +625,9 @@ class PayoutItem(TypedDict):
     reference: str | None
     destinationWalletId: str | None
     counterparty: PayoutItemCounterparty
-    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     failureReason: str | None
+    failureDetail: str | None
     sessionId: str | None
 
 
@@ -637,8 +645,9 @@ class PayoutItemCompletedEventData(TypedDict):
     reference: str | None
     destinationWalletId: str | None
     counterparty: PayoutItemCompletedEventDataCounterparty
-    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     failureReason: str | None
+    failureDetail: str | None
     sessionId: str | None
     payoutId: str
     currency: Literal["NGN"]
@@ -667,8 +676,9 @@ class PayoutItemFailedEventData(TypedDict):
     reference: str | None
     destinationWalletId: str | None
     counterparty: PayoutItemFailedEventDataCounterparty
-    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     failureReason: str | None
+    failureDetail: str | None
     sessionId: str | None
     payoutId: str
     currency: Literal["NGN"]
@@ -697,8 +707,9 @@ class PayoutItemReturnedEventData(TypedDict):
     reference: str | None
     destinationWalletId: str | None
     counterparty: PayoutItemReturnedEventDataCounterparty
-    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     failureReason: str | None
+    failureDetail: str | None
     sessionId: str | None
     payoutId: str
     currency: Literal["NGN"]
@@ -801,8 +812,9 @@ class Refund(TypedDict):
     status: Literal["processing", "completed", "failed"]
     reference: str | None
     metadata: dict[str, Any]
-    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     failureReason: str | None
+    failureDetail: str | None
     sessionId: str | None
     currency: Literal["NGN"]
     createdAt: str
@@ -871,6 +883,7 @@ class ReviewCaseOpenedEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class ReviewCaseOpenedEventDataCredit(TypedDict):
@@ -914,6 +927,7 @@ class ReviewCaseResolvedEventDataCreditSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class ReviewCaseResolvedEventDataCredit(TypedDict):
@@ -1166,6 +1180,7 @@ class WalletCreditedEventDataSender(TypedDict):
     name: str | None
     accountNumber: str | None
     bankCode: str | None
+    sessionId: str | None
 
 
 class WalletCreditedEventData(TypedDict):
@@ -1306,8 +1321,9 @@ class Withdrawal(TypedDict):
     counterparty: WithdrawalCounterparty
     reference: str | None
     metadata: dict[str, Any]
-    failureCode: Literal["bank_refused", "bank_returned", "never_received", "account_not_resolved", "name_mismatch", "wallet_refused", "operator_decision", None]
+    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     failureReason: str | None
+    failureDetail: str | None
     sessionId: str | None
     currency: Literal["NGN"]
     createdAt: str
