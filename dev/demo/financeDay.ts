@@ -20,8 +20,7 @@ import {
 const PAYMENTS = 30;
 const WITHDRAWALS = 11;
 const REFUNDS = 4;
-const CHARGE = 150_000;
-/** More than the fees of all payments stays in the settlement wallet's bank only if the provider is paid first. */
+const CHARGE = 20_000;
 const PUT_RIGHT = 2_500;
 
 interface Paid {
@@ -70,7 +69,7 @@ export async function runFinanceDay({ sandboxBaseUrl }: Quickstart): Promise<voi
   ]);
   await printCommand('The proof of the day, so far', ['ledger', 'days', ...book, '--day', today, '--format', 'csv']);
   await printCommand('The book', ['ledger', 'trial-balance', ...book]);
-  const { items } = await call('GET', `/wallets/${first.walletId}/entries?limit=10`);
+  const { items } = await call('GET', `/wallets/${first.walletId}/transactions?limit=10`);
   printStep("The statement of Ada's wallet", items?.map(lineOf).join('\n    '));
   for (const walletId of wallets) {
     const { data } = await call('GET', `/wallets/${walletId}`);

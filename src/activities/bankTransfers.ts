@@ -179,17 +179,8 @@ export const transferLimits = (
   { name, capabilities }: BankRail,
 ): TransferLimits => {
   const { notVisibleForMs, unknownIsFinal } = capabilities.transfers;
-  const { railUnreachableMs, railNotReadyMs, creditUnconfirmedMs, probeMs, pausedLookMs, outcomeUnknown } = attention;
-  return {
-    railUnreachableMs,
-    railNotReadyMs,
-    outcomeUnknownMs: msOfRail(outcomeUnknown, name),
-    creditUnconfirmedMs,
-    probeMs,
-    pausedLookMs,
-    notVisibleForMs,
-    unknownIsFinal,
-  };
+  const { outcomeUnknown, ...limits } = attention;
+  return { ...limits, outcomeUnknownMs: msOfRail(outcomeUnknown, name), notVisibleForMs, unknownIsFinal };
 };
 
 export function createBankTransferSteps<Row>(

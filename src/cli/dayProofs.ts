@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Sql } from '../database/pool.ts';
 import { closeDays } from '../ledger/closing.ts';
 import type { Book, Kobo } from '../money.ts';
-import { type DayAtBank, listDays, type ProofOutcome, proveDay } from '../reconciliation/dayProofs.ts';
+import { type DayAtBank, listDays, proveDay } from '../reconciliation/dayProofs.ts';
 import { type Day, dayOf, readDay } from '../times.ts';
 import { addReport, bookOf, decimals, type ReportOptions, readBook, report } from './accounting.ts';
 import { inOrganisation } from './books.ts';
@@ -60,27 +60,30 @@ const lastOf = ({ day: first, to = first }: DayOptions): Day => to;
 
 type ShownDay = DayAtBank & { state: string };
 
+/** A waiver is for the days that cannot be proved; the others are. */
 async function proveDays(sql: Sql, book: Book, options: ProveOptions, proof: string): Promise<ShownDay[]> {
-  const { waive: waiver = null } = options;
   await closeDays(sql, book);
-  const outcomes = new Map<string, ProofOutcome>();
-  for (const { rail, ...one } of await listDays(sql, book, options.day, lastOf(options))) {
-    outcomes.set(`${one.day} ${rail}`, await proveDay(sql, book, { day: one.day, rail }, { proof, waiver }));
-  }
-  return (await listDays(sql, book, options.day, lastOf(options))).map((one) => {
-    const { outcome, because } = outcomes.get(`${one.day} ${one.rail}`) ?? { outcome: 'day_open', because: null };
+  const proposed = new Set<string>();
+  for (const one of await listDays(sql, book, options.day, lastOf(options))) {
+    const waiver = isClean(one) ? null : (options.waive ?? null);
+    const { outcome, because } = await proveDay(sql, book, one, { proof, waiver });
     if (outcome === 'refused') throw new CommandError(`It is not proven who decides (${because}).`);
-    return outcome === 'proposed' ? { ...one, state: 'needs a second operator' } : asShown(one);
-  });
+    if (outcome === 'proposed') proposed.add(`${one.day} ${one.rail}`);
+  }
+  return (await listDays(sql, book, options.day, lastOf(options))).map((one) =>
+    proposed.has(`${one.day} ${one.rail}`) ? { ...one, state: 'needs a second operator' } : asShown(one),
+  );
 }
+
+const isClean = ({ bank, breaks }: DayAtBank): boolean => bank !== null && Object.keys(breaks).length === 0;
 
 const asShown = (one: DayAtBank): ShownDay => ({ ...one, state: stateOf(one) });
 
-function stateOf({ day: of, preparedBy, waived, bank, breaks }: DayAtBank): string {
-  if (of === dayOf(new Date())) return 'not over';
-  if (preparedBy !== null) return waived === null ? 'proved' : 'waived';
-  if (bank === null) return 'no statement';
-  return Object.keys(breaks).length > 0 ? 'breaks' : 'not proved';
+function stateOf(one: DayAtBank): string {
+  if (one.day === dayOf(new Date())) return 'not over';
+  if (one.preparedBy !== null) return one.waived === null ? 'proved' : 'waived';
+  if (one.bank === null) return 'no statement';
+  return isClean(one) ? 'not proved' : 'breaks';
 }
 
 const orEmpty = (amount: Kobo | null): string => (amount === null ? '' : decimals(amount));

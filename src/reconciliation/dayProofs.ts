@@ -48,10 +48,11 @@ export async function listDays(sql: Sql, book: Book, from: Day, to: Day): Promis
       SELECT * FROM ledger.day_facts(${organisationId}, ${environment}, d.day, d.rail) WHERE NOT d.is_proved
     ) f
     LEFT JOIN LATERAL (
-      SELECT sum(e.debit - e.credit) AS amount FROM ledger.entries e
-      WHERE e.organisation_id = ${organisationId} AND e.environment = ${environment}
-        AND e.account = ${clearingAccount('')}::text || d.rail AND e.created_at >= f.created_at
-        AND e.number >= ledger.posting_id(f.created_at) AND ledger.accounting_day(e.effective_at) = d.day
+      SELECT sum(e.debit - e.credit) AS amount
+      FROM ledger.account_range(${organisationId}, ${environment}, ${clearingAccount('')}::text || d.rail, f.created_at,
+                                'infinity') r
+      JOIN ledger.entries e ON e.organisation_id = ${organisationId} AND e.account_id = r.account_id AND e.number > r.after
+      WHERE e.created_at >= f.created_at AND ledger.accounting_day(e.effective_at) = d.day
     ) l ON true
     ORDER BY d.day, d.rail`;
   return rows;

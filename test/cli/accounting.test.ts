@@ -79,6 +79,22 @@ test('income is printed by day and month, with its sum', async () => {
   expect(json.total).toEqual({ income: 5, railCosts: 0, losses: 0, tax: 0, net: 5 });
 });
 
+test('the days of a book are shown at each bank, and one that is not over is not proved', async () => {
+  const today = dayOf(new Date());
+  const [heading, row, ...more] = (await ledger('days', '--day', today, '--format', 'csv')).output.trim().split('\r\n');
+  expect([heading?.split(',').slice(0, 5), row?.split(',').slice(0, 5), more]).toEqual([
+    ['Day', 'Bank', 'State', 'Statement', 'Books'],
+    [today, 'sandbox', 'not over', '', '1500.00'],
+    [],
+  ]);
+  const proving = await ledger('prove', '--day', today, '--json');
+  expect(proving).toMatchObject({ exitCode: 1, output: expect.stringContaining('"state": "not over"') });
+  expect(await ledger('days', '--day', '2026-11-31')).toMatchObject({
+    exitCode: 2,
+    errors: expect.stringContaining('It must be a day, such as 2026-11-30.'),
+  });
+});
+
 test('fees are swept once per key', async () => {
   const sweep = async (...words: string[]) => (await ledger('sweep-fees', '--key', 'november', ...words)).output;
   expect(JSON.parse(await sweep('--amount', '2', '--json'))).toMatchObject({

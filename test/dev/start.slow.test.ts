@@ -175,6 +175,21 @@ test('the demo finds the running service by its folder and completes', async () 
   expect([await demo.exited, demo.output()]).toEqual([0, expect.stringContaining('The payout is partially_completed')]);
 });
 
+test('the finance day completes: fees, costs, the proof of the day, a statement and a debt', async () => {
+  const demo = run('dev/demo', 'finance-day');
+  expect([await demo.exited, demo.output()]).toEqual([0, expect.stringContaining('the ledger is verified')]);
+  for (const part of [
+    '30 payments are settled',
+    'her wallet owes ₦',
+    'Income, costs and taxes',
+    'not over',
+    'owes ₦0.00',
+  ])
+    expect(demo.output()).toContain(part);
+  const unknown = run('dev/demo', 'finance-night');
+  expect([await unknown.exited, unknown.output()]).toEqual([1, expect.stringContaining('the demo is finance-day')]);
+});
+
 test('the demo of a live rail completes, and its books and those of the provider are equal', async () => {
   const demo = run('dev/demo', '--rail', 'monnify-fake');
   expect([await demo.exited, demo.output()]).toEqual([0, expect.stringContaining('The two books are equal')]);

@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
+import { listDays } from '../../src/reconciliation/dayProofs.ts';
 import { dayOf } from '../../src/times.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { operate, runAs } from '../cli/run.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { openScenarios } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
+import { asSuperuser } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const HOUR_MS = 3_600_000;
@@ -224,6 +226,26 @@ test('a credit whose callback is lost arrives by itself, and a charge of the ban
   ]);
 });
 
+test('the Schedule proves the days that have ended, and names those that wait', async () => {
+  const yesterday = dayOf(new Date(Date.now() - 24 * HOUR_MS));
+  const { organisationId } = context;
+  const book = { organisationId, environment: 'test' } as const;
+  await asSuperuser(
+    flows.databaseUrl,
+    (sql) => sql`UPDATE ledger.accounts SET created_at = created_at - interval '1 day'`,
+  );
+  const [one] = await listDays(flows.sql, book, yesterday, yesterday);
+  expect(one).toMatchObject({ rail: 'sandbox', bank: null, preparedBy: null });
+  expect(await flows.runMaintenance('dayProof')).toMatchObject({ proved: 0, withoutStatement: expect.any(Number) });
+  await flows.sql`
+    INSERT INTO bank_balances (organisation_id, environment, rail, day, balance, reported_for, compared_at, in_flight)
+    VALUES (${organisationId}, 'test', 'sandbox', ${yesterday}::date, 0, ledger.day_end(${yesterday}::date),
+            ledger.day_end(${yesterday}::date), 0)`;
+  expect(await flows.runMaintenance('dayProof')).toMatchObject({ proved: 1 });
+  expect(await flows.runMaintenance('dayProof')).toMatchObject({ proved: 0 });
+  expect(await listDays(flows.sql, book, yesterday, yesterday)).toMatchObject([{ bank: 0, preparedBy: 'worker' }]);
+});
+
 test('reconciliation run and show report breaks, and a run with breaks is found by Attention', async () => {
   const cli = (...words: string[]) => runAs(flows, 'ada', 'reconciliation', ...words);
   const reviews = (...words: string[]) => operate(flows, 'ada', 'reviews', ...words);
@@ -295,5 +317,28 @@ test('a statement in a file is compared and posted like that of a rail; a wrong 
   expect(await flows.sql`SELECT balance, in_flight FROM bank_balances WHERE rail = 'paper_bank'`).toEqual([
     { balance: -1_400, inFlight: 1_400 },
   ]);
+
+  // A closing balance that the books do not explain is a break, and goes when it is explained.
+  const wrong = rows.with(-1, `closing_balance,,-9400,${end}`).join('\n');
+  expect(await importFile(wrong)).toMatchObject({ exitCode: 1, answer: { lines: 2, breaks: 1, opened: 1 } });
+  expect(await importFile(rows.join('\n'))).toMatchObject({ exitCode: 0, answer: { breaks: 0 } });
+
+  // Taxes of the bank go where the deployment says.
+  const taxed = [...rows.slice(0, -1), `vat,SMS,52,${at}`, `stamp_duty,,5000,${at}`, `closing_balance,,-6452,${end}`];
+  expect(await importFile(taxed.join('\n'))).toMatchObject({
+    errors: expect.stringMatching(/line 4, column 1: kind must be/),
+  });
+  process.env.STATEMENT_LINE_ACCOUNTS = 'vat=receivable:vat,stamp_duty=expense:stamp_duty';
+  for (const _run of [1, 2])
+    expect(await importFile(taxed.join('\n'))).toMatchObject({ exitCode: 0, answer: { breaks: 0 } });
+  expect(
+    await flows.sql`
+      SELECT a.code, p.amount FROM ledger.postings p JOIN ledger.accounts a ON a.id = p.debit_account_id
+      WHERE a.code IN ('receivable:vat', 'expense:stamp_duty') ORDER BY a.code`,
+  ).toEqual([
+    { code: 'expense:stamp_duty', amount: 5_000 },
+    { code: 'receivable:vat', amount: 52 },
+  ]);
+  delete process.env.STATEMENT_LINE_ACCOUNTS;
   await rm(folder, { recursive: true });
 });

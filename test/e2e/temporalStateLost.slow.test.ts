@@ -64,6 +64,7 @@ const runs = (id: string) =>
 
 const SCHEDULES = [
   'creditPolling',
+  'dayProof',
   'failingFlows',
   'ledgerSealing',
   'ledgerVerification',

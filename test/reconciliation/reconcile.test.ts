@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { createCreditPollingActivities } from '../../src/activities/creditPolling.ts';
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
+import type { TimeByRail } from '../../src/config.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../src/ids.ts';
 import type { Book } from '../../src/money.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
@@ -98,6 +99,11 @@ class StatedRail {
     );
   }
 }
+
+const polledEvery = ({ dependencies }: StatedRail, creditPolling: TimeByRail) => ({
+  ...dependencies,
+  config: { ...dependencies.config, maintenance: { ...dependencies.config.maintenance, creditPolling } },
+});
 
 /** A book that was opened `days` ago, and is the only one unless stated otherwise. */
 async function openBook(days: number, { keepOthers = false } = {}): Promise<Book & { wallet: string }> {
@@ -374,7 +380,7 @@ describe('a credit without a callback', () => {
     ] as const) {
       rail.credits.set(name, report(name, at));
     }
-    const { pollCredits } = createCreditPollingActivities(rail.dependencies);
+    const { pollCredits } = createCreditPollingActivities(polledEvery(rail, { usualMs: 0, ownMs: {} }));
     const poll = () => new MockActivityEnvironment().run(pollCredits, null);
     expect(await poll()).toEqual({ books: 1, failed: 0, recovered: 1 });
     expect(await poll()).toMatchObject({ recovered: 0 });
@@ -390,6 +396,22 @@ describe('a credit without a callback', () => {
     const period = { from: ago(3 * DAY).toISOString(), to: ago(7 * HOUR).toISOString() };
     expect(await new MockActivityEnvironment().run(pollCredits, period)).toMatchObject({ recovered: 2 });
     expect(await listed()).toEqual(before);
+  });
+
+  test('is looked for by each rail as often as its setting says', async () => {
+    const book = await openBook(1);
+    const rail = new StatedRail();
+    const poll = (every: TimeByRail) =>
+      new MockActivityEnvironment().run(createCreditPollingActivities(polledEvery(rail, every)).pollCredits, null);
+    await poll({ usualMs: 60_000, ownMs: {} });
+    rail.credits.set('lost', report('lost', ago(HOUR)));
+    const waits: TimeByRail[] = [
+      { usualMs: 60_000, ownMs: {} },
+      { usualMs: 0, ownMs: { sandbox: 60_000 } },
+    ];
+    for (const every of waits) expect(await poll(every)).toMatchObject({ recovered: 0 });
+    expect(await creditsOf(book)).toEqual([]);
+    expect(await poll({ usualMs: 60_000, ownMs: { sandbox: 0 } })).toMatchObject({ recovered: 1 });
   });
 
   test('on the statement is confirmed by the rail and imported; what the rail denies is a break', async () => {

@@ -105,6 +105,22 @@ test('the database refuses an approval by the operator who requested it', async 
   expect(await decide(row, 'reject', 'ada')).toMatchObject({ outcome: 'done', status: 'rejected' });
 });
 
+test('taxes that are owed are adjusted too, whichever a deployment has, under a name that is one', async () => {
+  await posted([
+    { debit: 'clearing:sandbox', credit: 'liability:vat', amount: 7_500 },
+    { debit: 'clearing:sandbox', credit: 'liability:stamp_duty', amount: 5_000 },
+  ]);
+  for (const account of ['liability:', 'liability:VAT', 'liabilities:vat', 'liability:vat:2']) {
+    const outcome = await requestAdjustment(
+      api.dependencies,
+      book,
+      [{ debit: 'clearing:sandbox', credit: account, amount: 1 }],
+      grounds(),
+    );
+    expect(outcome).toMatchObject({ outcome: 'refused', message: expect.stringContaining('liability:vat') });
+  }
+});
+
 test('a request that no rule allows is refused and writes nothing', async () => {
   const organisation = await api.createOrganisation();
   const other = { organisationId: organisation.organisationId, environment: 'test' as const };

@@ -35,6 +35,7 @@ const TAKEN: Record<string, string> = {
   sealLedger: 'nothing',
   verifyLedger: 'nothing',
   pollCredits: 'a period to ask the bank about; only what the bank lists is received',
+  proveDays: 'nothing',
   reconcileBooks: 'a period to compare; what differs opens a review case, which holds no money',
 };
 

@@ -275,6 +275,7 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
 /** Flows of Schedules without a scenario: each run does what an earlier one left, so none must survive a deployment. */
 export const WITHOUT_SCENARIO = [
   'creditPolling',
+  'dayProof',
   'failingFlows',
   'ledgerSealing',
   'ledgerVerification',

@@ -56,8 +56,8 @@ test.each([
   const { data } = await api.test.get(`/withdrawals/${id}`);
   const expected = { status, failureCode: code, failureReason: RAIL_FAILURES[code], failureDetail: detail };
   expect(data).toMatchObject(expected);
-  const { data: events } = await api.test.get(`/events?type=withdrawal.${status}&limit=1`);
-  expect(events).toMatchObject([{ data: { data: expected } }]);
+  const { items } = await api.test.get(`/events?resourceId=${id}`);
+  expect(items[0]).toMatchObject({ type: `withdrawal.${status}`, data: expected });
 });
 
 describe('a report about another transfer', () => {

@@ -74,7 +74,7 @@ export function parseCsvStatement(text: string, booked: LineAccounts): AccountSt
 /** A word of the deployment says by its account whether money came in. */
 function kindOfRow(word: string, booked: LineAccounts): LineKind {
   const account = entryOf(booked, word);
-  if (account === undefined) return word as LineKind;
+  if (account === undefined || LINE_KINDS.some((kind) => kind === word)) return word as LineKind;
   return account.startsWith('income:') ? 'other_in' : 'other_out';
 }
 

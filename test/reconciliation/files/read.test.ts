@@ -58,6 +58,69 @@ describe('CSV', () => {
   });
 });
 
+describe('the words of a bank that a deployment has accounts for', () => {
+  const booked = {
+    vat: 'receivable:vat',
+    stamp_duty: 'liability:stamp_duty',
+    grant: 'income:grants',
+    chg: 'expense:chg',
+  };
+  const withAccounts = (text: string) => readStatementFile(Buffer.from(text), { format: null, account: null, booked });
+  const shown = (text: string) =>
+    withAccounts(text).lines.map(({ kind, account, amount }) => [kind, account ?? 'expense:rail', amount].join(' '));
+
+  test('are charges to these accounts, in CSV by their kind and elsewhere by their code, one line each', () => {
+    const at = '2026-11-22T11:00:00Z';
+    const rows = ['charge,c1,50', 'vat,c1,50', 'vat,c1,50', 'stamp_duty,,5000', 'grant,g1,7'].map(
+      (row) => `${row},${at}`,
+    );
+    const csv = ['kind,reference,amount,at', ...rows].join('\n');
+    expect(shown(csv)).toEqual([
+      'charge expense:rail 50',
+      'charge receivable:vat 50',
+      'charge receivable:vat 50',
+      'charge liability:stamp_duty 5000',
+      'charge_returned income:grants 7',
+    ]);
+    expect(new Set(withAccounts(csv).lines.map(({ reference }) => reference)).size).toBe(5);
+    const mt940 = [
+      ':20:1',
+      ':25:1',
+      ':60F:C261122NGN0,',
+      ':61:261122D0,50NCHGc1',
+      ':61:261122D7,NVATc2',
+      ':61:261122C1,NVATc3',
+      ':62F:D261122NGN6,50',
+    ].join('\n');
+    expect(shown(mt940)).toEqual([
+      'charge expense:chg 50',
+      'charge receivable:vat 700',
+      'charge_returned receivable:vat 100',
+    ]);
+  });
+
+  test('others are refused with their row, and with where to add them', () => {
+    const csv = 'kind,reference,amount,at\nvat,v1,1,2026-11-22\nlevy,l1,1,2026-11-22';
+    expect(() => withAccounts(csv)).toThrow(
+      /^line 3, column 1: kind must be one of .*vat, stamp_duty.*STATEMENT_LINE_ACCOUNTS/,
+    );
+    expect(() => read(csv)).toThrow('line 2, column 1: kind must be one of');
+  });
+
+  test('a credit and a transfer are never one of them', () => {
+    const kinds = readStatementFile(Buffer.from(CSV), {
+      format: null,
+      account: null,
+      booked: { credit: 'income:x', sent: 'expense:x' },
+    });
+    expect(kinds.lines.map(({ kind, account }) => [kind, account])).toEqual([
+      ['credit', undefined],
+      ['sent', undefined],
+      ['charge', undefined],
+    ]);
+  });
+});
+
 const ntry = (content: string) => `   <Ntry>${content}</Ntry>\n`;
 const amt = (text: string, side: string) =>
   `<Amt Ccy="NGN">${text}</Amt><CdtDbtInd>${side}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>`;
