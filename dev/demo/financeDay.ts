@@ -1,7 +1,7 @@
 // `npm run demo -- finance-day`: the day of a payment firm in the sandbox, in an organisation of its own: payments with
 // fees, withdrawals, refunds, a payout, a credit that the bank takes back, a fee put right, the provider's charge and a
-// sweep. It ends as the firm's accountant does: income and costs, the proof of the day, a customer's statement, and what
-// each wallet owes.
+// sweep. It ends as its accountant does: income and costs, the proof of the day, a customer's statement, what each
+// wallet owes.
 import { nairaText } from '../../src/money.ts';
 import { SCOPES } from '../../src/resources/keys.ts';
 import { dayOf } from '../../src/times.ts';

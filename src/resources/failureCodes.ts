@@ -1,7 +1,6 @@
 // Why a transfer to a bank failed or came back, as a code for programs. The text for people is `failureReason`.
 import { explainFailure, type FailureWords, RAIL_FAILURES, type RailFailureCode } from '../rail/failures.ts';
 import type { TransferReport } from '../rail/port.ts';
-import type { TransferFailure } from './bankTransfers/rows.ts';
 
 export const FAILURE_CODES = [
   /** What the bank said, or that it gave no reason. */
@@ -15,6 +14,15 @@ export const FAILURE_CODES = [
 ] as const;
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
+
+/** Why the rail did not pay, or the bank returned the money. */
+export interface TransferFailure {
+  code: FailureCode;
+  reason: string;
+  /** The bank's own words, where no code has them. */
+  detail?: string | null;
+  sessionId: string | null;
+}
 
 /** Who decided the status: the rail, our rule for a transfer that the rail never received, or operators. */
 export type DecidedBy = 'rail' | 'silence' | 'operators';

@@ -86,6 +86,7 @@ const UNSIGNED = [
   'ledger trial-balance',
   'ledger account',
   'ledger income',
+  'ledger days',
   'attention list',
   'attention show',
   'flows missing',

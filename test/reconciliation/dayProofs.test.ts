@@ -37,6 +37,7 @@ async function booked(session: string, amount: Kobo, at: Date): Promise<void> {
     await sql`
       UPDATE ledger.postings SET created_at = ${at}
       WHERE transaction_id = (SELECT id FROM ledger.transactions WHERE key = ${key})`;
+    await sql`UPDATE ledger.transactions SET created_at = ${at} WHERE key = ${key}`;
     await sql`UPDATE ledger.accounts SET created_at = least(created_at, ${at})`;
   });
 }

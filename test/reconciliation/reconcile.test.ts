@@ -18,6 +18,7 @@ import { signedAmount } from '../../src/reconciliation/lines.ts';
 import { NOT_ASKED, reconcileToDate } from '../../src/reconciliation/reconcile.ts';
 import { depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import { postEntry } from '../../src/resources/statementEntries/movements.ts';
+import { dayOf, dayStart } from '../../src/times.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi } from '../support/api.ts';
 import { newCredit } from '../support/rows.ts';
@@ -166,12 +167,14 @@ const findings = async (book: Book): Promise<string[]> =>
     .map(({ kind, account, expected, found }) => `${kind} ${account}: ${expected}, found ${found}`);
 
 describe('each book by itself', () => {
-  test('an outage of days is caught up in parts of a day, from where the last run ended', async () => {
+  test('an outage of days is caught up day by day of Lagos, from where the last run ended', async () => {
     const book = await openBook(4);
     const rail = new StatedRail();
     rail.list(book, line('sent', 'lost', 10, ago(3.5 * DAY)), line('sent', 'late', 10, ago(HOUR)));
     expect(await rail.run()).toMatchObject({ books: 1, failed: 0, lines: 2, breaks: 2 });
-    expect(rail.statementsRead).toHaveLength(4);
+    const ends = rail.statementsRead.map(({ to }) => to);
+    expect(ends.slice(0, -1)).toEqual([3, 2, 1, 0].map((days) => dayStart(dayOf(ago(days * DAY)))));
+    expect(ends).toHaveLength(5);
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent late', 'unmatched_statement sent lost']);
     const { reconciledTo } = (await progressOf(book)) ?? {};
     expect(Date.now() - (reconciledTo?.getTime() ?? 0)).toBeLessThan(HOUR);

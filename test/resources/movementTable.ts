@@ -1,12 +1,13 @@
 // A table of ledger movements: each row calls one movement function and states what the movement commits, with account
 // codes, keys and ids in readable form. Rows form paths: a row that comes `after` another continues with its rows.
+
 import { ID_SUFFIXES, type IdKind, newUuid, publicId, type Uuid } from '../../src/ids.ts';
 import type { Movement, Transaction } from '../../src/ledger/movement.ts';
 import type { Book, Kobo } from '../../src/money.ts';
 import type { TransferReport } from '../../src/rail/port.ts';
 import type { StoredBreak } from '../../src/reconciliation/queries.ts';
 import type { Adjustment } from '../../src/resources/adjustments/queries.ts';
-import type { TransferFailure } from '../../src/resources/bankTransfers/rows.ts';
+import type { TransferFailure } from '../../src/resources/failureCodes.ts';
 import type { FeeSweep } from '../../src/resources/feeSweeps/queries.ts';
 import type { ConfirmedCredit } from '../../src/resources/inboundCredits/confirm.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';

@@ -1,10 +1,9 @@
 // The project's own CSV for bank statements: `kind,reference,amount,at`.
 import { CsvError, parse as parseCsv } from 'csv-parse/sync';
 import { z } from 'zod';
-import { entryOf } from '../../rail/fields.ts';
 import { LAGOS_OFFSET_MS, readTime } from '../../times.ts';
 import type { LineKind } from '../lines.ts';
-import { type AccountStatement, type LineAccounts, StatementFileError } from './statement.ts';
+import { type AccountStatement, accountOf, type LineAccounts, StatementFileError } from './statement.ts';
 
 /** The header. Amounts are kobo; times are ISO 8601, in Lagos if they name no zone. */
 export const CSV_HEADER = ['kind', 'reference', 'amount', 'at'] as const;
@@ -73,7 +72,7 @@ export function parseCsvStatement(text: string, booked: LineAccounts): AccountSt
 
 /** A word of the deployment says by its account whether money came in. */
 function kindOfRow(word: string, booked: LineAccounts): LineKind {
-  const account = entryOf(booked, word);
+  const account = accountOf(booked, word);
   if (account === undefined || LINE_KINDS.some((kind) => kind === word)) return word as LineKind;
   return account.startsWith('income:') ? 'other_in' : 'other_out';
 }

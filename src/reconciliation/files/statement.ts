@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Kobo } from '../../money.ts';
-import { entryOf } from '../../rail/fields.ts';
 import { chargeReference } from '../../resources/rails/accounts.ts';
 import { dayOf } from '../../times.ts';
 import { type BankLine, isOwnLine, signedAmount } from '../lines.ts';
@@ -13,6 +12,9 @@ import { type BankLine, isOwnLine, signedAmount } from '../lines.ts';
  * came in credits its account, any other debits it.
  */
 export type LineAccounts = Readonly<Record<string, AccountCode>>;
+
+export const accountOf = (booked: LineAccounts, word: string): AccountCode | undefined =>
+  Object.hasOwn(booked, word) ? booked[word] : undefined;
 
 /** A statement as reconciliation compares it. */
 export interface StatementFile {
@@ -92,7 +94,7 @@ function identified(entries: readonly FileEntry[], booked: LineAccounts): BankLi
     .filter(({ amount }) => amount > 0) // banks list entries of 0.00 too
     .flatMap(({ charge, reference, word = '', ...entry }): BankLine[] => {
       const known = shortened(reference !== null && !NO_REFERENCE.has(reference) ? reference : 'NONREF');
-      const account = OF_THE_BANK.has(entry.kind) ? entryOf(booked, word) : undefined;
+      const account = OF_THE_BANK.has(entry.kind) ? accountOf(booked, word) : undefined;
       const line: BankLine = { ...entry, reference: known };
       if (account !== undefined) {
         line.kind = signedAmount(entry) > 0 ? 'charge_returned' : 'charge';

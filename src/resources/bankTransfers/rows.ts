@@ -2,7 +2,7 @@
 import type { Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import type { Versioned } from '../bookTable.ts';
-import type { FailureCode } from '../failureCodes.ts';
+import type { FailureCode, TransferFailure } from '../failureCodes.ts';
 
 export interface BankTransferRow extends Versioned {
   amount: Kobo;
@@ -30,15 +30,6 @@ export const paidRow = <Row extends BankTransferRow>(
   sessionId: report.sessionId ?? row.sessionId,
   clawedBack,
 });
-
-/** Why the rail did not pay, or the bank returned the money. */
-export interface TransferFailure {
-  code: FailureCode;
-  reason: string;
-  /** The bank's own words, where no code has them. */
-  detail?: string | null;
-  sessionId: string | null;
-}
 
 export const unpaidRow = <Row extends BankTransferRow>(
   row: Row,

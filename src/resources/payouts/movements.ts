@@ -1,5 +1,6 @@
 // Ledger movements of a payout: all of its money goes to a reserve account when it is accepted; each item moves from
 // there into transit when it is sent, and is then completed by the rail or returned to the wallet.
+
 import { publicId, type Uuid } from '../../ids.ts';
 import { FEE_INCOME, IN_TRANSIT_PAYOUTS, payoutReserveAccount, walletAccount } from '../../ledger/chart.ts';
 import { PAYOUT_RESERVE } from '../../ledger/components.ts';
@@ -18,9 +19,10 @@ import {
   stepTransaction,
   type TransferMoney,
 } from '../bankTransfers/movements.ts';
-import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
+import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { type EventType, newEvent } from '../events.ts';
+import type { TransferFailure } from '../failureCodes.ts';
 import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { payoutItemOfEvent, payoutSummaryView } from '../views.ts';
 import type { ItemWithWallet, Payout, PayoutItem } from './queries.ts';

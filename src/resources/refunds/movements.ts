@@ -1,5 +1,6 @@
 // Ledger movements of a refund: to a wallet at once; to a bank through transit, then completed or returned to the
 // wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
+
 import { publicId, type Uuid } from '../../ids.ts';
 import { IN_TRANSIT_REFUNDS, walletAccount } from '../../ledger/chart.ts';
 import type { Movement } from '../../ledger/movement.ts';
@@ -14,9 +15,10 @@ import {
   returnFunds,
   stepTransaction,
 } from '../bankTransfers/movements.ts';
-import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
+import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
+import type { TransferFailure } from '../failureCodes.ts';
 import type { Payment } from '../payments/queries.ts';
 import { paymentRow } from '../payments/rows.ts';
 import type { ReturnRefusal } from '../reviewCases/movements.ts';

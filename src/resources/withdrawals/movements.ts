@@ -1,5 +1,6 @@
 // Ledger movements of a withdrawal: held in transit when accepted, then completed by the rail, or returned to the
 // wallet, and clawed back if the rail has paid it all the same.
+
 import { publicId } from '../../ids.ts';
 import { IN_TRANSIT_WITHDRAWALS, walletAccount } from '../../ledger/chart.ts';
 import type { Movement, Transaction } from '../../ledger/movement.ts';
@@ -13,8 +14,9 @@ import {
   returnFunds,
   stepTransaction,
 } from '../bankTransfers/movements.ts';
-import { paidRow, type TransferFailure, unpaidRow } from '../bankTransfers/rows.ts';
+import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { newEvent } from '../events.ts';
+import type { TransferFailure } from '../failureCodes.ts';
 import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { withdrawalView } from '../views.ts';
 import type { Withdrawal } from './queries.ts';

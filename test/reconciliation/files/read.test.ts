@@ -100,7 +100,7 @@ describe('the words of a bank that a deployment has accounts for', () => {
   });
 
   test('others are refused with their row, and with where to add them', () => {
-    const csv = 'kind,reference,amount,at\nvat,v1,1,2026-11-22\nlevy,l1,1,2026-11-22';
+    const csv = 'kind,reference,amount,at\nvat,v1,1,2026-11-22T09:00:00Z\nlevy,l1,1,2026-11-22T09:00:00Z';
     expect(() => withAccounts(csv)).toThrow(
       /^line 3, column 1: kind must be one of .*vat, stamp_duty.*STATEMENT_LINE_ACCOUNTS/,
     );
