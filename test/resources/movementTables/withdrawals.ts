@@ -1,6 +1,5 @@
 // Movements of a withdrawal of ₦1,000.00 with a fee of ₦30.00.
 import { DEFAULT_FEES, feeOf } from '../../../src/ledger/fees.ts';
-import type { ReturnRefusal } from '../../../src/resources/reviewCases/movements.ts';
 import {
   clawBackWithdrawal,
   completeWithdrawal,
@@ -125,14 +124,7 @@ function clawbacks(balance: number, from: Record<string, number>, missing: numbe
     return step({
       title: `what a clawback took of ${balance} kobo goes back ${refusal === null ? 'to the wallet' : `to suspense, because the wallet is ${wallet}`} when the bank returns the withdrawal`,
       after: clawedBack,
-      call: call(
-        returnWithdrawalFunds,
-        BOOK,
-        rowAfter(clawedBack, 'withdrawals'),
-        'return',
-        RETURNED.failure,
-        refusal,
-      ),
+      call: call(returnWithdrawalFunds, BOOK, rowAfter(clawedBack, 'withdrawals'), 'return', RETURNED.failure, refusal),
       net: Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0)),
       transaction: 'withdrawal_return withdrawal/clawback_return, credit_exempt, reverses withdrawal/clawback',
       rows: ['withdrawals: returned, version 4', ...destination.rows],
