@@ -85,8 +85,8 @@ async function paidTwice(): Promise<Withdrawal> {
     if (row === null) throw new Error('the withdrawal is gone');
     return row;
   };
-  const outcome = { refusal: null, decidedBy: 'rail' } as const;
-  await post(returnWithdrawalFunds(book, await read(), 'fail', reportOf(id, 'failed'), outcome));
+  const failure = { code: 'bank_refused', reason: 'The bank refused it', sessionId: null } as const;
+  await post(returnWithdrawalFunds(book, await read(), 'fail', failure, null));
   await spend(walletId, 10_000);
   await post(clawBackWithdrawal(book, await read(), reportOf(id, 'completed'), 0));
   return await read();
@@ -181,8 +181,8 @@ describe('a receivable', () => {
     'receivable:bank, paid twice': async () => {
       const row = await paidTwice();
       expect([await owedIn(BANK_RECEIVABLE), await cases('paid_after_failure')]).toEqual([AMOUNT, [AMOUNT]]);
-      const report = reportOf(publicId('withdrawal', row.id), 'returned');
-      await post(returnWithdrawalFunds(book, row, 'return', report, { refusal: null, decidedBy: 'rail' }));
+      const failure = { code: 'bank_returned', reason: 'The bank returned it', sessionId: null } as const;
+      await post(returnWithdrawalFunds(book, row, 'return', failure, null));
       expect(await owedIn(BANK_RECEIVABLE)).toBe(0);
       await paidTwice();
       await adjust([GIVEN_UP]);

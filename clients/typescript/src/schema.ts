@@ -1649,6 +1649,8 @@ export type components = {
                 name: string | null;
                 accountNumber: string | null;
                 bankCode: string | null;
+                /** @description The transfer's session id at the sender's bank, for disputes with it */
+                sessionId: string | null;
             };
             /** @enum {string} */
             status: "received" | "posted" | "in_review" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
@@ -1991,6 +1993,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -2086,6 +2090,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -2181,6 +2187,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -2276,6 +2284,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -2371,6 +2381,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -2466,6 +2478,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -2612,9 +2626,11 @@ export type components = {
              * @description For programs; null unless it failed or was returned
              * @enum {string|null}
              */
-            failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+            failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
             /** @description For people; branch on status and failureCode */
             failureReason: string | null;
+            /** @description The bank's own words, where no failureCode has them */
+            failureDetail: string | null;
             /** @description The bank's own id of the transfer, once it reported it */
             sessionId: string | null;
         };
@@ -2656,9 +2672,11 @@ export type components = {
                  * @description For programs; null unless it failed or was returned
                  * @enum {string|null}
                  */
-                failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+                failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
                 /** @description For people; branch on status and failureCode */
                 failureReason: string | null;
+                /** @description The bank's own words, where no failureCode has them */
+                failureDetail: string | null;
                 /** @description The bank's own id of the transfer, once it reported it */
                 sessionId: string | null;
                 payoutId: string;
@@ -2704,9 +2722,11 @@ export type components = {
                  * @description For programs; null unless it failed or was returned
                  * @enum {string|null}
                  */
-                failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+                failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
                 /** @description For people; branch on status and failureCode */
                 failureReason: string | null;
+                /** @description The bank's own words, where no failureCode has them */
+                failureDetail: string | null;
                 /** @description The bank's own id of the transfer, once it reported it */
                 sessionId: string | null;
                 payoutId: string;
@@ -2752,9 +2772,11 @@ export type components = {
                  * @description For programs; null unless it failed or was returned
                  * @enum {string|null}
                  */
-                failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+                failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
                 /** @description For people; branch on status and failureCode */
                 failureReason: string | null;
+                /** @description The bank's own words, where no failureCode has them */
+                failureDetail: string | null;
                 /** @description The bank's own id of the transfer, once it reported it */
                 sessionId: string | null;
                 payoutId: string;
@@ -2888,9 +2910,11 @@ export type components = {
              * @description For programs; null unless it failed or was returned
              * @enum {string|null}
              */
-            failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+            failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
             /** @description For people; branch on status and failureCode */
             failureReason: string | null;
+            /** @description The bank's own words, where no failureCode has them */
+            failureDetail: string | null;
             /** @description The bank's own id of the transfer, once it reported it */
             sessionId: string | null;
             /** @constant */
@@ -3078,6 +3102,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -3154,6 +3180,8 @@ export type components = {
                         name: string | null;
                         accountNumber: string | null;
                         bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
                     };
                     /**
                      * Format: date-time
@@ -3538,6 +3566,8 @@ export type components = {
                     name: string | null;
                     accountNumber: string | null;
                     bankCode: string | null;
+                    /** @description The transfer's session id at the sender's bank, for disputes with it */
+                    sessionId: string | null;
                 };
                 /**
                  * Format: date-time
@@ -3775,9 +3805,11 @@ export type components = {
              * @description For programs; null unless it failed or was returned
              * @enum {string|null}
              */
-            failureCode: "bank_refused" | "bank_returned" | "never_received" | "account_not_resolved" | "name_mismatch" | "wallet_refused" | "operator_decision" | null;
+            failureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
             /** @description For people; branch on status and failureCode */
             failureReason: string | null;
+            /** @description The bank's own words, where no failureCode has them */
+            failureDetail: string | null;
             /** @description The bank's own id of the transfer, once it reported it */
             sessionId: string | null;
             /** @constant */
@@ -5792,7 +5824,8 @@ export interface operations {
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
-                     *             "bankCode": "058"
+                     *             "bankCode": "058",
+                     *             "sessionId": "000999472876796851148461048108"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
@@ -6434,6 +6467,7 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
+                     *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
                      *         "createdAt": "2026-11-26T17:59:41.484Z",
@@ -6518,6 +6552,7 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
+                     *           "failureDetail": null,
                      *           "sessionId": "000999261126175941744993759575",
                      *           "currency": "NGN",
                      *           "createdAt": "2026-11-26T17:59:41.484Z",
@@ -6597,6 +6632,7 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
+                     *         "failureDetail": null,
                      *         "sessionId": "000999261126175941744993759575",
                      *         "currency": "NGN",
                      *         "createdAt": "2026-11-26T17:59:41.484Z",
@@ -6965,7 +7001,8 @@ export interface operations {
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
-                     *             "bankCode": "058"
+                     *             "bankCode": "058",
+                     *             "sessionId": "000999581697414058352790841541"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
@@ -7069,6 +7106,7 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
+                     *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
                      *         "createdAt": "2026-11-26T17:59:42.381Z",
@@ -7138,6 +7176,7 @@ export interface operations {
                      *         "metadata": {},
                      *         "failureCode": null,
                      *         "failureReason": null,
+                     *         "failureDetail": null,
                      *         "sessionId": "000999261126175942825603404732",
                      *         "currency": "NGN",
                      *         "createdAt": "2026-11-26T17:59:42.381Z",
@@ -7211,6 +7250,7 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
+                     *           "failureDetail": null,
                      *           "sessionId": "000999261126175942825603404732",
                      *           "currency": "NGN",
                      *           "createdAt": "2026-11-26T17:59:42.381Z",
@@ -7292,6 +7332,7 @@ export interface operations {
                      *           "metadata": {},
                      *           "failureCode": null,
                      *           "failureReason": null,
+                     *           "failureDetail": null,
                      *           "sessionId": "000999261126175942825603404732",
                      *           "currency": "NGN",
                      *           "createdAt": "2026-11-26T17:59:42.381Z",
@@ -7390,6 +7431,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
+                     *               "failureDetail": null,
                      *               "sessionId": "000999261126175943097832317281"
                      *             },
                      *             {
@@ -7406,6 +7448,7 @@ export interface operations {
                      *               },
                      *               "failureCode": null,
                      *               "failureReason": null,
+                     *               "failureDetail": null,
                      *               "sessionId": "000999261126175943467756772064"
                      *             }
                      *           ]
@@ -7547,6 +7590,7 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
+                     *             "failureDetail": null,
                      *             "sessionId": null
                      *           },
                      *           {
@@ -7563,6 +7607,7 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
+                     *             "failureDetail": null,
                      *             "sessionId": null
                      *           }
                      *         ]
@@ -7649,6 +7694,7 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
+                     *             "failureDetail": null,
                      *             "sessionId": "000999261126175943097832317281"
                      *           },
                      *           {
@@ -7665,6 +7711,7 @@ export interface operations {
                      *             },
                      *             "failureCode": null,
                      *             "failureReason": null,
+                     *             "failureDetail": null,
                      *             "sessionId": "000999261126175943467756772064"
                      *           }
                      *         ]
@@ -7741,6 +7788,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
+                     *           "failureDetail": null,
                      *           "sessionId": "000999261126175943097832317281"
                      *         },
                      *         {
@@ -7757,6 +7805,7 @@ export interface operations {
                      *           },
                      *           "failureCode": null,
                      *           "failureReason": null,
+                     *           "failureDetail": null,
                      *           "sessionId": "000999261126175943467756772064"
                      *         }
                      *       ],
@@ -10480,7 +10529,8 @@ export interface operations {
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
-                 *             "bankCode": "058"
+                 *             "bankCode": "058",
+                 *             "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b"
                  *           },
                  *           "receivedAt": "2026-11-26T17:59:48.520Z"
                  *         }
@@ -10564,7 +10614,8 @@ export interface operations {
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
-                 *             "bankCode": "058"
+                 *             "bankCode": "058",
+                 *             "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b"
                  *           },
                  *           "receivedAt": "2026-11-26T17:59:48.520Z"
                  *         }
@@ -10869,7 +10920,8 @@ export interface operations {
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
-                 *             "bankCode": "058"
+                 *             "bankCode": "058",
+                 *             "sessionId": "000999581697414058352790841541"
                  *           },
                  *           "receivedAt": "2026-11-26T17:59:39.078Z"
                  *         }
@@ -10936,6 +10988,7 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175948803938287430",
                  *         "currency": "NGN",
                  *         "createdAt": "2026-11-26T17:59:48.519Z",
@@ -11003,6 +11056,7 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175950343501141023",
                  *         "currency": "NGN",
                  *         "createdAt": "2026-11-26T17:59:48.735Z",
@@ -11070,6 +11124,7 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175949205290984029",
                  *         "currency": "NGN",
                  *         "createdAt": "2026-11-26T17:59:48.627Z",
@@ -11188,6 +11243,7 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": null,
                  *         "failureReason": null,
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175952083428078919",
                  *         "currency": "NGN",
                  *         "createdAt": "2026-11-26T17:59:51.015Z",
@@ -11248,6 +11304,7 @@ export interface operations {
                  *         "metadata": {},
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175953313261527546",
                  *         "currency": "NGN",
                  *         "createdAt": "2026-11-26T17:59:51.810Z",
@@ -11489,6 +11546,7 @@ export interface operations {
                  *         },
                  *         "failureCode": null,
                  *         "failureReason": null,
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175951636762348702",
                  *         "payoutId": "svc_01m8cg6z20e00atmzwr0814dg9_pyo",
                  *         "currency": "NGN"
@@ -11552,6 +11610,7 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175952862939347165",
                  *         "payoutId": "svc_01m8cg6z39e008h75r4qf33tmc_pyo",
                  *         "currency": "NGN"
@@ -11615,6 +11674,7 @@ export interface operations {
                  *         },
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
+                 *         "failureDetail": null,
                  *         "sessionId": "000999261126175952013785643722",
                  *         "payoutId": "svc_01m8cg6z7qe008hqptjhkwbvda_pyo",
                  *         "currency": "NGN"
@@ -11673,7 +11733,8 @@ export interface operations {
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
-                 *           "bankCode": "058"
+                 *           "bankCode": "058",
+                 *           "sessionId": "876dbc42-4318-4fc9-89c8-3ef7baaf4181"
                  *         },
                  *         "receivedAt": "2026-11-26T17:59:48.749Z",
                  *         "status": "active"
@@ -12008,7 +12069,8 @@ export interface operations {
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
-                 *             "bankCode": "058"
+                 *             "bankCode": "058",
+                 *             "sessionId": "0392392d-3c12-41c0-9c32-8ff2cfe22a2a"
                  *           },
                  *           "receivedAt": "2026-11-26T17:59:48.477Z"
                  *         }

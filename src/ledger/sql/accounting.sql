@@ -207,13 +207,17 @@ END $$;
 -- The days of a book with each bank that it had an account for at their end, and whether they are proved or waived.
 CREATE OR REPLACE FUNCTION ledger.bank_days(organisation uuid, env text, first_day date, last_day date)
 RETURNS TABLE (day date, rail text, is_proved boolean)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
   SELECT d.day::date, b.rail, EXISTS (
     SELECT FROM day_proofs p WHERE p.organisation_id = organisation AND p.environment = env AND p.day = d.day AND p.rail = b.rail)
   FROM (SELECT substr(code, length('clearing:') + 1) AS rail, ledger.accounting_day(created_at) AS since FROM ledger.accounts
         WHERE organisation_id = organisation AND environment = env AND starts_with(code, 'clearing:')) b
   CROSS JOIN LATERAL generate_series(greatest(first_day, b.since), last_day, interval '1 day') AS d (day)
-  ORDER BY d.day, b.rail
+  ORDER BY d.day, b.rail;
+END
 $$;
 
 -- Closes a month of a book, for an operator, with the audit entry. Its days must be closed before, so that no posting
