@@ -1,5 +1,5 @@
-// The check of safeguarding: at the end of each day of an open period, and now, the banks of a book hold at least what
-// is owed. A shortfall of a closed period was accounted for when that was closed.
+// The check of safeguarding: now, and at the end of each day of an open period that was neither proved nor waived, the
+// banks of a book hold at least what is owed. Whoever proves a day or closes a period has seen its shortfall.
 import { readSafeguarding } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import type { Day } from '../times.ts';
@@ -25,6 +25,9 @@ export const safeguardingCheck = pagedCheck<DayEnd>('safeguarding', async (conte
           SELECT FROM ledger.closed_periods p
           WHERE p.organisation_id = ${organisationId} AND p.environment = d.environment
             AND p.period = date_trunc('month', d.day)::date)
+        AND NOT EXISTS (
+          SELECT FROM day_proofs p
+          WHERE p.organisation_id = ${organisationId} AND p.environment = d.environment AND p.day = d.day)
       ORDER BY d.environment, d.day LIMIT ${DAYS_MAX}
     ) d
     LEFT JOIN ledger.accounts a

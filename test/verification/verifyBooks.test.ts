@@ -249,6 +249,11 @@ describe('safeguarding', () => {
         SELECT organisation_id, environment, id, ${on}, ${balance}, 0, 0 FROM ledger.accounts
         WHERE organisation_id = ${organisationId} AND code = 'expense:rail'`;
     };
+    await day('2020-01-29', -5);
+    await api.sql`
+      INSERT INTO day_proofs (organisation_id, environment, day, rail, bank, books, breaks, customer, statutory, own,
+                              receivable, headroom, prepared_by, created_at)
+      VALUES (${organisationId}, 'test', '2020-01-29', 'sandbox', 0, 0, '{}', 5, 0, -5, 0, -5, 'ngozi', now())`;
     await day('2020-01-30', -700);
     await day('2020-01-31', 0);
     await day('2020-02-01', -1);
