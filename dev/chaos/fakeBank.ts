@@ -189,7 +189,8 @@ async function startNomba(random: () => number): Promise<FakeBank> {
         body,
         random,
         fake.events.map((one) => one.body),
-        (path) => SIGNED_FIELDS.includes(path),
+        // Another session is another credit: one that there is not waits for an operator, who sets it aside.
+        (path) => SIGNED_FIELDS.includes(path) || path.endsWith('.sessionId'),
       ),
     }),
     newsOf(reference) {

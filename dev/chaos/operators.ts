@@ -29,16 +29,14 @@ export class Operators {
     this.#environments = environments;
   }
 
-  async make(choice: Choice, wallets: readonly { id: string }[]): Promise<void> {
+  async make(choice: Choice, wallets: readonly { id: string; organisation: string }[]): Promise<void> {
     switch (choice.do) {
       case 'freezeWallet': {
-        const id = wallets[choice.wallet % wallets.length]?.id ?? '';
-        await this.#forATime(['wallets', 'freeze', id, ...REASON], choice.forMs, [
-          'wallets',
-          'unfreeze',
-          id,
-          ...REASON,
-        ]);
+        const wallet = wallets[choice.wallet % wallets.length];
+        if (wallet === undefined) return;
+        const of = ['--organisation', wallet.organisation];
+        const words = (verb: string): string[] => ['wallets', verb, wallet.id, ...of, ...REASON];
+        await this.#forATime(words('freeze'), choice.forMs, words('unfreeze'));
         return;
       }
       case 'pauseRail': {

@@ -223,7 +223,10 @@ async function play(
   const calling = onTime(startedAt, plan.traffic, (act, index, atMs) => traffic.do(act, String(index), atMs));
   const living = actors.worlds.map((world) => world.play(startedAt));
   const choosing = onTime(startedAt, plan.choices, (choice) => {
-    const wallets = [traffic, ...actors.worlds.map((world) => world.traffic)].flatMap((one) => one.wallets);
+    const ofAll = [{ traffic, organisationId: actors.organisationId }, ...actors.worlds];
+    const wallets = ofAll.flatMap((one) =>
+      one.traffic.wallets.map(({ id }) => ({ id, organisation: publicId('organisation', one.organisationId) })),
+    );
     return operators.make(choice, wallets);
   });
   await causing;
