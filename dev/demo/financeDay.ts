@@ -4,7 +4,7 @@
 // wallet owes.
 import { nairaText } from '../../src/money.ts';
 import { SCOPES } from '../../src/resources/keys.ts';
-import { dayOf } from '../../src/times.ts';
+import { DAY_MS, dayOf } from '../../src/times.ts';
 import type { Quickstart } from '../stateFolder.ts';
 import { until } from '../until.ts';
 import {
@@ -36,8 +36,7 @@ export async function runFinanceDay({ sandboxBaseUrl }: Quickstart): Promise<voi
     '--name',
     'Finance-day',
   ]);
-  const of = ['--organisation', organisationId];
-  const book = [...of, '--environment', 'test'];
+  const book = ['--organisation', organisationId, '--environment', 'test'];
   const { key } = await operate<{ key: string }>(['keys', 'create', ...book, '--scopes', SCOPES.join(',')]);
   const call = createCaller(sandboxBaseUrl, key);
   printStep('A payment firm opens: an organisation, with a key for the sandbox', organisationId);
@@ -75,7 +74,7 @@ export async function runFinanceDay({ sandboxBaseUrl }: Quickstart): Promise<voi
     const { data } = await call('GET', `/wallets/${walletId}`);
     printStep(`${walletId} owes ${nairaText(data.amountOwed)}`);
   }
-  const { findings } = await operate<{ findings: unknown[] }>(['ledger', 'verify', ...of]);
+  const { findings } = await operate<{ findings: unknown[] }>(['ledger', 'verify']);
   if (findings.length > 0) throw new Error('the ledger has violations: npm run cli -- ledger verify');
   printStep('The day is over: the ledger is verified');
 }
@@ -167,7 +166,8 @@ async function charge(call: Call): Promise<void> {
 }
 
 async function reconcile(): Promise<void> {
-  const { failed } = await operate<{ failed: number }>(['reconciliation', 'run']);
+  const from = new Date(Date.now() - DAY_MS).toISOString();
+  const { failed } = await operate<{ failed: number }>(['reconciliation', 'run', '--from', from]);
   if (failed > 0) throw new Error('a book could not be reconciled; the log of the worker says why');
   printStep("The bank's statement is compared with the books");
 }

@@ -28,7 +28,7 @@ export function safeguardingOf(balances: Partial<Record<AccountClass, Kobo>>): S
 export async function readSafeguarding(sql: Sql, book: Book, before: Date | null = null): Promise<Safeguarding> {
   const { organisationId, environment } = book;
   const rows = await sql<{ class: AccountClass; balance: Kobo }[]>`
-    SELECT class, sum(balance)::bigint AS balance
+    SELECT class, sum(balance)::float8 AS balance -- exact up to 2^53, and no error above
     FROM ledger.balances_before(${organisationId}, ${environment}, coalesce(${before}, 'infinity'::timestamptz), NULL, true)
     GROUP BY class`;
   return safeguardingOf(Object.fromEntries(rows.map((row) => [row.class, row.balance])));

@@ -4,8 +4,9 @@ import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
+import { OWN_FUNDS, settlementAccount } from '../ledger/chart.ts';
 import type { Journal } from '../ledger/journal.ts';
-import type { Kobo } from '../money.ts';
+import type { Book, Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
 import { postEntry } from '../resources/statementEntries/movements.ts';
 import { DAY_MS, dayAfter, dayOf, dayStart } from '../times.ts';
@@ -328,6 +329,14 @@ const earlier = (at: Date, ms: number): Date => new Date(at.getTime() - ms);
 
 const oldest = (one: Date | null, { at }: BankLine): Date => (one === null || at < one ? at : one);
 
+/** Whether a rail has paid out what was not paid in again: customers may be owed that, so it is not own money. */
+async function hasSettled(sql: Sql, { organisationId, environment }: Book, rail: string): Promise<boolean> {
+  const [row] = await sql<{ has: boolean }[]>`
+    SELECT coalesce(sum(balance), 0) < 0 AS has
+    FROM ledger.balances_before(${organisationId}, ${environment}, 'infinity', ${settlementAccount(rail)})`;
+  return row?.has === true;
+}
+
 /** Posts the lines that are the bank's own doing. Returns them as posted lines. */
 async function postOwnLines(
   { sql, journal }: ReconcileDependencies,
@@ -336,7 +345,12 @@ async function postOwnLines(
 ): Promise<BankLine[]> {
   const own = [...new Map(unposted.filter(isOwnLine).map((line) => [nameOf(line), line])).values()];
   // A concurrent run may have posted one meanwhile: a duplicate by its key, or a conflict of its row.
-  await Promise.all(own.map((line) => journal.post(postEntry(book, { rail, ...line }))));
+  const funded = own.some(({ kind }) => kind === 'funding') && !(await hasSettled(sql, book, rail)) ? OWN_FUNDS : null;
+  await Promise.all(
+    own.map((line) =>
+      journal.post(postEntry(book, { rail, ...line, ...(line.kind === 'funding' && { account: funded }) })),
+    ),
+  );
   const at = await readDatabaseTime(sql);
   return own.map((line) => ({ ...line, at }));
 }

@@ -247,7 +247,7 @@ export function expectStatementEntry(row: StatementEntry): Expectation {
     settled: [payout, clearing],
     settlement: [settlement, clearing],
     interest: [payout, INTEREST_INCOME],
-    funding: [payout, settlement],
+    funding: [payout, row.account ?? settlement],
     check: [RAIL_EXPENSE, payout],
   };
   return {

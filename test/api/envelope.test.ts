@@ -53,7 +53,7 @@ describe('unknown routes', () => {
     });
   });
 
-  test.each(['GET /', 'GET /v2/wallets', 'GET /wallets', 'TRACE /v1/wallets', 'OPTIONS *', 'PROPFIND /v1/wallets'])(
+  test.each(['POST /', 'GET /v2/wallets', 'GET /wallets', 'TRACE /v1/wallets', 'OPTIONS *', 'PROPFIND /v1/wallets'])(
     '%s is 404 ROUTE_NOT_FOUND',
     async (start) => {
       const { error } = await sendLines([`${start} HTTP/1.1`, ...withKey()]);

@@ -27,6 +27,7 @@ test('a case has what the money was for and what may be decided', async () => {
     status: 'open',
     amount: 5_000,
     fee: 0,
+    lateBySeconds: null,
     currency: 'NGN',
     paymentId: null,
     reference: null,

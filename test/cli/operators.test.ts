@@ -92,6 +92,7 @@ const UNSIGNED = [
   'flows missing',
   'flows lost',
   'rail show',
+  'webhooks list',
   'rail requery',
   'reconciliation run',
   'ledger open-items',

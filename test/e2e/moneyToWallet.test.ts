@@ -102,6 +102,8 @@ const ofOrder = ({ walletId, payment, words }: Order, credited = BASE, fee = FEE
 });
 
 const SAYS_NOTHING = { description: null, reference: null };
+/** What an adjustment says to a customer, unless its operator says more. */
+const CORRECTION = { counterparty: null, description: 'Correction', reference: null };
 
 /** Money that comes back: it is not charged, and has no payment to refund. */
 const comesBack = (credited: number) => ({ credited, fee: 0, refundable: null });
@@ -398,13 +400,13 @@ const WAYS: Record<string, () => Promise<Arrived>> = {
   },
   'an adjustment': async () => {
     const { walletId } = await adjustment();
-    return { kind: 'adjustment', walletId, line: { counterparty: null, ...SAYS_NOTHING }, ...comesBack(900) };
+    return { kind: 'adjustment', walletId, line: CORRECTION, ...comesBack(900) };
   },
   'an adjustment that takes one back': async () => {
     const { id, walletId } = await adjustment(-900);
     const reversed = await requestReversal(flows.dependencies, book(), requireUuid('adjustment', id), grounds('ngozi'));
     await approve(reversed, 'ada');
-    return { kind: 'adjustment_reversal', walletId, line: { counterparty: null, ...SAYS_NOTHING }, ...comesBack(900) };
+    return { kind: 'adjustment_reversal', walletId, line: CORRECTION, ...comesBack(900) };
   },
 };
 

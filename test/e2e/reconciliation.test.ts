@@ -7,12 +7,12 @@ import { afterAll, expect, test } from '@jest/globals';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { listDays } from '../../src/reconciliation/dayProofs.ts';
 import { dayOf } from '../../src/times.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { operate, runAs } from '../cli/run.ts';
 import { startTestFlows } from '../support/flows.ts';
 import { openScenarios } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { asSuperuser } from '../support/stack.ts';
+import { violationsOf } from '../support/violations.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const HOUR_MS = 3_600_000;
@@ -21,7 +21,7 @@ const flows = await startTestFlows({ settings: SCENARIO_SETTINGS });
 const context = await (await openScenarios(flows))();
 
 afterAll(async () => {
-  const { findings } = await verifyBooks(flows.sql);
+  const findings = await violationsOf(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { REVIEW_REASONS } from '../../src/resources/reviewCases/queries.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { choicesOf } from '../../src/workflows/reviewCase/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
+import { violationsOf } from '../support/violations.ts';
 
 /** All cases run concurrently. */
 const LIMIT_MS = 200_000;
@@ -159,7 +159,7 @@ beforeAll(async () => {
 }, LIMIT_MS);
 
 afterAll(async () => {
-  const { findings } = await verifyBooks(flows.sql);
+  const findings = await violationsOf(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);
 });

@@ -15,8 +15,8 @@ import { createMonnifyRail } from '../../src/rail/monnify/rail.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
 import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
+import { violationsOf } from '../support/violations.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const LIMIT_MS = 120_000;
@@ -106,7 +106,7 @@ describe.each(Object.keys(BANKS))('callbacks of %s', (name) => {
   }, LIMIT_MS);
 
   afterAll(async () => {
-    const { findings } = await verifyBooks(flows.sql);
+    const findings = await violationsOf(flows.sql);
     await flows.close();
     await bank.rail.close();
     await bank.close();

@@ -10,15 +10,12 @@ import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.t
 import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
 import { wakePayoutItem } from '../../src/resources/flows.ts';
 import { findPayoutItem } from '../../src/resources/payouts/queries.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
-import { retry } from '../../src/workflows/attention/messages.ts';
-import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { moneyActivities, startFaultInjectingWorker } from '../support/activities.ts';
 import { EVERY_STEP } from '../support/everyStep.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { withCode } from '../support/operators.ts';
 import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { outcomeOf, recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario } from '../support/scenarios.ts';
+import { violationsOf } from '../support/violations.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -28,7 +25,7 @@ const SCENARIO_LIMIT_MS = 600_000;
 const SWEEP_EVERY_MS = 500;
 
 /**
- * Together with the delivery below, these run every step of every kind of flow. None has a late return: its signal
+ * These run every step of every kind of flow. None has a late return: its signal
  * could reach a flow at the moment at which it is ended here, and would be left for reconciliation to find
  * (docs/decisions/0013-recovery-of-flows.md).
  */
@@ -75,10 +72,6 @@ const ENDINGS: Ending[] = ['terminated', 'cancelled'];
 const scenariosOf = (ending: Ending): Scenario[] =>
   SCENARIOS.filter((scenario) => (ending === 'cancelled' ? EVERY_STEP : TERMINATED).includes(recordingOf(scenario)));
 
-/** A flow cannot end in a task during which a signal arrives. */
-const RETRY_GAP_MS = 1_000;
-const RETRIED = { operator: 'ada', reason: 'their endpoint is back' };
-
 let flows: TestFlows;
 let worker: { stop: () => Promise<void> };
 let openContext: () => Promise<ScenarioContext>;
@@ -86,7 +79,6 @@ let sweeping = true;
 let sweeper: Promise<void>;
 let receiver: Receiver;
 const outcomes = new Map<string, Promise<Omit<Outcome, 'status'>>>();
-const delivered = new Map<Ending, Promise<void>>();
 const endingOf = new Map<Uuid, Ending>();
 /** `<organisation> <step>`: each step is ended once in each scenario. */
 const endedSteps = new Set<string>();
@@ -126,41 +118,6 @@ async function runScenario(scenario: Scenario, context: ScenarioContext): Promis
   return traces;
 }
 
-/** The number of attempts that an endpoint refuses: those of the schedule, then those of two redeliveries. */
-const REFUSED = 9;
-
-/**
- * Delivers an event to an endpoint that recovers late. Operators retry the delivery; if the signalled flow was ended
- * before it acted, the delivery has ended, and the integrator requests a redelivery.
- */
-async function deliver(context: ScenarioContext): Promise<void> {
-  const endpoint = await startReceiver((response, _received, count) => {
-    response.writeHead(count <= REFUSED ? 500 : 200).end();
-  });
-  const { test: owner } = context.organisation;
-  const { data: created } = await owner.post('/webhook-endpoints', { url: endpoint.url });
-  const { data: event } = await owner.post(`/webhook-endpoints/${created.id}/test`);
-  const flow = flows.temporal.workflow.getHandle(`${event.id}/${created.id}`);
-  let retriedAt = 0;
-  await waitFor(
-    'the event to be delivered',
-    async () => {
-      const { items } = await owner.get(`/events/${event.id}/deliveries`);
-      if (items[0]?.status !== 'failed') return items[0]?.status === 'delivered';
-      const { status, typedSearchAttributes } = await flow.describe();
-      if (status.name !== 'RUNNING') await owner.post(`/events/${event.id}/redeliver`);
-      // The signal fails if the flow has ended.
-      else if (typedSearchAttributes.get(ATTENTION) !== undefined && Date.now() - retriedAt > RETRY_GAP_MS) {
-        retriedAt = Date.now();
-        await flow.signal(retry, await withCode(flows.sql, flow.workflowId, RETRIED)).catch(() => {});
-      }
-      return false;
-    },
-    SCENARIO_LIMIT_MS,
-  );
-  await endpoint.close();
-}
-
 const nameOf = (scenario: Scenario, ending: Ending): string => `${recordingOf(scenario)} ${ending}`;
 
 beforeAll(async () => {
@@ -169,7 +126,7 @@ beforeAll(async () => {
   openContext = await openScenarios(flows);
   worker = await startFaultInjectingWorker(flows.dependencies, (organisationId, name) => async (run) => {
     try {
-      return await run(); // a failed delivery attempt throws, so that it is retried
+      return await run();
     } finally {
       const step = `${organisationId} ${name}`;
       await afterStep.get(organisationId)?.(name);
@@ -187,18 +144,15 @@ beforeAll(async () => {
       endingOf.set(context.organisationId, ending);
       outcomes.set(nameOf(scenario, ending), runScenario(scenario, context));
     }
-    const context = await openContext();
-    endingOf.set(context.organisationId, ending);
-    delivered.set(ending, deliver(context));
   }
-  await Promise.allSettled([...outcomes.values(), ...delivered.values()]);
+  await Promise.allSettled(outcomes.values());
 }, LIMIT_MS);
 
 afterAll(async () => {
   sweeping = false;
   await sweeper;
   await worker.stop();
-  const { findings } = await verifyBooks(flows.sql);
+  const findings = await violationsOf(flows.sql);
   await flows.close();
   await receiver.close();
   expect(findings).toEqual([]);
@@ -212,10 +166,6 @@ describe.each(ENDINGS)('flows that are %s after each step', (ending) => {
       expect(await outcomes.get(nameOf(scenario, ending))).toEqual(expected);
     },
   );
-
-  test('a delivery that operators retried is delivered', async () => {
-    await expect(delivered.get(ending)).resolves.toBeUndefined();
-  });
 });
 
 test('every event of the scenarios is delivered', async () => {

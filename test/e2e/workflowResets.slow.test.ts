@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { publicId, type Uuid } from '../../src/ids.ts';
 import { TEST_EVENT_TYPE } from '../../src/resources/events.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { retry } from '../../src/workflows/attention/messages.ts';
 import { ATTENTION } from '../../src/workflows/searchAttributes.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { withCode } from '../support/operators.ts';
 import { LOOK_PAUSE_MIN_MS, type Outcome, openScenarios, type ScenarioContext } from '../support/scenarioContext.ts';
 import { recordingOf, SCENARIO_SETTINGS, SCENARIOS, type ScenarioRun } from '../support/scenarios.ts';
+import { violationsOf } from '../support/violations.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
@@ -72,7 +72,7 @@ beforeAll(async () => {
 }, LIMIT_MS);
 
 afterAll(async () => {
-  const { findings } = await verifyBooks(flows.sql);
+  const findings = await violationsOf(flows.sql);
   await flows.close();
   await receiver.close();
   expect(findings).toEqual([]);

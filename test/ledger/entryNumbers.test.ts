@@ -118,13 +118,14 @@ const moveToNodeWithLowerIds = (): Promise<void> =>
     await accountsFrom(0);
   });
 
-/** Dates what was posted in the last ten minutes back, its transactions too. */
+/** Dates what was posted in the last ten minutes back, with its transactions and the times of their movements. */
 const dateBack = (hours: number): Promise<void> =>
   books.asSuperuser(async (sql) => {
     for (const table of ['ledger.postings', 'ledger.transactions', 'ledger.accounts']) {
       await sql`
         UPDATE ${sql(table)} SET created_at = now() - make_interval(hours => ${hours}) WHERE created_at > now() - interval '10 minutes'`;
     }
+    await sql`UPDATE ledger.transactions SET moved_at = created_at WHERE created_at < now() - interval '1 hour'`;
   });
 
 test('ids that go down change no statement, balance, report, closing, seal or verification', async () => {

@@ -19,11 +19,11 @@ import { confirmedBy } from '../../src/resources/inboundCredits/confirm.ts';
 import { findCreditOfSession, type InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import { receiveCredit } from '../../src/resources/inboundCredits/receive.ts';
 import { findProviderMessage } from '../../src/resources/rails/providerMessages.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { startTestApi, type TestApi, type TestOrganisation } from '../support/api.ts';
 import { LATER_BANK, withLaterBank } from '../support/laterBank.ts';
 import { newCredit } from '../support/rows.ts';
 import { reportOf } from '../support/scriptedRail.ts';
+import { violationsOf } from '../support/violations.ts';
 
 const BVN = '22345678901';
 const KYC = {
@@ -72,7 +72,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  const { findings } = await verifyBooks(api.sql);
+  const findings = await violationsOf(api.sql);
   await api.close();
   expect(findings).toEqual([]);
 });
@@ -357,13 +357,13 @@ describe('the money of a rail with two balances', () => {
       SELECT a.code, sum(CASE WHEN p.debit_account_id = a.id THEN p.amount ELSE -p.amount END)::bigint AS balance
       FROM ledger.accounts a
       JOIN ledger.postings p ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
-      WHERE a.organisation_id = ${organisationId} AND a.code ~ '^(clearing:laterbank|float|expense|settlement)'
+      WHERE a.organisation_id = ${organisationId} AND a.code ~ '^(clearing:laterbank|float|expense|own|settlement)'
       GROUP BY a.code ORDER BY a.code`;
     expect(Object.fromEntries(balances.map(({ code, balance }) => [code, balance]))).toEqual({
       'clearing:laterbank': -60_000 - 105,
       'expense:rail': 105 + 2_000 + 900 + 4_037 + 1_000,
       'float:laterbank': -100_000 - 2_000 + 60_000 + 500_000 - 900 - 4_037 - 1_000,
-      'settlement:laterbank': -500_000,
+      'own:funds': -500_000,
     });
     const breaks = await api.sql`
       SELECT line, reference FROM reconciliation_breaks WHERE organisation_id = ${organisationId} ORDER BY reference`;

@@ -14,12 +14,12 @@ import { recallFromNowhere, recallFromWallet } from '../../src/resources/recalls
 import { listReviewCases } from '../../src/resources/reviewCases/queries.ts';
 import { clawBackWithdrawal, returnWithdrawalFunds } from '../../src/resources/withdrawals/movements.ts';
 import { findWithdrawal, type Withdrawal } from '../../src/resources/withdrawals/queries.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { runCli } from '../cli/run.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf, OPERATORS } from '../support/operators.ts';
 import { newCredit } from '../support/rows.ts';
 import { reportOf } from '../support/scriptedRail.ts';
+import { violationsOf } from '../support/violations.ts';
 
 let api: TestApi;
 let book: Book;
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  const { findings } = await verifyBooks(api.sql, { only: book.organisationId });
+  const findings = await violationsOf(api.sql, { only: book.organisationId });
   await api.close();
   expect(findings).toEqual([]);
 });

@@ -2,6 +2,7 @@
 // and body, or the columns of a file. In the document objects are open, because fields may be added later; here an
 // undocumented field is an error.
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { parse } from 'csv-parse/sync';
@@ -140,11 +141,23 @@ export function checkDocumentedFile(
 
 const ITEMS = Symbol('the items of a list');
 
-/** The schema behind a reference, or of the first type where another is null. */
+/** The schema behind a reference, or of the first type where another is null; of one of several, what they share. */
 function resolved(schema: Json | undefined): Json {
-  const { $ref, anyOf, allOf } = (schema ?? {}) as { $ref?: string; anyOf?: Json[]; allOf?: Json[] };
+  const { $ref, anyOf, allOf, oneOf } = (schema ?? {}) as {
+    $ref?: string;
+    anyOf?: Json[];
+    allOf?: Json[];
+    oneOf?: Json[];
+  };
   if ($ref !== undefined) return resolved(openApi.components.schemas[$ref.split('/').at(-1) ?? '']);
   if (anyOf !== undefined) return resolved(anyOf[0]);
+  if (oneOf !== undefined) {
+    const [first = {}, ...others] = oneOf.map((each) => (resolved(each).properties ?? {}) as Record<string, Json>);
+    const isShared = (name: string): boolean => others.every((other) => isDeepStrictEqual(other[name], first[name]));
+    return {
+      properties: Object.fromEntries(Object.entries(first).map(([name, each]) => [name, isShared(name) ? each : {}])),
+    };
+  }
   if (allOf === undefined) return schema ?? {};
   return {
     ...schema,

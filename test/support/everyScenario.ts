@@ -2,13 +2,13 @@
 // bank transfers, if every activity fails, runs many times at once, loses its result and runs again.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KYC } from '../../dev/chaos/requests.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { FAILS_AND_REPEATS, moneyActivities, startFaultInjectingWorker } from './activities.ts';
 import { startTestFlows, type TestFlows } from './flows.ts';
 import { personalWords, replayEverything } from './histories.ts';
 import type { ScenarioBanks } from './scenarioBank.ts';
 import { type Outcome, openScenarios, type ScenarioContext } from './scenarioContext.ts';
 import { outcomeOf, recordingOf, SCENARIO_SETTINGS, SCENARIOS, type Scenario } from './scenarios.ts';
+import { violationsOf } from './violations.ts';
 
 /** All scenarios run concurrently; the slowest waits for three lost sends. */
 const LIMIT_MS = 900_000;
@@ -53,7 +53,7 @@ export function testEveryScenario(banks: ScenarioBanks, notRun: readonly string[
 
   afterAll(async () => {
     await worker.stop();
-    const { findings } = await verifyBooks(flows.sql);
+    const findings = await violationsOf(flows.sql);
     const searched = [...(await personalWords(flows.sql)), ...banks.secrets];
     if (banks.secrets.length > 0) await replayEverything(flows, searched);
     const log = flows.logged.join('');

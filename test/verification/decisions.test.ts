@@ -4,6 +4,7 @@ import { createAdjustmentActivities } from '../../src/activities/adjustments.ts'
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { requestAdjustment } from '../../src/resources/adjustments/request.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { move } from '../ledger/books.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf, OPERATORS } from '../support/operators.ts';
 import { asSuperuser } from '../support/stack.ts';
@@ -23,6 +24,8 @@ const missing = async ({ book }: Stage): Promise<string[]> =>
     .map(({ resource, expected, found }) => `${resource}: ${expected}, ${found}`);
 
 async function postedAdjustment(stage: Stage): Promise<string> {
+  // A cost that is in favour of a customer needs own money.
+  await stage.posted(move(stage.book, 'clearing:sandbox', 'own:funds', 5_000));
   const postings = [{ debit: 'expense:rail', credit: `wallet:${await stage.wallet()}`, amount: 5_000 }];
   const grounds = { reason: 'a refund', evidence: 'ticket 1', proof: OPERATORS.ada.proof };
   const requested = await requestAdjustment(api.dependencies, stage.book, postings, grounds);

@@ -12,13 +12,13 @@ import { guardedRail } from '../../src/rail/guarded.ts';
 import { createNombaRail } from '../../src/rail/nomba/rail.ts';
 import type { ClosableRail } from '../../src/rail/provider.ts';
 import { Rails } from '../../src/rail/rails.ts';
-import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { FAILS_AND_REPEATS, startFaultInjectingWorker } from '../support/activities.ts';
 import type { Resource } from '../support/api.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { replayEverything } from '../support/histories.ts';
 import { SCENARIO_SETTINGS } from '../support/scenarios.ts';
 import { createShortPayment } from '../support/shortPayments.ts';
+import { violationsOf } from '../support/violations.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const LIMIT_MS = 300_000;
@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await worker.stop();
-  const { findings } = await verifyBooks(flows.sql);
+  const findings = await violationsOf(flows.sql);
   const secrets = [fake.credentials.clientSecret, fake.credentials.signatureKey, 'eyJ'];
   await replayEverything(flows, secrets);
   const log = flows.logged.join('');

@@ -26,7 +26,7 @@ export interface StatementEntry {
   reference: string;
   amount: Kobo;
   at: Date;
-  /** What a charge is booked to, if not to the expenses. */
+  /** What a charge is booked to, if not to the expenses; where a funding is from, if not our account at the rail's bank. */
   account: AccountCode | null;
   createdAt: Date;
 }
@@ -55,7 +55,7 @@ function entryPosting({ rail, kind, reference, amount, account }: StatementEntry
     case 'interest':
       return { debit: payoutAccount(rail), credit: INTEREST_INCOME, amount };
     case 'funding':
-      return { debit: payoutAccount(rail), credit: settlementAccount(rail), amount };
+      return { debit: payoutAccount(rail), credit: account ?? settlementAccount(rail), amount };
   }
 }
 
