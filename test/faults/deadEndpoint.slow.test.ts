@@ -6,7 +6,6 @@ import type { Book } from '../../src/money.ts';
 import { claimDeliveries } from '../../src/webhooks/deliveries.ts';
 import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
 import { waitFor } from '../support/waitFor.ts';
-import { answerStatus } from '../webhooks/receiver.ts';
 import { startWorkbench } from '../webhooks/webhookFixture.ts';
 
 const fixture = await startWorkbench();
@@ -21,12 +20,19 @@ test('a dead endpoint with the deliveries of days delays no attempt at another',
   const { sql, config, log } = fixture;
   const book: Book = { organisationId: newUuid(), environment: 'test' };
   const dead = await fixture.endpoint(book, {}, () => {});
-  const good = await fixture.endpoint(book, { eventTypes: ['payment.settled'] }, answerStatus(500));
+  const good = await fixture.endpoint(book, { eventTypes: ['payment.settled'] }, (response, _received, count) => {
+    response.writeHead(count === 1 ? 500 : 200).end();
+  });
+  await sql`
+    INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
+    SELECT ${book.organisationId}, 'test', md5(n::text)::uuid, 'transfer.completed', 'made up ' || n, 1, '{}',
+           now() - n * interval '50 ms'
+    FROM generate_series(1, ${DELIVERIES}) AS n`;
   // Half of them are due, those that were never attempted too; the others wait for hours.
   await sql`
     INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status, attempts, next_attempt_at,
                                     attempted_at, created_at)
-    SELECT ${book.organisationId}, 'test', gen_random_uuid(), ${dead.id}, 'pending', n % 4,
+    SELECT ${book.organisationId}, 'test', md5(n::text)::uuid, ${dead.id}, 'pending', n % 4,
            now() + (n % 4 - 1.5) * interval '1 hour', CASE WHEN n % 4 > 0 THEN now() - interval '1 hour' END,
            now() - n * interval '50 ms'
     FROM generate_series(1, ${DELIVERIES}) AS n`;
@@ -46,7 +52,6 @@ test('a dead endpoint with the deliveries of days delays no attempt at another',
     await dead.untilReceived(RETRIES_AT_ONCE);
     const eventId = await fixture.event(book);
     await dispatcher.dispatchEvent({ book, eventId });
-    good.answerWith(answerStatus(200));
     const delivery = await waitFor('the second attempt', async () => {
       const found = (await fixture.deliveries(book, eventId)).get(good.id);
       return found?.status === 'delivered' && found;
