@@ -101,7 +101,10 @@ test(
     const { walletId, path, id } = await flows.withdraw(newAccount());
     const withdrawal = await flows.untilStatus(path, 'failed');
     expect(performance.now() - startedAt).toBeGreaterThan(HIDDEN_MS);
-    expect(withdrawal).toMatchObject({ failureCode: 'bank_refused', failureReason: 'BLACKLISTED' });
+    expect(withdrawal).toMatchObject({
+      failureCode: 'account_restricted',
+      failureReason: 'The account may not receive this money',
+    });
     expect([await flows.balanceOf(walletId), await sendsOf(id)]).toEqual([HELD, 1]);
   },
   LIMIT_MS,
