@@ -1,3 +1,4 @@
+// What `ledger verify` finds in the books of a test that is about something else than own money.
 import type { Sql } from '../../src/database/pool.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 

@@ -26,7 +26,7 @@ export interface StatementEntry {
   reference: string;
   amount: Kobo;
   at: Date;
-  /** What a charge is booked to, if not to the expenses; where a funding is from, if not our account at the rail's bank. */
+  /** What a charge is booked to, if not to the expenses; where a funding is from, if not from settlement:<rail>. */
   account: AccountCode | null;
   createdAt: Date;
 }
