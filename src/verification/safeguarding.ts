@@ -1,5 +1,5 @@
 // The check of safeguarding: now, and at the end of each day of an open period that was neither proved nor waived, the
-// banks of a book hold at least what is owed. Whoever proves a day or closes a period has seen its shortfall.
+// banks of a book hold at least what is owed. The operator who proves a day or closes a period has seen its shortfall.
 import { readSafeguarding } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
 import type { Day } from '../times.ts';

@@ -172,7 +172,7 @@ describe('at once', () => {
     await charging`COMMIT`;
     charging.release();
     const outcomes = [(await spent).outcome, (await charged).outcome, await headroom()];
-    // Whoever is first: the charge is posted, and own money spent it before or not at all.
+    // In either order the charge is posted; own money is spent before it or refused.
     expect([
       ['posted', 'posted', -15_000],
       ['refused', 'posted', 4_999],

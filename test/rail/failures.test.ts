@@ -1,4 +1,4 @@
-// Why a transfer failed, by the words of each rail: one code and our own sentence, whoever the bank is. Words that no
+// Why a transfer failed, by the words of each rail: one code and our own sentence, for all rails alike. Words no
 // code has are kept beside it, and words that only repeat a status are never a reason.
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';

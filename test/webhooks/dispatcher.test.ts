@@ -326,7 +326,7 @@ describe('what is due', () => {
   const countOf = (claimed: { endpointId: Uuid }[], { id }: { id: Uuid }): number =>
     claimed.filter(({ endpointId }) => endpointId === id).length;
 
-  test('the endpoints take turns, each with at most the setting in progress, whoever asks', async () => {
+  test('the endpoints take turns, each with at most the setting in progress, in all processes', async () => {
     const [first, second] = [await endpoint(), await endpoint()].toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [
       TestEndpoint,
       TestEndpoint,
