@@ -68,8 +68,8 @@ export async function runFinanceDay({ sandboxBaseUrl }: Quickstart): Promise<voi
   ]);
   await printCommand('The proof of the day, so far', ['ledger', 'days', ...book, '--day', today, '--format', 'csv']);
   await printCommand('The book', ['ledger', 'trial-balance', ...book]);
-  const { items } = await call('GET', `/wallets/${first.walletId}/transactions?limit=10`);
-  printStep("The statement of Ada's wallet", items?.map(lineOf).join('\n    '));
+  const { data: entries } = await call('GET', `/wallets/${first.walletId}/transactions?limit=10`);
+  printStep("The statement of Ada's wallet", (entries as Entry[]).map(lineOf).join('\n    '));
   for (const walletId of wallets) {
     const { data } = await call('GET', `/wallets/${walletId}`);
     printStep(`${walletId} owes ${nairaText(data.amountOwed)}`);

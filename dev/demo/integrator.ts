@@ -12,8 +12,6 @@ export interface ApiResponse {
   statusCode: number;
   // biome-ignore lint/suspicious/noExplicitAny: the demo reads the responses as an integrator's script would
   data: any;
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  items?: any[];
   error?: { code: string; message: string };
 }
 

@@ -184,6 +184,7 @@ test('the finance day completes: fees, costs, the proof of the day, a statement 
     'Income, costs and taxes',
     'not over',
     'owes ₦0.00',
+    'adjustment credit ₦25.00, then ₦',
   ])
     expect(demo.output()).toContain(part);
   const unknown = run('dev/demo', 'finance-night');
