@@ -58,8 +58,8 @@ export async function openBook(
                                 NULL, NULL, NULL, now())
     FROM unnest(${wallets}::uuid[]) AS w (id)`;
   await sql`
-    SELECT ledger.record_kyc(${book.organisationId}, ${book.environment}, ${OWNER_PROOF}, id, 'sealed', ${TIER1_BALANCE_MAX},
-                             ${TIER1_POSTING_MAX})
+    SELECT ledger.record_kyc(${book.organisationId}, ${book.environment}, ${OWNER_PROOF}, id, 'sealed', ARRAY['bvn'], NULL,
+                             ${TIER1_BALANCE_MAX}, ${TIER1_POSTING_MAX})
     FROM unnest(${wallets}::uuid[]) AS w (id)`;
   await Promise.all([
     fund(journal, book, hot, HOT_BALANCE),
