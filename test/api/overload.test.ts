@@ -172,7 +172,7 @@ describe('places', () => {
 
   test('a request that waits for too long, or whose caller is gone, waits no more', async () => {
     jest.useFakeTimers();
-    const places = new Places({ ...options, places: 1, waitMaxMs: 2_000 });
+    const places = new Places({ ...options, places: 1, waitMaxMs: 2_000, overloadedWaitMaxMs: 100 });
     const leave = places.tryTake();
     const caller = new AbortController();
     const [gone, late] = [places.wait('a', caller.signal), places.wait('a', never)];
@@ -185,7 +185,7 @@ describe('places', () => {
     expect(places.size).toBe(0);
   });
 
-  test('once one has waited for too long, the next ones wait for a short time, until none waits', async () => {
+  test('once one has waited for too long, all wait for a short time, until none was refused for a while', async () => {
     jest.useFakeTimers();
     const places = new Places({ places: 1, waitingMax: 8, waitMaxMs: 2_000, overloadedWaitMaxMs: 100 });
     const leave = places.tryTake();
@@ -195,15 +195,20 @@ describe('places', () => {
       return Date.now() - since;
     };
     const first = waited();
-    jest.advanceTimersByTime(1_999);
+    await jest.advanceTimersByTimeAsync(1_850);
     const second = waited();
-    jest.advanceTimersByTime(1);
+    await jest.advanceTimersByTimeAsync(149);
     const third = waited();
+    await jest.advanceTimersByTimeAsync(200);
+    // The wait of the second was too long from the moment when the first was refused.
+    expect([await first, await second, await third]).toEqual([2_000, 150, 101]);
+    const others = waited();
+    await jest.advanceTimersByTimeAsync(100);
+    expect(await others).toBeLessThanOrEqual(125);
     await jest.advanceTimersByTimeAsync(2_000);
-    expect([await first, await second, await third]).toEqual([2_000, 2_000, 100]);
-    const afterwards = waited();
+    const burst = waited();
     await jest.advanceTimersByTimeAsync(2_000);
-    expect(await afterwards).toBe(2_000);
+    expect(await burst).toBe(2_000);
     leave?.();
   });
 });

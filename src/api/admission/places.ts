@@ -7,6 +7,7 @@
 export type Leave = () => void;
 
 interface Waiting {
+  since: number;
   admit: (leave: Leave | null) => void;
 }
 
@@ -19,7 +20,7 @@ interface Options {
   waitingMax: number;
   /** A request of a burst that has waited for this long is refused. */
   waitMaxMs: number;
-  /** Where some request has been waiting all the time for `waitMaxMs`, it is no burst: the next ones wait this long. */
+  /** After such a refusal it is no burst: until none was refused for `waitMaxMs`, all wait no longer than this. */
   overloadedWaitMaxMs: number;
 }
 
@@ -27,8 +28,9 @@ export class Places {
   readonly #options: Options;
   #taken = 0;
   #waitingCount = 0;
-  /** Since when the queue has not been empty. */
-  #waitingSince = 0;
+  #overloadedUntil = Number.NEGATIVE_INFINITY;
+  /** While some wait. */
+  #refusing: NodeJS.Timeout | undefined;
   /** In the order of their turns. The newest of an organisation is the last. */
   readonly #waiting = new Map<string, Waiting[]>();
 
@@ -54,25 +56,37 @@ export class Places {
     if (signal.aborted || own.length >= this.#options.waitingMax - this.#waitingCount) return Promise.resolve(null);
     return new Promise((resolve) => {
       const waiting: Waiting = {
+        since: performance.now(),
         admit: (leave) => {
-          clearTimeout(timer);
           signal.removeEventListener('abort', giveUp);
+          if (this.#waitingCount === 0) clearInterval(this.#refusing);
           resolve(leave);
         },
       };
-      const giveUp = (): void => this.#remove(organisationId, waiting);
-      if (this.#waitingCount === 0) this.#waitingSince = performance.now();
-      const timer = setTimeout(giveUp, this.#waitMaxMs());
+      const giveUp = (): void => this.#remove(organisationId, own.indexOf(waiting), 1);
       signal.addEventListener('abort', giveUp);
+      if (this.#waitingCount === 0)
+        this.#refusing = setInterval(() => this.#refuseLate(), this.#options.overloadedWaitMaxMs / 4).unref();
       own.push(waiting);
       this.#waiting.set(organisationId, own);
       this.#waitingCount += 1;
     });
   }
 
-  #waitMaxMs(): number {
+  /** Refuses what has waited for too long; after the first of a burst, at once all that an overload refuses. */
+  #refuseLate(): void {
     const { waitMaxMs, overloadedWaitMaxMs } = this.#options;
-    return performance.now() - this.#waitingSince < waitMaxMs ? waitMaxMs : overloadedWaitMaxMs;
+    const now = performance.now();
+    const isOverloaded = now < this.#overloadedUntil;
+    const lastSince = now - (isOverloaded ? overloadedWaitMaxMs : waitMaxMs);
+    const before = this.#waitingCount;
+    for (const [organisationId, own] of this.#waiting) {
+      const late = own.findIndex(({ since }) => since > lastSince);
+      this.#remove(organisationId, 0, late < 0 ? own.length : late);
+    }
+    if (this.#waitingCount === before) return;
+    this.#overloadedUntil = now + waitMaxMs;
+    if (!isOverloaded) this.#refuseLate();
   }
 
   #leave(): Leave {
@@ -98,11 +112,11 @@ export class Places {
     return next;
   }
 
-  #remove(organisationId: string, waiting: Waiting): void {
+  #remove(organisationId: string, from: number, count: number): void {
     const own = this.#waiting.get(organisationId) ?? [];
-    own.splice(own.indexOf(waiting), 1);
-    this.#waitingCount -= 1;
+    const removed = own.splice(from, count);
+    this.#waitingCount -= removed.length;
     if (own.length === 0) this.#waiting.delete(organisationId);
-    waiting.admit(null);
+    for (const { admit } of removed) admit(null);
   }
 }
