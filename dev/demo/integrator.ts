@@ -1,6 +1,7 @@
 // What the demos do as an integrator does: requests over HTTP with a printed key, and waiting for statuses.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stateFolderPath } from '../../src/cli/settings.ts';
 import { nairaText } from '../../src/money.ts';
@@ -61,16 +62,23 @@ export function findRunning(): Quickstart {
   );
 }
 
+/** Waits as a 429 asks, then sends the same request again: the demo polls many resources with one key. */
 export function createCaller(baseUrl: string, apiKey: string) {
   return async (method: string, path: string, body?: unknown): Promise<ApiResponse> => {
-    const response = await fetch(`${baseUrl}${path}`, {
+    const request = {
       method,
       headers: {
         authorization: `Bearer ${apiKey}`,
         ...(body !== undefined && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    };
+    let response = await fetch(`${baseUrl}${path}`, request);
+    while (response.status === 429) {
+      await response.body?.cancel();
+      await sleep(1_000 * Number(response.headers.get('retry-after') ?? 1));
+      response = await fetch(`${baseUrl}${path}`, request);
+    }
     const result = (await response.json()) as ApiResponse;
     if (!result.success) throw new Error(`${method} ${path}: ${result.error?.code}: ${result.error?.message}`);
     return result;
