@@ -1,11 +1,12 @@
 // Runs the processes of the stack (Postgres, Temporal, API, worker) as child processes: each has its own log file and
 // is restarted when it crashes, and all of them end when the command that started them ends, also when it is killed.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { identify, type ProcessIdentity } from './lockFile.mjs';
+import { rotateAbove } from './logFiles.ts';
 import { endProcess } from './processes.ts';
 
 /** One process to run. */
@@ -59,6 +60,8 @@ interface SupervisorOptions {
   restartDelayMs?: number;
   /** Default: CRASHES_MAX. */
   crashesMax?: number;
+  /** Default: LOGS. */
+  logs?: typeof LOGS;
 }
 
 /** A process that crashes this often within the window is not restarted any more. */
@@ -68,17 +71,24 @@ const RESTART_DELAY_FIRST_MS = 1_000;
 const RESTART_DELAY_MAX_MS = 10_000;
 const READY_POLL_MS = 50;
 const LOG_TAIL_LINES = 15;
+/** Of each process: at most 60 MB, which at the level `info` is about a day of a busy machine. */
+const LOGS = { bytesMax: 10_000_000, olderKept: 5, checkEveryMs: 5_000 };
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #running = new Map<string, Running>();
   readonly #crashes = new Map<string, number[]>();
   readonly #reaper: ChildProcess;
+  readonly #logs: typeof LOGS;
+  readonly #rotating: NodeJS.Timeout;
   #stopping: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#logs = options.logs ?? LOGS;
     mkdirSync(options.logFolder, { recursive: true });
+    this.#rotating = setInterval(() => this.#rotateLogs(), this.#logs.checkEveryMs);
+    this.#rotating.unref();
     this.#reaper = spawn(process.execPath, [fileURLToPath(new URL('./reaper.ts', import.meta.url))], {
       stdio: ['pipe', 'ignore', 'ignore'],
       detached: true,
@@ -95,12 +105,8 @@ export class Supervisor {
    */
   async start(definition: ManagedProcess): Promise<void> {
     const log = this.logOf(definition.name);
-    try {
-      // Keep the log of the previous run: it shows the cause of a crash.
-      renameSync(log, path.join(this.#options.logFolder, `${definition.name}.previous.log`));
-    } catch {
-      // No previous run.
-    }
+    // The log of the previous run shows the cause of a crash.
+    rotateAbove(0, log, this.#logs.olderKept);
     const running = this.#spawn(definition);
     const failure = await this.#whenReady(running);
     if (failure !== undefined) {
@@ -132,6 +138,7 @@ export class Supervisor {
   /** Stops all processes, applications first. Resolves when they have exited and the folders to remove are gone. */
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
+      clearInterval(this.#rotating);
       for (const kind of ['application', 'server'] as const) {
         const processes = [...this.#running.values()].filter(({ definition }) => definition.kind === kind);
         await Promise.all(processes.map((running) => this.#end(running)));
@@ -253,6 +260,11 @@ export class Supervisor {
       .slice(-LOG_TAIL_LINES)
       .map((line) => `  ${line}`)
       .join('\n');
+  }
+
+  #rotateLogs(): void {
+    const { bytesMax, olderKept } = this.#logs;
+    for (const name of this.#running.keys()) rotateAbove(bytesMax, this.logOf(name), olderKept);
   }
 
   #sendToReaper(command: ReaperCommand): void {

@@ -1,6 +1,6 @@
 // The process supervisor, with real child processes.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { isRunning, type ProcessIdentity } from '../../dev/lockFile.mjs';
@@ -23,7 +23,7 @@ const setups: Setup[] = [];
 
 afterEach(() => Promise.all(setups.splice(0).map(({ parts }) => parts.stop())));
 
-function createSetup(options: { crashesMax?: number } = {}): Setup {
+function createSetup(options: Partial<ConstructorParameters<typeof Supervisor>[0]> = {}): Setup {
   const folder = temporaryFolder();
   const lines: string[] = [];
   const failures: string[] = [];
@@ -157,8 +157,28 @@ test('the log of the previous run is kept beside the new one', async () => {
   const again = new Supervisor({ logFolder: path.join(setup.folder, 'logs'), say: () => {} });
   await again.start(part(setup, 'api', STAYS));
   await again.stop();
-  expect(readFileSync(path.join(setup.folder, 'logs/api.previous.log'), 'utf8')).toContain('the first run');
+  expect(readFileSync(path.join(setup.folder, 'logs/api.1.log'), 'utf8')).toContain('the first run');
   expect(readFileSync(path.join(setup.folder, 'logs/api.log'), 'utf8')).not.toContain('the first run');
+});
+
+test('a log that grows is rotated by size, and a fixed number of older ones is kept', async () => {
+  const logs = { bytesMax: 1_000, olderKept: 2, checkEveryMs: 5 };
+  const setup = createSetup({ logs });
+  const writes = `let n = 0; setInterval(() => console.log('line ' + ++n + ' '.repeat(90)), 1); console.log('ready');`;
+  await setup.parts.start(part(setup, 'api', writes));
+  const log = (name: string) => path.join(setup.folder, 'logs', name);
+  const linesOf = (name: string) =>
+    [...readFileSync(log(name), 'utf8').matchAll(/line (\d+)/g)].map(([, n]) => Number(n));
+  await waitFor('a log to be kept twice', () => existsSync(log('api.2.log')) || undefined);
+  await waitFor(
+    'a later line',
+    () => (linesOf('api.log').at(-1) ?? 0) > (linesOf('api.2.log').at(-1) ?? 0) || undefined,
+  );
+  await setup.parts.stop();
+  const [newest, older] = [linesOf('api.1.log'), linesOf('api.2.log')];
+  expect(newest[0]).toBeGreaterThan(older.at(-1) ?? Infinity);
+  expect(linesOf('api.log')[0] ?? Infinity).toBeGreaterThan(newest.at(-1) ?? Infinity);
+  expect(readdirSync(path.join(setup.folder, 'logs')).toSorted()).toEqual(['api.1.log', 'api.2.log', 'api.log']);
 });
 
 test('after kill -9 of the supervisor its processes are ended and its temporary folder is removed', async () => {
