@@ -22,7 +22,10 @@ export interface NewOperation {
 
 export class Callers {
   readonly operations: Operation[] = [];
-  /** Responses with a status of 500 or above, which the caller repeated. */
+  /**
+   * Responses with a status of 500 or above, and requests without a response, which the caller repeated. A refused
+   * connection is none: what distributes connections asks another API.
+   */
   readonly outages: string[] = [];
   requests = 0;
   readonly #urls: readonly string[];
@@ -104,7 +107,9 @@ export class Callers {
       const content = (await response.json()) as Pick<Response, 'data' | 'error'>;
       if (response.status >= 500) this.outages.push(`${method} ${path}: ${response.status} ${content.error?.code}`);
       return { ...content, status: response.status, replayed: response.headers.has('idempotent-replayed') };
-    } catch {
+    } catch (error) {
+      const { name, cause } = error as Error & { cause?: { code?: string } };
+      if (cause?.code !== 'ECONNREFUSED') this.outages.push(`${method} ${path}: no response (${cause?.code ?? name})`);
       return null;
     }
   }

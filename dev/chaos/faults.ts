@@ -23,6 +23,9 @@ export function inject(target: Target, fault: Fault): () => void {
       // The first is the process that was started: the server processes of Postgres end when it is gone.
       signal(target.pidsOf(fault.part).slice(0, 1), 'SIGKILL');
       return () => {};
+    case 'stop':
+      signal(target.pidsOf(fault.part), 'SIGTERM');
+      return () => {};
     case 'freeze': {
       const pids = target.pidsOf(fault.part);
       signal(pids, 'SIGSTOP');

@@ -118,7 +118,9 @@ function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {
       const [was, is] = [answer, replay].map(({ status, body }) => `${status} ${JSON.stringify(body)}`);
       return [`${nameOf(one)} was answered ${was}, and its replay ${is}`];
     }
-    return replay.replayed ? [] : [`the replay of ${nameOf(one)} was carried out as a new request`];
+    // A request that is not valid leaves its key unused.
+    if (replay.replayed || answer.status === 400) return [];
+    return [`the replay of ${nameOf(one)} was carried out as a new request`];
   });
 }
 

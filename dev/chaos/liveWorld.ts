@@ -84,13 +84,13 @@ export class LiveWorld {
     return world;
   }
 
-  /** Carries out its traffic, while its bank misbehaves. */
-  async play(startedAt: number): Promise<void> {
-    this.#relay.setCalm(false);
-    this.#timers.push(
-      setInterval(() => this.bank.misbehave(), MISBEHAVES_EVERY_MS),
-      setInterval(() => void this.bank.settle(), SETTLES_EVERY_MS),
-    );
+  /** Carries out its traffic. */
+  async play(startedAt: number, bank: 'behaves' | 'misbehaves'): Promise<void> {
+    this.#timers.push(setInterval(() => void this.bank.settle(), SETTLES_EVERY_MS));
+    if (bank === 'misbehaves') {
+      this.#relay.setCalm(false);
+      this.#timers.push(setInterval(() => this.bank.misbehave(), MISBEHAVES_EVERY_MS));
+    }
     await onTime(startedAt, this.#acts, (what, index, atMs) => this.traffic.do(what, String(index), atMs));
   }
 

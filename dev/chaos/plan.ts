@@ -30,6 +30,8 @@ export type Link = (typeof LINKS)[number];
 export type Fault =
   /** SIGKILL; the part is started again. */
   | { kind: 'kill'; part: Part }
+  /** SIGTERM, as a deployment sends it; the part is started again. */
+  | { kind: 'stop'; part: Application }
   /** SIGSTOP, later SIGCONT. */
   | { kind: 'freeze'; part: Part; forMs: number }
   /** `refuse`: connections are closed. `swallow`: they stay open, and all packets are lost. */
@@ -188,6 +190,7 @@ export function makePlan({ seed, seconds, perSecond }: PlanOptions): Plan {
 export function targetOf(one: Fault): string {
   switch (one.kind) {
     case 'kill':
+    case 'stop':
     case 'freeze':
       return one.part;
     case 'cut':
@@ -199,21 +202,25 @@ export function targetOf(one: Fault): string {
   }
 }
 
+/** Whether a fault is over at once: what starts the part again heals it. */
+export const isSudden = (one: Fault): one is Extract<Fault, { kind: 'kill' | 'stop' }> =>
+  one.kind === 'kill' || one.kind === 'stop';
+
 /** For how long a fault occupies its target. */
 export function occupiesMs(one: Fault): number {
-  if (one.kind === 'kill') return RECOVERY_MS;
+  if (isSudden(one)) return RECOVERY_MS;
   return one.kind === 'fillDisk' ? one.forMs + RECOVERY_MS : one.forMs;
 }
 
 /** Leaves out the faults whose target an earlier one still affects; all end before the run does. */
-function apart(faults: readonly Timed<Fault>[], lastMs: number, endMs: number): Timed<Fault>[] {
+export function apart(faults: readonly Timed<Fault>[], lastMs: number, endMs: number): Timed<Fault>[] {
   const freeAt = new Map<string, number>();
   const kept: Timed<Fault>[] = [];
   for (const { atMs, what } of faults) {
     const target = targetOf(what);
     if (atMs >= lastMs || atMs < (freeAt.get(target) ?? 0)) continue;
     freeAt.set(target, atMs + occupiesMs(what));
-    kept.push({ atMs, what: what.kind === 'kill' ? what : { ...what, forMs: Math.min(what.forMs, endMs - atMs) } });
+    kept.push({ atMs, what: isSudden(what) ? what : { ...what, forMs: Math.min(what.forMs, endMs - atMs) } });
   }
   return kept;
 }
@@ -222,6 +229,8 @@ export function describeFault(one: Fault): string {
   switch (one.kind) {
     case 'kill':
       return `kill -9 ${one.part}`;
+    case 'stop':
+      return `stop ${one.part}`;
     case 'freeze':
       return `freeze ${one.part} for ${secondsText(one.forMs)}`;
     case 'cut':

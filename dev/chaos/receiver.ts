@@ -1,10 +1,14 @@
-// The webhook receiver of a chaos run: records every event that it accepts, and fails or hangs on request.
+// The webhook receivers of a chaos run: each records every event that it accepts, and fails or hangs on request.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import type { ReceivedEvent } from './facts.ts';
 
-type Behaviour = 'accept' | 'fail' | 'hang';
+/** `flake`: fails at random. */
+export type Behaviour = 'accept' | 'fail' | 'flake' | 'hang';
+
+/** About every tenth attempt fails. */
+const FLAKES_SHARE = 0.1;
 
 export interface WebhookReceiver {
   url: string;
@@ -16,9 +20,9 @@ export interface WebhookReceiver {
   close: () => Promise<void>;
 }
 
-export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+export async function startWebhookReceiver(initially: Behaviour = 'accept'): Promise<WebhookReceiver> {
   const received: ReceivedEvent[] = [];
-  let behaviour: Behaviour = 'accept';
+  let behaviour = initially;
   let webhook: Webhook | undefined;
   const hanging = new Set<ServerResponse>();
 
@@ -28,9 +32,10 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     const body = Buffer.concat(chunks).toString('utf8');
     if (behaviour === 'hang') {
       hanging.add(response);
+      response.once('close', () => hanging.delete(response));
       return;
     }
-    if (behaviour === 'fail') {
+    if (behaviour === 'fail' || (behaviour === 'flake' && Math.random() < FLAKES_SHARE)) {
       response.writeHead(500).end();
       return;
     }

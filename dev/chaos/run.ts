@@ -17,7 +17,7 @@ import { LiveWorld } from './liveWorld.ts';
 import { after, onTime } from './onTime.ts';
 import { Operators } from './operators.ts';
 import { createParticipants } from './participants.ts';
-import { describeFault, makePlan, type Plan, type PlanOptions } from './plan.ts';
+import { describeFault, isSudden, makePlan, type Plan, type PlanOptions } from './plan.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './receiver.ts';
 import { type ChaosStack, startChaosStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
@@ -48,10 +48,23 @@ export interface ChaosOptions extends PlanOptions {
   rails?: readonly FakeName[] | undefined;
   /** Instead of the faults and the operators of the plan. */
   drill?: Drill | undefined;
+  soak?: Soak | undefined;
+}
+
+/**
+ * A run for hours, in which nothing is wrong that the checks of the service may report: the fakes behave. Beside the
+ * endpoint of every run there are one that fails at random and one that does not respond until the faults end.
+ */
+export interface Soak {
+  plan: Plan;
+  /** Over those of a chaos run. */
+  settings: NodeJS.ProcessEnv;
+  /** Instead of ENDED_WITHIN_MS. */
+  endedWithinMs: number;
 }
 
 /** What a drill under traffic is run with. */
-export type DrillOptions = Omit<ChaosOptions, 'drill' | 'rails'>;
+export type DrillOptions = Omit<ChaosOptions, 'drill' | 'soak' | 'rails'>;
 
 /** One thing that happens under traffic, in place of many faults. */
 export interface Drill {
@@ -84,6 +97,8 @@ interface Actors {
   traffic: Traffic;
   operators: Operators;
   receiver: WebhookReceiver;
+  /** The endpoints of a soak that do not accept what is sent. */
+  failing: WebhookReceiver[];
   /** Of the other banks. */
   worlds: LiveWorld[];
 }
@@ -103,23 +118,28 @@ export async function startChaosRun({
   say,
   logFolder,
   drill,
+  soak,
   rails = [],
   ...options
 }: ChaosOptions): Promise<ChaosRun> {
-  const plan = drill === undefined ? makePlan(options) : calm(makePlan(options));
+  const plan = soak?.plan ?? (drill === undefined ? makePlan(options) : calm(makePlan(options)));
   const receiver = await startWebhookReceiver();
+  const manners = soak === undefined ? [] : (['flake', 'hang'] as const);
+  const failing = await Promise.all(manners.map((manner) => startWebhookReceiver(manner)));
+  const closeReceivers = () => Promise.all([receiver, ...failing].map((one) => one.close()));
   const crashes: string[] = [];
   const stack = await startChaosStack({
     clocks: plan.clocks,
     logFolder,
     database: drill?.database,
+    settings: soak?.settings,
     say: (line) => say(`          ${line}`),
     onGiveUp: (reason) => {
       crashes.push(`a process is not started again: ${reason}`);
       say(reason);
     },
   }).catch(async (error: unknown) => {
-    await receiver.close();
+    await closeReceivers();
     throw error;
   });
   const connection = Connection.lazy({ address: stack.temporalAddress });
@@ -129,11 +149,13 @@ export async function startChaosRun({
     await Promise.all(worlds.map((world) => world.close()));
     await connection.close();
     await stack.stop();
-    await receiver.close();
+    await closeReceivers();
   };
   try {
     const environments: Environment[] = rails.length === 0 ? ['test'] : ['test', 'live'];
-    const actors = await enter(stack, plan, receiver, say, { worlds, environments });
+    // The links of a drill are not cut, and a proxy would accept connections for an API that does not run.
+    const apiUrls = drill === undefined ? stack.apiUrls : stack.directUrls;
+    const actors = await enter(stack, plan, { receiver, failing }, say, { worlds, environments, apiUrls });
     const expireUntilMs = expireUntil(plan.seconds);
     for (const rail of rails) worlds.push(await LiveWorld.enter(stack, rail, { ...options, expireUntilMs }));
     let faults = 0;
@@ -141,8 +163,8 @@ export async function startChaosRun({
       plan,
       stack,
       play: async () => {
-        faults = await play(stack, plan, actors, say, drill);
-        await settle({ stack, temporal, ...actors }, say);
+        faults = await play(stack, plan, actors, say, drill, soak === undefined ? 'misbehaves' : 'behaves');
+        await settle({ stack, temporal, endedWithinMs: soak?.endedWithinMs ?? ENDED_WITHIN_MS, ...actors }, say);
       },
       outages: () => actors.callers.outages,
       judge: async () => {
@@ -172,23 +194,25 @@ function calm(plan: Plan): Plan {
 async function enter(
   stack: ChaosStack,
   plan: Plan,
-  receiver: WebhookReceiver,
+  receivers: Pick<Actors, 'receiver' | 'failing'>,
   say: (line: string) => void,
-  { worlds, environments }: { worlds: LiveWorld[]; environments: readonly Environment[] },
+  more: { worlds: LiveWorld[]; environments: readonly Environment[]; apiUrls: readonly string[] },
 ): Promise<Actors> {
-  const { apiUrls, settings } = stack;
+  const { worlds, environments, apiUrls } = more;
   const { organisationId, apiKey, operatorKeys } = await createParticipants(stack.sql, {
     name: 'Chaos',
     operators: ['chaos'],
   });
   const callers = new Callers(apiUrls, apiKey);
-  const endpoint = await callers.ask('POST', '/webhook-endpoints', { url: receiver.url });
-  if (endpoint === null) throw new Error('the webhook endpoint was refused');
-  receiver.trust(String(endpoint.secret));
+  for (const { url, trust } of [receivers.receiver, ...receivers.failing]) {
+    const endpoint = await callers.ask('POST', '/webhook-endpoints', { url });
+    if (endpoint === null) throw new Error('the webhook endpoint was refused');
+    trust(String(endpoint.secret));
+  }
   const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, expireUntilMs: expireUntil(plan.seconds) });
   await traffic.open();
-  const operators = new Operators({ ...settings, MANILLA_OPERATOR_KEY: operatorKeys[0] }, say, environments);
-  return { organisationId, callers, traffic, operators, receiver, worlds };
+  const operators = new Operators({ ...stack.settings, MANILLA_OPERATOR_KEY: operatorKeys[0] }, say, environments);
+  return { organisationId, callers, traffic, operators, worlds, ...receivers };
 }
 
 /** Payments that are made later expire after the run. */
@@ -201,6 +225,7 @@ async function play(
   { traffic, operators, receiver, ...actors }: Actors,
   say: (line: string) => void,
   drill: Drill | undefined,
+  banks: 'behaves' | 'misbehaves',
 ): Promise<number> {
   const startedAt = Date.now();
   const elapsed = () => `${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s`;
@@ -217,11 +242,11 @@ async function play(
     faults += 1;
     say(`${elapsed()}  ${describeFault(fault)}`);
     const heal = inject({ ...stack, receiver }, fault);
-    if (fault.kind !== 'kill') heals.push(after(fault.forMs, heal));
+    if (!isSudden(fault)) heals.push(after(fault.forMs, heal));
   });
   const drilling = drill && after(drill.atMs, () => drill.happen(stack));
   const calling = onTime(startedAt, plan.traffic, (act, index, atMs) => traffic.do(act, String(index), atMs));
-  const living = actors.worlds.map((world) => world.play(startedAt));
+  const living = actors.worlds.map((world) => world.play(startedAt, banks));
   const choosing = onTime(startedAt, plan.choices, (choice) => {
     const ofAll = [{ traffic, organisationId: actors.organisationId }, ...actors.worlds];
     const wallets = ofAll.flatMap((one) =>
@@ -233,6 +258,7 @@ async function play(
   await drilling;
   await Promise.all(heals);
   for (const world of actors.worlds) world.calm();
+  for (const one of actors.failing) one.behave('accept');
   await stack.untilHealthy();
   for (const callers of callersOf(actors)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
   await Promise.all([calling, choosing, ...living]);
@@ -240,7 +266,7 @@ async function play(
   return faults;
 }
 
-type Settling = Actors & { stack: ChaosStack; temporal: Client };
+type Settling = Actors & { stack: ChaosStack; temporal: Client; endedWithinMs: number };
 
 /** The bank ends what it holds, operators retry what is parked, and all that must end does, within the limit. */
 async function settle({ traffic, ...context }: Settling, say: (line: string) => void): Promise<void> {
@@ -265,7 +291,7 @@ async function settle({ traffic, ...context }: Settling, say: (line: string) => 
 
 /** Waits until nothing is left; after the limit the judge names what is. */
 async function untilEnded(
-  { stack, operators, organisationId, worlds }: Omit<Settling, 'traffic'>,
+  { stack, operators, organisationId, worlds, endedWithinMs }: Omit<Settling, 'traffic'>,
   listLeft: () => Promise<readonly Unfinished[]>,
   say: (line: string) => void,
 ): Promise<void> {
@@ -285,7 +311,7 @@ async function untilEnded(
     }
     return undefined;
   };
-  await until('everything to end', check, ENDED_WITHIN_MS).catch((error: Error) => say(error.message));
+  await until('everything to end', check, endedWithinMs).catch((error: Error) => say(error.message));
 }
 
 /**

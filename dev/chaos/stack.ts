@@ -26,6 +26,8 @@ const RESTART_DELAY_MS = 300;
 /** A full disk ends Postgres again and again. More than this is a process that cannot start. */
 const CRASHES_MAX = 15;
 const HEALTHY_WITHIN_MS = 60_000;
+/** An application that has not stopped after this time is killed. */
+export const STOP_WITHIN_MS = 15_000;
 
 /** Waits are short, so that a run of a minute sees retries, parked flows, sweeps and expiries. */
 const SETTINGS = {
@@ -68,8 +70,11 @@ export interface ChaosStack {
   /** Stops the applications, as a deployment does, until they are started again. */
   stopApplications: () => Promise<void>;
   startApplications: () => Promise<void>;
-  /** Stops an application, and starts it from the folder of another release. */
-  upgrade: (part: Application, release: string) => Promise<void>;
+  /**
+   * Stops an application, as a deployment does, and starts it, from the folder of another release if it is given.
+   * Returns how long it took to stop.
+   */
+  replace: (part: Application, release?: string) => Promise<number>;
   /** Runs `act` on the files of Temporal while it does not run, after `kill -9`. */
   whileTemporalIsDown: (act: (databaseFile: string) => void) => Promise<void>;
   stop: () => Promise<void>;
@@ -82,6 +87,8 @@ interface Options {
   say: (line: string) => void;
   /** A process has crashed too often to be started again. */
   onGiveUp: (reason: string) => void;
+  /** Over SETTINGS. */
+  settings?: NodeJS.ProcessEnv | undefined;
   /** A database that is not the stack's own: its applications connect to it directly. */
   database?: { url: string; ownerUrl: string } | undefined;
 }
@@ -160,6 +167,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
   const common: NodeJS.ProcessEnv = {
     ...process.env,
     ...SETTINGS,
+    ...options.settings,
     MANILLA_KEYS: `chaos:${randomBytes(32).toString('base64url')}`,
     TEMPORAL_ADDRESS: temporal.address,
   };
@@ -185,7 +193,7 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
       args: [path.join(release, 'src', isWorker(part) ? 'worker' : 'api', 'main.ts')],
       env: settingsOf(part),
       stopSignal: 'SIGTERM',
-      stopWithinMs: 15_000,
+      stopWithinMs: STOP_WITHIN_MS,
       readyWithinMs: 60_000,
       isReady: (startedAt) => (isWorker(part) ? polls(startedAt) : isHealthy(targets[part])),
     });
@@ -225,9 +233,12 @@ export async function startChaosStack({ clocks, say, onGiveUp, ...options }: Opt
     stopApplications: async () => {
       await Promise.all(APPLICATIONS.map((part) => supervisor.dismiss(part)));
     },
-    upgrade: async (part, release) => {
+    replace: async (part, release) => {
+      const startedAt = performance.now();
       await supervisor.dismiss(part);
+      const stoppedInMs = performance.now() - startedAt;
       await startApplication(part, release);
+      return stoppedInMs;
     },
     whileTemporalIsDown: async (act) => {
       for (const { name, pid } of running) if (name === 'temporal') process.kill(pid, 'SIGKILL');

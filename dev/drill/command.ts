@@ -1,6 +1,6 @@
-// `npm run drill -- failover`, `… restore`, `… upgrade`: rehearses the loss of the primary of the database under
-// traffic, restores, and an upgrade under traffic, each on a stack of its own (docs/reliability.md). Prints what
-// happens, and the first thing that is wrong.
+// `npm run drill -- failover`, `… restore`, `… upgrade`, `… stop`: rehearses the loss of the primary of the database
+// under traffic, restores, and an upgrade and a rolling restart under traffic, each on a stack of its own
+// (docs/reliability.md). Prints what happens, and the first thing that is wrong.
 
 import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -10,13 +10,14 @@ import type { DrillOptions, Verdict } from '../chaos/run.ts';
 import { failover } from './failover.ts';
 import { restoreDatabase } from './restore.ts';
 import { restoreTemporal } from './restoreTemporal.ts';
+import { rollingRestart } from './stop.ts';
 import { upgrade } from './upgrade.ts';
 
 const SEED_MAX = 2 ** 31;
 const WRONG_SHOWN = 10;
 
 const program = new Command('npm run drill --').description(
-  'Rehearses the loss and the restore of a database, and an upgrade.',
+  'Rehearses the loss and the restore of a database, an upgrade, and a rolling restart.',
 );
 
 onTraffic(
@@ -62,6 +63,18 @@ onTraffic(
 ).action(async (flags: TrafficFlags) => {
   const { verdict, outages, migratedMs } = await upgrade(optionsOf(flags));
   report([...outages, ...verdict.wrong], `${answersOf(flags.seed, verdict)}; migrated in ${secondsText(migratedMs)}`);
+});
+
+onTraffic(
+  program.command('stop').description('stops and starts each API and worker, one after the other, under load'),
+  40,
+).action(async (flags: TrafficFlags) => {
+  const { verdict, wrong, requests, slowestMs } = await rollingRestart(optionsOf(flags));
+  const { api, worker } = slowestMs;
+  report(
+    wrong,
+    `${answersOf(flags.seed, verdict)}, and ${requests} other requests; the slowest stop of an API took ${secondsText(api)}, of a worker ${secondsText(worker)}`,
+  );
 });
 
 interface TrafficFlags {

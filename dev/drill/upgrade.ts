@@ -35,7 +35,7 @@ export async function upgrade({ say, ...options }: DrillOptions): Promise<Upgrad
     await wait(SIDE_BY_SIDE_MS);
     for (const parts of [FIRST, LAST]) {
       for (const part of parts) {
-        await stack.upgrade(part, release);
+        await stack.replace(part, release);
         say(`          ${part} is of the next release`);
       }
       await wait(SIDE_BY_SIDE_MS);

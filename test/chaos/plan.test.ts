@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import '../ledger/seed.ts';
-import { LINKS, makePlan, occupiesMs, PARTS, type Plan, targetOf } from '../../dev/chaos/plan.ts';
+import { isSudden, LINKS, makePlan, occupiesMs, PARTS, type Plan, targetOf } from '../../dev/chaos/plan.ts';
 
 const options = fc.record({
   seed: fc.integer({ min: 1, max: 2 ** 31 }),
@@ -40,7 +40,7 @@ test('two faults of one target do not overlap, and all have healed when the run 
       for (const { atMs, what } of makePlan(one).faults) {
         expect(atMs).toBeGreaterThanOrEqual(freeAt.get(targetOf(what)) ?? 0);
         freeAt.set(targetOf(what), atMs + occupiesMs(what));
-        const endsAt = what.kind === 'kill' ? atMs : atMs + what.forMs;
+        const endsAt = isSudden(what) ? atMs : atMs + what.forMs;
         expect(endsAt).toBeLessThanOrEqual(one.seconds * 1000);
       }
     }),
