@@ -1,0 +1,76 @@
+// Runs every check of the service in a loop during a soak. The traffic, the banks and the faults of a soak give none of
+// them a reason: whatever one finds is a false alarm.
+import { connect, type Sql } from '../../src/database/pool.ts';
+import { verifyBooks } from '../../src/verification/verifyBooks.ts';
+import { runCommand } from '../chaos/operators.ts';
+import type { ChaosStack } from '../chaos/stack.ts';
+
+const PAUSE_MS = 1_000;
+const ALARMS_KEPT = 20;
+
+export class Checks {
+  readonly alarms: string[] = [];
+  /** How often each has ended. */
+  readonly counts = { verifications: 0, reconciliations: 0 };
+  readonly #stack: ChaosStack;
+  readonly #sql: Sql;
+  readonly #loops: Promise<void>[];
+  readonly #startedAt = new Date();
+  #isStopped = false;
+
+  constructor(stack: ChaosStack) {
+    this.#stack = stack;
+    this.#sql = connect(stack.ownerUrl, { connectionsMax: 4, role: 'owner' });
+    this.#loops = [() => this.#verify(), () => this.#reconcile()].map((check) => this.#repeat(check));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#loops);
+    await this.#sql.end({ timeout: 1 });
+  }
+
+  async #repeat(check: () => Promise<void>): Promise<void> {
+    while (!this.#isStopped) {
+      await check();
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+
+  #alarm(text: string): void {
+    if (this.alarms.length < ALARMS_KEPT) this.alarms.push(`false alarm: ${text}`);
+  }
+
+  async #verify(): Promise<void> {
+    const verification = await verifyBooks(this.#sql).catch(() => null); // the database is being started again
+    if (verification === null) return;
+    this.counts.verifications += 1;
+    for (const finding of verification.findings) this.#alarm(`ledger verify finds ${JSON.stringify(finding)}`);
+  }
+
+  /** In turns: from where the books are reconciled to, and the whole run until this moment. */
+  async #reconcile(): Promise<void> {
+    const whole = ['--from', this.#startedAt.toISOString(), '--to', new Date().toISOString()];
+    const period = this.counts.reconciliations % 2 === 0 ? [] : whole;
+    const { output } = await runCommand(['reconciliation', 'run', ...period], this.#stack.settings);
+    if (output === null) return; // workers stand still for longer than the command waits
+    this.counts.reconciliations += 1;
+    const { breaks } = output as { breaks: number };
+    if (breaks > 0) this.#alarm(`reconciliation run reports ${breaks} breaks`);
+  }
+}
+
+/** Breaks and cases that nothing in a soak is a reason for, also those that a later run has closed. */
+export async function listFalseCases(sql: Sql): Promise<string[]> {
+  const breaks = await sql`
+    SELECT kind, line, reference, ledger_amount, statement_amount, at, created_at, cleared_at
+    FROM reconciliation_breaks ORDER BY created_at LIMIT ${ALARMS_KEPT}`;
+  const cases = await sql`
+    SELECT reason, count(*)::int, min(created_at) AS first FROM review_cases
+    WHERE reason IN ('reconciliation_break', 'credit_unconfirmed', 'paid_after_failure', 'credit_recalled')
+    GROUP BY reason`;
+  return [
+    ...breaks.map((row) => `false break: ${JSON.stringify(row)}`),
+    ...cases.map((row) => `false cases: ${JSON.stringify(row)}`),
+  ];
+}

@@ -1,0 +1,60 @@
+// `npm run soak -- --minutes 60 --seed 7`: the traffic of chaos runs for an hour (docs/reliability.md). Prints what
+// happens, how processes, tables and queues grow, and what is wrong.
+import { randomInt } from 'node:crypto';
+import { Command, InvalidArgumentError } from 'commander';
+import { FAKES, type FakeName } from '../chaos/fakeBank.ts';
+import { growthTable } from './growth.ts';
+import { soak } from './run.ts';
+
+const SEED_MAX = 2 ** 31;
+const WRONG_SHOWN = 20;
+
+interface Options {
+  minutes: number;
+  seed: number;
+  rate: number;
+  logs?: string;
+  rails: boolean;
+}
+
+const program = new Command('npm run soak --')
+  .description(
+    'Runs traffic for a time while parts stand still, stop and fill their disk: nothing is lost, grows without end, or is reported in error.',
+  )
+  .option('--minutes <minutes>', 'how long', wholeNumber, 60)
+  .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomInt(SEED_MAX))
+  .option('--rate <commands>', 'commands a second of the callers of each organisation', wholeNumber, 4)
+  .option('--no-rails', 'without the fakes of providers')
+  .option('--logs <folder>', 'keep the logs of the processes there');
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
+  return Number(text);
+}
+
+const startedAt = Date.now();
+const { minutes, seed, rate, logs, rails } = program.parse().opts<Options>();
+const again = `npm run soak -- --minutes ${minutes} --seed ${seed} --rate ${rate}${rails ? '' : ' --no-rails'}`;
+console.log(`Seed ${seed}, ${minutes} min. To repeat: ${again}`);
+const { wrong, growth, counts } = await soak({
+  seconds: minutes * 60,
+  seed,
+  perSecond: rate,
+  rails: rails ? FAKES : ([] as FakeName[]),
+  say: console.log,
+  logFolder: logs,
+});
+const told = growth.filter(({ first, last, slack }) => first !== last || (slack !== null && last > 0));
+for (const line of ['', ...growthTable(told), '']) console.log(line);
+for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
+if (wrong.length > 0) process.exitCode = 1;
+console.log(
+  [
+    `seed ${seed}: ${counts.operations} operations, ${counts.accepted} accepted`,
+    `${counts.events} events`,
+    `${counts.faults} faults`,
+    `${counts.verifications} verifications and ${counts.reconciliations} reconciliations`,
+    wrong.length === 0 ? 'all true' : `${wrong.length} wrong`,
+    `${Math.round((Date.now() - startedAt) / 1000)} s`,
+  ].join('; '),
+);

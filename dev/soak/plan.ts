@@ -1,0 +1,61 @@
+// The plan of a soak: the traffic of a chaos run with the same seed, and what happens to a service within days. Workers
+// stand still together, so that work piles up; the applications of the second stack are stopped and started; those of
+// the first run from beginning to end, so that their memory can be measured; the disk of Postgres is full at times.
+import fc from 'fast-check';
+import { apart, type Fault, makePlan, type Plan, type PlanOptions, type Timed } from '../chaos/plan.ts';
+
+const GAP_MS = { min: 4_000, max: 16_000 };
+/** A worker that stood still for 150 s once led to breaks that were none. In a short soak it is a share of the run. */
+const STILL_MS = { min: 2_000, max: 150_000 };
+const STILL_MAX_SHARE = 0.2;
+const API_STILL_MS = { min: 300, max: 6_000 };
+const DISK_FULL_MS = { min: 500, max: 3_000 };
+/** The last tenth is free of faults, so that what should level has done so. */
+const FAULTY_SHARE = 0.9;
+/** Each choice is a process of the command line, and those of chaos come every few seconds. */
+const CHOICES_KEPT_OF = 5;
+
+const freeze = (part: 'api-1' | 'api-2' | 'worker-1' | 'worker-2', forMs: number): Fault => ({
+  kind: 'freeze',
+  part,
+  forMs,
+});
+
+export function makeSoakPlan(options: PlanOptions): Plan {
+  const { seed, seconds } = options;
+  const lengthMs = seconds * 1000;
+  const still = fc.integer({ min: STILL_MS.min, max: Math.min(STILL_MS.max, lengthMs * STILL_MAX_SHARE) });
+  const happening: fc.Arbitrary<Fault[]> = fc.oneof(
+    { weight: 4, arbitrary: still.map((forMs) => [freeze('worker-1', forMs), freeze('worker-2', forMs)]) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.constantFrom('api-1' as const, 'api-2' as const), fc.integer(API_STILL_MS))
+        .map(([part, forMs]) => [freeze(part, forMs)]),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .constantFrom('api-2' as const, 'worker-2' as const)
+        .map((part): Fault[] => [{ kind: 'stop', part }]),
+    },
+    { weight: 1, arbitrary: fc.integer(DISK_FULL_MS).map((forMs): Fault[] => [{ kind: 'fillDisk', forMs }]) },
+  );
+  const steps = fc.sample(fc.noBias(fc.tuple(fc.integer(GAP_MS), happening)), {
+    seed,
+    numRuns: Math.ceil(lengthMs / GAP_MS.min),
+  });
+  let atMs = 0;
+  const faults: Timed<Fault>[] = steps.flatMap(([gapMs, each]) => {
+    atMs += gapMs;
+    return each.map((what) => ({ atMs, what }));
+  });
+  const plan = makePlan(options);
+  const clocks = Object.fromEntries(Object.keys(plan.clocks).map((part) => [part, 0])) as Plan['clocks'];
+  return {
+    ...plan,
+    clocks,
+    faults: apart(faults, lengthMs * FAULTY_SHARE, lengthMs),
+    choices: plan.choices.filter((_, index) => index % CHOICES_KEPT_OF === 0),
+  };
+}
