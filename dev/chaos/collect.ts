@@ -237,10 +237,13 @@ export async function listUnfinished({ sql, temporal, organisationIds }: Unfinis
     UNION ALL SELECT ledger.public_id(id, 'rev') FROM review_cases
     WHERE organisation_id = ANY (${organisationIds as Uuid[]}) AND status IN ('open', 'returning', 'unclaimed')`;
   const mayRun = new Set([...waiting, ...rows].map(({ id }) => id));
-  return [
-    ...rows.map(({ what, id }) => ({ what, id })),
-    ...flows.filter((id) => !mayRun.has(id)).map((id) => ({ what: 'the flow', id })),
-  ];
+  const left: Unfinished[] = rows.map(({ what, id }) => ({ what, id }));
+  for (const id of flows.filter((flow) => !mayRun.has(flow))) {
+    // The list of the server may be minutes behind.
+    const { status } = await temporal.workflow.getHandle(id).describe();
+    if (status.name === 'RUNNING') left.push({ what: 'the flow', id });
+  }
+  return left;
 }
 
 /** The ids of the flows of resources; those of Schedules have other names. */

@@ -1,5 +1,6 @@
 // Runs every check of the service in a loop during a soak. The traffic, the banks and the faults of a soak give none of
 // them a reason: whatever one finds is a false alarm.
+import { setTimeout as wait } from 'node:timers/promises';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { runCommand } from '../chaos/operators.ts';
@@ -7,33 +8,32 @@ import type { ChaosStack } from '../chaos/stack.ts';
 
 const PAUSE_MS = 1_000;
 const ALARMS_KEPT = 20;
+/** A verification that has not ended by then has lost its connection, when the disk of the database was full. */
+const VERIFIED_WITHIN_MS = 60_000;
 
 export class Checks {
   readonly alarms: string[] = [];
   /** How often each has ended. */
   readonly counts = { verifications: 0, reconciliations: 0 };
   readonly #stack: ChaosStack;
-  readonly #sql: Sql;
   readonly #loops: Promise<void>[];
   readonly #startedAt = new Date();
   #isStopped = false;
 
   constructor(stack: ChaosStack) {
     this.#stack = stack;
-    this.#sql = connect(stack.ownerUrl, { connectionsMax: 4, role: 'owner' });
     this.#loops = [() => this.#verify(), () => this.#reconcile()].map((check) => this.#repeat(check));
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#loops);
-    await this.#sql.end({ timeout: 1 });
   }
 
   async #repeat(check: () => Promise<void>): Promise<void> {
     while (!this.#isStopped) {
       await check();
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await wait(PAUSE_MS);
     }
   }
 
@@ -42,7 +42,10 @@ export class Checks {
   }
 
   async #verify(): Promise<void> {
-    const verification = await verifyBooks(this.#sql).catch(() => null); // the database is being started again
+    const sql = connect(this.#stack.ownerUrl, { connectionsMax: 4, role: 'owner' });
+    const verifying = verifyBooks(sql).catch(() => null); // the database is being started again
+    const verification = await Promise.race([verifying, wait(VERIFIED_WITHIN_MS, null)]);
+    await sql.end({ timeout: 1 });
     if (verification === null) return;
     this.counts.verifications += 1;
     for (const finding of verification.findings) this.#alarm(`ledger verify finds ${JSON.stringify(finding)}`);

@@ -26,15 +26,15 @@ export function makeSoakPlan(options: PlanOptions): Plan {
   const lengthMs = seconds * 1000;
   const still = fc.integer({ min: STILL_MS.min, max: Math.min(STILL_MS.max, lengthMs * STILL_MAX_SHARE) });
   const happening: fc.Arbitrary<Fault[]> = fc.oneof(
-    { weight: 4, arbitrary: still.map((forMs) => [freeze('worker-1', forMs), freeze('worker-2', forMs)]) },
+    { weight: 8, arbitrary: still.map((forMs) => [freeze('worker-1', forMs), freeze('worker-2', forMs)]) },
     {
-      weight: 2,
+      weight: 4,
       arbitrary: fc
         .tuple(fc.constantFrom('api-1' as const, 'api-2' as const), fc.integer(API_STILL_MS))
         .map(([part, forMs]) => [freeze(part, forMs)]),
     },
     {
-      weight: 3,
+      weight: 6,
       arbitrary: fc
         .constantFrom('api-2' as const, 'worker-2' as const)
         .map((part): Fault[] => [{ kind: 'stop', part }]),

@@ -52,6 +52,7 @@ export async function soak({ seconds, ...options }: SoakOptions): Promise<Soak> 
     const endMs = Date.now() + lengthMs;
     await run.play();
     await checks.stop();
+    options.say('          the checks have ended');
     const { facts, wrong } = await run.judge();
     const growth = sampler.seriesUntil(endMs).map(growthOf);
     const grown = growth.filter(({ growsTooMuch }) => growsTooMuch);
