@@ -64,18 +64,25 @@ DECLARE
   first_id      bigint;
   creates_all   boolean := false;
   passes        integer := 0;
+  decides       boolean := false; -- it changes what only a decision changes
+  row_table     text;
+  document      integer;
   entries       ledger.audit_entry[]; -- of its decisions
   covered       integer[]; -- the movements that they cover
 BEGIN
   IF environment NOT IN ('test', 'live') THEN
     RAISE EXCEPTION 'unknown environment: %', environment USING ERRCODE = 'check_violation';
   END IF;
-  IF decisions <> '{}' OR row_tables::text ~ 'adjustments|fee_sweeps|review_cases' THEN
+  FOREACH row_table, document IN ARRAY row_tables LOOP
+    decides := decides OR row_table IN ('adjustments', 'fee_sweeps', 'review_cases');
+  END LOOP;
+  IF decides OR decisions <> '{}' THEN
     SELECT * INTO documents, rejections, entries, covered FROM ledger.check_decisions(
       organisation, environment, accounts, transactions, postings, row_tables, outcomes, decisions, documents);
   END IF;
-  -- A caller that leaves out platform_accounts must not get past the rules.
-  IF platform_accounts <> '{}' OR links <> '{}' OR array_to_string(accounts, ' ') !~ '^(wallet:\S+ ?)*$' THEN
+  -- A caller that leaves out platform_accounts must not get past the rules: all codes begin with `wallet:`.
+  IF platform_accounts <> '{}' OR links <> '{}'
+     OR NOT ('wallet:' COLLATE "C" <= ALL (accounts) AND 'wallet;' COLLATE "C" > ALL (accounts)) THEN
     linked := ledger.find_linked(organisation, environment, accounts, links, postings, covered);
   END IF;
   LOOP
