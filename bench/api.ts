@@ -4,7 +4,7 @@ import { freePort } from '../dev/freePort.ts';
 import { serviceUrl } from '../dev/postgres.ts';
 import type { Supervisor } from '../dev/supervisor.ts';
 import { startTemporal, workerPolls } from '../dev/temporal.ts';
-import { findTemporal } from '../dev/temporalInstall.ts';
+import { findTemporal } from '../dev/temporalInstall.mjs';
 import { insertApiKey } from '../src/resources/apiKeys.ts';
 import { makeApiKey, SCOPES } from '../src/resources/keys.ts';
 import { OWNER_PROOF } from '../src/resources/proofs.ts';

@@ -1,16 +1,38 @@
 // The launcher of every npm script: `node dev/launch.mjs dev/start.ts`. It installs the dependencies, which include
-// Node 24, when they are missing or differ from package-lock.json, and then runs the arguments with that Node. Plain
-// JavaScript for the Node of the machine (18 or newer), because it runs before anything is installed.
+// Node 24 on Linux, when they are missing or differ from package-lock.json, and meanwhile fetches Temporal for commands
+// that run it. Then it runs the arguments with that Node. Plain JavaScript for the Node of the machine (18 or newer),
+// because it runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { acquireLock } from './lockFile.mjs';
+import { findTemporal, megabytesIn } from './temporalInstall.mjs';
 
 const nodeMajorMin = 18;
 // npm 9 is the first that leaves registry hosts out of package-lock.json and still installs from it.
 const npmMajorMin = 9;
+/** In node_modules; a third of it is downloaded. */
+const installedMegabytes = 800;
+/** What the project runs on. */
+const ownNodeMajor = 24;
+
+/** The commands that run a Temporal server. */
+const needTemporal = ['dev/start.ts', 'jest'];
+
+/**
+ * The Node that the project runs on: of the package for this system, or of the machine where there is none, as on
+ * macOS.
+ * @param {string} root
+ * @returns {string | undefined}
+ */
+function ownNode(root) {
+  const file = path.join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  if (existsSync(file)) return file;
+  const isEnough = Number.parseInt(process.versions.node, 10) >= ownNodeMajor;
+  return isEnough && process.platform !== 'linux' ? process.execPath : undefined;
+}
 
 /**
  * Returns the first package of package-lock.json that is missing or installed in another version, or undefined when
@@ -32,8 +54,7 @@ export function reasonToInstall(root) {
     if (found === undefined) return `${where} is missing`;
     if (found.version !== entry.version) return `${where} is ${found.version}, package-lock.json says ${entry.version}`;
   }
-  if (!existsSync(path.join(root, 'node_modules', 'node', 'bin', 'node'))) return 'Node 24 is missing';
-  return undefined;
+  return ownNode(root) === undefined ? `Node ${ownNodeMajor} is missing` : undefined;
 }
 
 /**
@@ -43,9 +64,12 @@ export function reasonToInstall(root) {
  *   `npm/11.5.0 node/v20.20.2 …`
  * @returns {string | undefined}
  */
-export function reasonNotToInstall(nodeVersion, npmUserAgent) {
+export function reasonNotToInstall(nodeVersion, npmUserAgent, platform = process.platform) {
   if (Number.parseInt(nodeVersion, 10) < nodeMajorMin) {
     return `Installing requires Node ${nodeMajorMin} or newer (the service then runs on its own Node 24); this is Node ${nodeVersion}.`;
+  }
+  if (platform === 'darwin' && Number.parseInt(nodeVersion, 10) < ownNodeMajor) {
+    return `On macOS, Node ${ownNodeMajor} or newer is needed; this is Node ${nodeVersion}.`;
   }
   const npm = /\bnpm\/(\d+)\S*/.exec(npmUserAgent ?? '');
   if (npm?.[1] !== undefined && Number(npm[1]) < npmMajorMin) {
@@ -83,7 +107,9 @@ function install(root) {
     // npm shows progress only on a terminal, and a first install takes a minute: print progress elsewhere.
     const progress = setInterval(() => {
       if (process.stdout.isTTY) return;
-      console.log(`  still installing, ${Math.round((Date.now() - started) / 1000)} s so far`);
+      const megabytes = megabytesIn(path.join(root, 'node_modules'));
+      const seconds = Math.round((Date.now() - started) / 1000);
+      console.log(`  still installing: ${megabytes} of about ${installedMegabytes} MB, ${seconds} s so far`);
     }, 10_000);
     child.on('error', (error) => {
       clearInterval(progress);
@@ -100,8 +126,9 @@ function install(root) {
 /**
  * Runs `npm ci` if it would change anything. Throws when that fails.
  * @param {string} root
+ * @param {string[]} words of the command
  */
-async function ensureInstalled(root) {
+async function ensureInstalled(root, words) {
   if (reasonToInstall(root) === undefined) return;
   const refusal = reasonNotToInstall(process.versions.node, process.env.npm_config_user_agent);
   if (refusal) throw new Error(refusal);
@@ -116,18 +143,27 @@ async function ensureInstalled(root) {
   try {
     const reason = reasonToInstall(root);
     if (reason === undefined) return;
-    console.log(`Installing dependencies (${reason}); this takes about a minute …`);
-    await install(root);
+    console.log(`Installing dependencies (${reason}); this takes about half a minute …`);
+    await Promise.all([install(root), prefetchTemporal(words)]);
     const remaining = reasonToInstall(root);
     if (remaining) {
       throw new Error(
-        `npm ci succeeded, but ${remaining}. If install scripts are disabled (npm config get ignore-scripts), run \`npm rebuild node\`.`,
+        `npm ci succeeded, but ${remaining}. If optional packages are left out (npm config get omit), include them.`,
       );
     }
     console.log('Dependencies installed.');
   } finally {
     releaseLock();
   }
+}
+
+/**
+ * Fetches Temporal for a command that will run it, which reports it if this fails.
+ * @param {string[]} words of the command
+ */
+async function prefetchTemporal([command = '', ...options]) {
+  if (!needTemporal.includes(command) || options.includes('--build-temporal') || process.env.TEMPORAL_ADDRESS) return;
+  await findTemporal({ say: (line) => console.log(line), build: 'never' }).catch(() => {});
 }
 
 /** What Jest runs with: native ES modules, and a larger young generation, which its many modules fill. */
@@ -139,13 +175,13 @@ const JEST = [
 ];
 
 /**
- * Runs Node 24 with the arguments, in place of this process where its Node can do that, so that signals, exit code and
- * parent are those of the command. An older Node, which has just installed Node 24, runs it as a child.
+ * Runs the project's Node with the arguments, in place of this process where its Node can do that, so that signals,
+ * exit code and parent are those of the command. An older Node, which has just installed Node 24, runs it as a child.
  * @param {string} root
  * @param {string[]} words `jest` as the first stands for JEST
  */
 function run(root, [first = '', ...rest]) {
-  const node = path.join(root, 'node_modules', 'node', 'bin', 'node');
+  const node = ownNode(root) ?? process.execPath;
   const args = [...(first === 'jest' ? JEST : [first]), ...rest];
   if (typeof process.execve === 'function') process.execve(node, [node, ...args], process.env);
   const child = spawn(node, args, { stdio: 'inherit' });
@@ -159,7 +195,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const words = process.argv.slice(2);
   try {
-    await ensureInstalled(root);
+    await ensureInstalled(root, words);
     if (words.length > 0) run(root, words);
   } catch (error) {
     console.error(`Cannot install the dependencies: ${/** @type {Error} */ (error).message}`);

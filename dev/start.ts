@@ -22,9 +22,8 @@ import { endProcess, parentNpm } from './processes.ts';
 import { type DemoOrganisation, type LockHolder, type Quickstart, StateFolder } from './stateFolder.ts';
 import { type ManagedProcess, Supervisor } from './supervisor.ts';
 import { checkTemporal, PROFILE_SETTINGS, startTemporal, workerPolls } from './temporal.ts';
-import { findTemporal } from './temporalInstall.ts';
+import { findTemporal } from './temporalInstall.mjs';
 import { publishTemporalUi } from './temporalUi.ts';
-import { watchTemporal } from './temporalWatch.ts';
 
 /** Not 5432, which another Postgres on this machine often has. */
 const POSTGRES_PORT = 54_329;
@@ -35,8 +34,8 @@ const LIVE_PORT = 8_081;
 
 const PARENT_CHECK_MS = 500;
 
-/** How long flow starts may wait for an unresponsive Temporal server before it is restarted. */
-const TEMPORAL_STALL_SECONDS = 30;
+/** `npm start -- --build-temporal`: the Temporal server is built from its source, and no other is used. */
+const BUILD_TEMPORAL = process.argv.includes('--build-temporal');
 
 const run = promisify(execFile);
 const environment = process.env;
@@ -47,12 +46,10 @@ const stateFolder = new StateFolder(stateFolderPath());
 const keptPorts: Record<string, number> = {};
 let supervisor: Supervisor | undefined;
 let publishedUi: HttpListener | undefined;
-let watch: ReturnType<typeof watchTemporal> | undefined;
 let shutdown: Promise<void> | undefined;
 
 async function main(): Promise<void> {
   const startedAt = Date.now();
-  const stallSeconds = secondsSetting('TEMPORAL_STALL_SECONDS', TEMPORAL_STALL_SECONDS);
   const servers = wantedServerPorts();
   const { api: apiPorts, worker: workerPorts } = await wantedApplicationPorts();
   const attempt = stateFolder.lock();
@@ -108,8 +105,6 @@ async function main(): Promise<void> {
     ownerDatabaseUrl: database.ownerUrl,
     operatorKey,
   };
-  if (readProfile(environment).address === undefined)
-    watch = watchOwnTemporal(supervisor, database.url, temporal, stallSeconds);
   stateFolder.keepPorts({ SANDBOX_PORT: ports.sandbox, LIVE_PORT: ports.live, ...keptPorts });
   stateFolder.writeQuickstart(quickstart);
   print(welcome(quickstart, (Date.now() - startedAt) / 1000));
@@ -225,7 +220,7 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
       credentials: () => credentials,
     };
   }
-  const program = await findTemporal({ say: print });
+  const program = await findTemporal({ say: print, build: BUILD_TEMPORAL ? 'only' : 'last' });
   mkdirSync(stateFolder.path('temporal'), { recursive: true });
   const server = await startTemporal(running, {
     program,
@@ -248,19 +243,6 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
   return { ...server, uiUrl, namespace: DEFAULT_NAMESPACE, profile, credentials: () => ({ tls: false }) };
 }
 
-function watchOwnTemporal(running: Supervisor, databaseUrl: string, temporal: Temporal, stallSeconds: number) {
-  return watchTemporal({
-    databaseUrl,
-    address: temporal.address,
-    namespace: temporal.namespace,
-    limitMs: stallSeconds * 1000,
-    say: print,
-    logFile: displayPath('logs/temporal.log'),
-    dataFolder: displayPath('temporal'),
-    restart: () => running.restart('temporal'),
-  });
-}
-
 interface Ports {
   sandbox: number;
   live: number;
@@ -273,14 +255,6 @@ function portSetting(name: string, preset: number): number {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`${name} is not a port: ${text}`);
   return port;
-}
-
-function secondsSetting(name: string, preset: number): number {
-  const text = environment[name];
-  if (!text) return preset;
-  const seconds = Number(text);
-  if (!Number.isFinite(seconds) || seconds <= 0) throw new Error(`${name} is not a number of seconds: ${text}`);
-  return seconds;
 }
 
 function bindAddress(): string {
@@ -493,7 +467,7 @@ function handleSignals(): void {
 function shutDown(exitCode: number, reason: string): void {
   shutdown ??= (async () => {
     print(reason);
-    await Promise.all([watch?.stop(), publishedUi?.close()]);
+    await publishedUi?.close();
     await supervisor?.stop();
     stateFolder.unlock();
     print('Stopped.');

@@ -116,12 +116,6 @@ export class Supervisor {
     void running.ended.then((reason) => this.#onEnd(running, reason));
   }
 
-  /** Stops a running process, which is then restarted as after a crash. Resolves when it has exited. */
-  async restart(name: string): Promise<void> {
-    const running = this.#running.get(name);
-    if (running !== undefined) await this.#end(running);
-  }
-
   /** Stops a running process, which is not restarted. */
   async dismiss(name: string): Promise<void> {
     const running = this.#running.get(name);

@@ -13,7 +13,7 @@ import { startPostgres } from '../postgres.ts';
 import { childrenOf } from '../processes.ts';
 import { Supervisor } from '../supervisor.ts';
 import { startTemporal, workerPolls } from '../temporal.ts';
-import { findTemporal } from '../temporalInstall.ts';
+import { findTemporal } from '../temporalInstall.mjs';
 import { until } from '../until.ts';
 import { APPLICATIONS, type Application, isWorker, LINKS, type Link, type Part, type Plan } from './plan.ts';
 import { startTcpProxy, type TcpProxy } from './tcpProxy.ts';

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { SEARCH_ATTRIBUTES, TASK_ORDER } from '../../dev/temporal.ts';
-import { TEMPORAL_CLI_VERSION } from '../../dev/temporalInstall.ts';
 import { readConfig } from '../../src/config.ts';
 
 interface Service {
@@ -57,11 +56,12 @@ test('every service of production is defined, with two replicas of API and worke
   expect([service('api').deploy?.replicas, service('worker').deploy?.replicas]).toEqual([2, 2]);
 });
 
-test('images are pinned to a version, and the deprecated auto-setup is not used', () => {
-  const pinned = /^[a-z]+(\/[a-z-]+)?:\d+\.\d+[\w.-]*$/;
-  const wrong = services.filter(([, { image = '' }]) => image !== 'manilla:local' && !pinned.test(image));
-  expect(wrong.map(([name]) => name)).toEqual([]);
-  expect(services.every(([, { image }]) => !image?.includes('auto-setup'))).toBe(true);
+test('images are pinned to a version and its digest, and the deprecated auto-setup is not used', () => {
+  const pinned = /^[a-z]+(\/[a-z-]+)?:\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$/;
+  const images = services.map(([, { image = '' }]) => image).filter((image) => image !== 'manilla:local');
+  const bases = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
+  expect(bases).toHaveLength(2);
+  expect([...images, ...bases].filter((image) => !pinned.test(image) || image.includes('auto-setup'))).toEqual([]);
 });
 
 test('every depends_on names an existing service that can meet the condition', () => {
@@ -97,11 +97,10 @@ test('tasks have the priority and fairness of the embedded stack', () => {
   expect(parse(read('tools/compose/temporal.yaml'))).toEqual(Object.fromEntries(settings));
 });
 
-test("the Temporal tools have the server's version and the embedded CLI's minor version", () => {
-  const server = service('temporal').image?.split(':')[1];
-  const minor = TEMPORAL_CLI_VERSION.split('.').slice(0, 2).join('.');
-  for (const name of ['temporal-schema', 'temporal-namespace']) {
-    expect(service(name).image).toMatch(new RegExp(`:${server}-.*cli-${minor}\\.`));
+test('the Temporal server has the version of the embedded one, and so have its tools', () => {
+  const [, embedded] = /go\.temporal\.io\/server v(\S+)/.exec(read('tools/temporal/go.mod')) ?? [];
+  for (const name of ['temporal', 'temporal-schema', 'temporal-namespace']) {
+    expect(service(name).image).toMatch(new RegExp(`:${embedded}@`));
   }
 });
 

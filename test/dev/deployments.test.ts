@@ -54,7 +54,7 @@ test('both run the processes without rights, on a read-only file system', () => 
 });
 
 test("Temporal's chart has the versions, the namespace and the task order of docker-compose.yml", () => {
-  const tag = (service: string): string => compose.services[service].image.split(':')[1];
+  const tag = (service: string): string => compose.services[service].image.replace(/^.*?:/, '');
   expect(temporal.server.image.tag).toBe(tag('temporal'));
   expect(temporal.admintools.image.tag).toBe(tag('temporal-schema'));
   expect(temporal.web.image.tag).toBe(tag('temporal-ui'));

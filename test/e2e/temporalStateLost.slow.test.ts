@@ -6,7 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { freePort } from '../../dev/freePort.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
-import { findTemporal } from '../../dev/temporalInstall.ts';
+import { findTemporal } from '../../dev/temporalInstall.mjs';
 import { scheduleId } from '../../src/worker/schedules.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';

@@ -10,7 +10,7 @@ import { freePort } from '../../dev/freePort.ts';
 import { MonnifyFake } from '../../dev/monnify/fake.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
-import { findTemporal } from '../../dev/temporalInstall.ts';
+import { findTemporal } from '../../dev/temporalInstall.mjs';
 import { connect, type Sql } from '../../src/database/pool.ts';
 import { publicId } from '../../src/ids.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';

@@ -1,5 +1,6 @@
 // Workflows whose tasks fail, each for another reason.
-import { proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { proxyActivities, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 const { take } = proxyActivities<{ take: (text: string) => Promise<void> }>({ startToCloseTimeout: '10 seconds' });
 
@@ -16,4 +17,10 @@ export async function changes(): Promise<void> {
 
 export async function sends(bytes: number): Promise<void> {
   await take('x'.repeat(bytes));
+}
+
+/** Asks for an attribute that the server does not have. */
+export async function asksInvalid(): Promise<void> {
+  upsertSearchAttributes([{ key: defineSearchAttributeKey('NoSuchAttribute', 'KEYWORD'), value: 'any' }]);
+  await sleep(1);
 }

@@ -25,7 +25,7 @@ const SHORTFALL = 700;
 const UNAVAILABLE_ACCOUNT = '9999999008';
 const UNDERFUNDED_ACCOUNT = '3333333399';
 
-/** The server takes payloads of 2 MB and messages of 4 MB. */
+/** The server takes payloads of 2 MB, which it tells the SDK, and messages of 4 MB. */
 const PAYLOAD_TOO_LARGE = 3_000_000;
 const MESSAGE_TOO_LARGE = 6_000_000;
 
@@ -110,7 +110,7 @@ async function runWorkload(): Promise<void> {
   });
 }
 
-/** Workflow tasks that fail for each reason, and a request that Temporal rejects, by a worker of this process. */
+/** Workflow tasks that fail for each reason, and requests that Temporal rejects, by a worker of this process. */
 async function runFailingWorkflows(): Promise<void> {
   const connection = await NativeConnection.connect({ address: testStack().temporalAddress });
   const taskQueue = `failing-${randomUUID()}`;
@@ -124,16 +124,20 @@ async function runFailingWorkflows(): Promise<void> {
   const { workflow } = new Client({ connection });
   await worker.runUntil(async () => {
     const handles = await Promise.all(
-      [['throwsError'], ['changes'], ['sends', PAYLOAD_TOO_LARGE], ['sends', MESSAGE_TOO_LARGE]].map(
-        ([type, ...args]) => workflow.start(String(type), { taskQueue, workflowId: randomUUID(), args }),
+      [['throwsError'], ['changes'], ['sends', PAYLOAD_TOO_LARGE], ['asksInvalid']].map(([type, ...args]) =>
+        workflow.start(String(type), { taskQueue, workflowId: randomUUID(), args }),
       ),
     );
+    const tooLarge = { taskQueue, workflowId: randomUUID(), args: ['x'.repeat(MESSAGE_TOO_LARGE)] };
+    await expect(workflow.start('sends', tooLarge)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('larger than max') },
+    });
     await expect(workflow.getHandle(randomUUID()).describe()).rejects.toBeInstanceOf(WorkflowNotFoundError);
     for (const handle of handles) {
       await waitFor('a failed workflow task', async () =>
         (await handle.fetchHistory()).events?.some((event) => event.workflowTaskFailedEventAttributes),
       );
-      await handle.terminate().catch(() => {}); // the server ends the one that sends too much
+      await handle.terminate();
     }
   });
   await connection.close();

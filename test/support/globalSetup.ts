@@ -8,7 +8,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { OWNER, ownerUrl, startPostgres } from '../../dev/postgres.ts';
 import { Supervisor } from '../../dev/supervisor.ts';
 import { startTemporal } from '../../dev/temporal.ts';
-import { findTemporal } from '../../dev/temporalInstall.ts';
+import { findTemporal } from '../../dev/temporalInstall.mjs';
 import { migrate } from '../../src/database/migrate.ts';
 import { bundleWorkflows } from '../../src/worker/workflowBundle.ts';
 import { keepForTeardown } from './globalTeardown.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { freePort } from '../../dev/freePort.ts';
-import { findTemporal } from '../../dev/temporalInstall.ts';
+import { findTemporal } from '../../dev/temporalInstall.mjs';
 import { startCodecServer } from '../../src/api/codec/server.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
 import { OPERATORS } from '../support/operators.ts';

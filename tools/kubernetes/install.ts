@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync }
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { userCacheFolder } from '../../dev/temporalInstall.ts';
+import { userCacheFolder } from '../../dev/temporalInstall.mjs';
 
 const PROGRAMS = [
   { name: 'helm', module: new URL('helm/', import.meta.url), source: 'helm.sh/helm/v3/cmd/helm' },
