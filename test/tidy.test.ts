@@ -85,6 +85,7 @@ const ROOT_FILES: Record<string, string[]> = {
   'src/ids.ts': [],
   'src/keyring.ts': [],
   'src/money.ts': [],
+  'src/release.ts': [],
   'src/runtime.ts': ['concurrency', 'database', 'ledger', 'rail', 'telemetry'],
   'src/times.ts': [],
 };
@@ -94,7 +95,7 @@ const MAY_BE_IMPORTED_BY: Record<string, (folder: string) => boolean> = {
   'src/runtime.ts': (folder) => ['api', 'worker'].includes(folder),
 };
 
-test('src has exactly seven files outside its folders', () => {
+test('src has exactly eight files outside its folders', () => {
   expect(source.filter((file) => folderOf(file) === undefined)).toEqual(Object.keys(ROOT_FILES));
 });
 
@@ -282,6 +283,7 @@ test('no committed file names a machine, a registry or a secret', () => {
 interface LockedPackage {
   version?: string;
   resolved?: string;
+  license?: string;
   optionalDependencies?: Record<string, string>;
 }
 
@@ -327,6 +329,34 @@ test('the lock file has every optional dependency it names, so that it installs 
       .filter((name) => !isLocked(where, name))
       .map((name) => `${where || 'package.json'} names ${name}`),
   );
+  expect(wrong).toEqual([]);
+});
+
+/** None asks for more than to be named. */
+const LICENCES = /^(0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|CC-BY-4\.0|CC0-1\.0|ISC|MIT|Unlicense|Zlib)$/;
+/** Of packages that are not as simple as that. */
+const OTHER_LICENCES: Record<string, string> = {
+  'node_modules/axe-core': 'MPL-2.0', // for tests, unchanged
+  'node_modules/unionfs': '', // the Unlicense, in a file of its own
+};
+
+test('every package has one of the allowed licences', () => {
+  const wrong = Object.entries(locked)
+    .filter(([where]) => where !== '')
+    .map(([where, { license = '' }]) => ({ where, license }))
+    .filter(({ where, license }) => OTHER_LICENCES[where] !== license)
+    .filter(
+      ({ license }) =>
+        !license
+          .replaceAll(/[()]/g, '')
+          .split(/ AND | OR /)
+          .every((part) => LICENCES.test(part)),
+    )
+    .concat(
+      Object.keys(OTHER_LICENCES)
+        .filter((where) => !(where in locked))
+        .map((where) => ({ where, license: 'gone' })),
+    );
   expect(wrong).toEqual([]);
 });
 
