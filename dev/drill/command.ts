@@ -1,5 +1,5 @@
-// `npm run drill -- failover`, `… restore`, `… upgrade`, `… stop`: rehearses the loss of the primary of the database
-// under traffic, restores, and an upgrade and a rolling restart under traffic, each on a stack of its own
+// `npm run drill -- failover`, `… restore`, `… upgrade`, `… rollback`, `… stop`: rehearses the loss of the primary of
+// the database, restores, an upgrade, going back and a rolling restart under traffic, each on a stack of its own
 // (docs/reliability.md). Prints what happens, and the first thing that is wrong.
 
 import { randomInt } from 'node:crypto';
@@ -75,6 +75,16 @@ onTraffic(
     wrong,
     `${answersOf(flags.seed, verdict)}, and ${requests} other requests; the slowest stop of an API took ${secondsText(api)}, of a worker ${secondsText(worker)}`,
   );
+});
+
+onTraffic(
+  program
+    .command('rollback')
+    .description('upgrades this release to a made-up next one, goes back, and upgrades again, while both serve'),
+  150,
+).action(async (flags: TrafficFlags) => {
+  const { verdict, outages } = await upgrade(optionsOf(flags), { back: true });
+  report([...outages, ...verdict.wrong], answersOf(flags.seed, verdict));
 });
 
 interface TrafficFlags {

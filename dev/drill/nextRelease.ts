@@ -1,14 +1,15 @@
-// A made-up next release, for the drill of an upgrade: a copy of this one whose migrations add a column to a table of
-// money, a table and an index, and which replaces every function of the ledger.
+// A made-up next release, for the drills of an upgrade and of going back: a copy of this one, of the next minor, whose
+// migrations add a column to a table of money, a table and an index, and which replaces every function of the ledger.
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '../../src/release.ts';
 
-const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
+export const THIS_RELEASE = fileURLToPath(new URL('../..', import.meta.url));
 const COPIED = ['package.json', 'src'];
 const LINKED = ['generated', 'node_modules'];
 
-const MIGRATIONS = {
+export const MIGRATIONS = {
   '9001_note_of_a_payment.sql': "ALTER TABLE payments ADD COLUMN note text NOT NULL DEFAULT 'none';",
   '9002_notes.sql':
     'CREATE TABLE notes (organisation_id uuid NOT NULL, id uuid NOT NULL, PRIMARY KEY (organisation_id, id));',
@@ -24,6 +25,10 @@ export function writeNextRelease(folder: string): void {
   for (const [name, text] of Object.entries(MIGRATIONS)) {
     writeFileSync(path.join(folder, 'src/database/migrations', name), `${text}\n`);
   }
+  const [major, minor] = VERSION.split('.');
+  const manifest = path.join(folder, 'package.json');
+  const version = `${major}.${Number(minor) + 1}.0`;
+  writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, 'utf8')), version }));
   const functions = path.join(folder, 'src/ledger/sql');
   for (const name of readdirSync(functions)) {
     const text = readFileSync(path.join(functions, name), 'utf8');

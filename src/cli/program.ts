@@ -1,6 +1,7 @@
 // The command line program. Each group of commands is in a file of its own, which is loaded only when it is used: this
 // halves the start time of a command.
 import { Command } from 'commander';
+import { VERSION } from '../release.ts';
 
 /** Loaders of the command groups, by the first word of a command line, in the order of the help. */
 const GROUPS: Record<string, () => Promise<(program: Command) => void>> = {
@@ -25,6 +26,7 @@ export async function createProgram(firstWord?: string): Promise<Command> {
     .description(
       'Commands to set up and operate Manilla. They use DATABASE_URL, or the settings that `npm start` wrote.',
     )
+    .version(VERSION)
     .exitOverride()
     // reportFailure prints errors; without this, commander would print them too.
     .configureOutput({ outputError: () => {} });

@@ -1,10 +1,12 @@
 // Migrates a database: first the numbered files, which change tables and are applied once; then the files of functions,
 // which are source and are applied again when their version is raised. Each file is applied in a transaction of its
-// own. Processes may migrate concurrently; one that is older than the database refuses to change it.
+// own. Processes may migrate concurrently. A release leaves what a later one added, and runs on it.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { VERSION } from '../release.ts';
 import { connect } from './pool.ts';
+import { minorOf, refuseRelease } from './releases.ts';
 
 const MIGRATIONS = new URL('./migrations/', import.meta.url);
 const FUNCTIONS = new URL('../ledger/sql/', import.meta.url);
@@ -59,9 +61,9 @@ export async function readFunctions(): Promise<FunctionFile[]> {
 
 /**
  * Applies the missing files and returns their names, and stores the settings that only the owner of the database may
- * change. Throws when the database has a migration that this version does
- * not know, when an applied migration was edited, when a file of functions was edited without raising its version, or
- * when a table is still locked after `TRIES_MAX` attempts.
+ * change. Migrations of a later release stay as they are. Throws when this release may not follow the one that migrated
+ * the database (releases.ts), when an applied migration was edited or is not of this history, when a file of functions
+ * was edited without raising its version, or when a table is still locked after `TRIES_MAX` attempts.
  */
 export async function migrate(
   databaseUrl: string,
@@ -69,7 +71,8 @@ export async function migrate(
     log = () => {},
     folder = MIGRATIONS,
     settings = process.env,
-  }: { log?: (line: string) => void; folder?: URL; settings?: StoredSettings } = {},
+    version = VERSION,
+  }: { log?: (line: string) => void; folder?: URL; settings?: StoredSettings; version?: string } = {},
 ): Promise<{ applied: string[] }> {
   const sql = connect(databaseUrl, { connectionsMax: 1, role: 'owner' });
   const applied: string[] = [];
@@ -87,11 +90,21 @@ export async function migrate(
       CREATE TABLE IF NOT EXISTS functions (
         name text PRIMARY KEY, version integer NOT NULL, checksum text NOT NULL,
         applied_at timestamptz NOT NULL DEFAULT now());
+      CREATE TABLE IF NOT EXISTS releases (minor text PRIMARY KEY, migrated_at timestamptz NOT NULL);
       -- A function that is made from now on may be called by those whom it is granted to.
       ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
     `);
     const known = await sql<Omit<Migration, 'text'>[]>`SELECT number, name, checksum FROM migrations ORDER BY number`;
-    requireSameHistory(known, migrations);
+    const minor = minorOf(version);
+    const releases = await sql<{ minor: string }[]>`SELECT minor FROM releases ORDER BY migrated_at DESC`;
+    const refusal = refuseRelease(
+      minor,
+      releases.map((row) => row.minor),
+    );
+    if (refusal !== null) throw new Error(refusal);
+    for (const later of requireSameHistory(known, migrations)) {
+      log(`${later} is of a later release, and stays: this one runs on it`);
+    }
     for (const { number, name, checksum, text } of migrations.slice(known.length)) {
       const record = `INSERT INTO migrations (number, name, checksum) VALUES (${number}, '${name}', '${checksum}')`;
       if (name.endsWith('_concurrently.sql')) await buildIndexes(sql, text, record);
@@ -110,6 +123,9 @@ export async function migrate(
       await inTransaction(sql, name, text + record, log);
       recordApplied(name);
     }
+    await sql`
+      INSERT INTO releases (minor, migrated_at) VALUES (${minor}, clock_timestamp())
+      ON CONFLICT (minor) DO UPDATE SET migrated_at = excluded.migrated_at`;
     const { REVIEW_CREDIT_BY_TWO_FROM_KOBO: twoFrom, DEBT_RECOVERY: recovery } = settings;
     if (recovery) await sql`UPDATE decision_limits SET recovers_debts = ${recovery !== 'operators'}`;
     if (twoFrom)
@@ -140,18 +156,18 @@ async function acquireMigrationLock(sql: Owner): Promise<void> {
   }
 }
 
-function requireSameHistory(known: readonly Omit<Migration, 'text'>[], migrations: readonly Migration[]): void {
-  for (const row of known) {
-    const file = migrations.find((migration) => migration.number === row.number);
-    if (file === undefined) {
-      throw new Error(
-        `The database has migration ${row.name}, which this version of Manilla does not know. Run the newer version.`,
-      );
+/** Returns the migrations of the database that are after those of this release. */
+function requireSameHistory(known: readonly Omit<Migration, 'text'>[], migrations: readonly Migration[]): string[] {
+  for (const [position, row] of known.slice(0, migrations.length).entries()) {
+    const file = migrations[position];
+    if (file?.number !== row.number) {
+      throw new Error(`The database has migration ${row.name}, which is not of this history of Manilla.`);
     }
     if (file.checksum !== row.checksum) {
       throw new Error(`Migration ${row.name} was edited after it was applied. Restore it and add a new file instead.`);
     }
   }
+  return known.slice(migrations.length).map(({ name }) => name);
 }
 
 /** Whether to apply the file. False when the database has a higher version, which a newer process applied. */

@@ -7,7 +7,9 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrate.ts';
 import { connect, type Sql } from '../../src/database/pool.ts';
+import { refuseRelease } from '../../src/database/releases.ts';
 import { newUuid } from '../../src/ids.ts';
+import { VERSION } from '../../src/release.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 import { createDatabase, createEmptyDatabase, ownerOf, type TestDatabase } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -50,16 +52,53 @@ test('a file that was edited after it was applied is refused by name', async () 
   await database.drop();
 });
 
-test('a database of a newer version is refused and left unchanged', async () => {
+test('migrations of a later release stay, and it says so', async () => {
   const database = await createDatabase();
   await withOwner(
     database.url,
     (sql) => sql`INSERT INTO migrations (number, name, checksum) VALUES (9999, '9999_from_the_future.sql', 'x')`,
   );
-  await expect(migrate(ownerOf(database.url))).rejects.toThrow(
-    '9999_from_the_future.sql, which this version of Manilla does not know',
-  );
+  const lines: string[] = [];
+  expect(await migrate(ownerOf(database.url), { log: (line) => lines.push(line) })).toEqual({ applied: [] });
+  expect(lines).toEqual(['9999_from_the_future.sql is of a later release, and stays: this one runs on it']);
   await database.drop();
+});
+
+test('a database of another history is refused and left unchanged', async () => {
+  const database = await createDatabase();
+  await withOwner(database.url, (sql) => sql`UPDATE migrations SET number = 0 WHERE number = 2`);
+  await expect(migrate(ownerOf(database.url))).rejects.toThrow('which is not of this history');
+  await database.drop();
+});
+
+test('a release goes back on the database of the next minor, and up again, and none is left out', async () => {
+  const database = await createDatabase();
+  const run = (version: string) => migrate(ownerOf(database.url), { version });
+  const [major, minor] = VERSION.split('.').map(Number) as [number, number];
+  const [next, afterNext] = [`${major}.${minor + 1}.0`, `${major}.${minor + 2}.0`];
+  await expect(run(afterNext)).rejects.toThrow(`last migrated by ${major}.${minor}. No minor may be left out`);
+  for (const version of [next, VERSION, next]) await run(version);
+  await run(afterNext);
+  await expect(run(VERSION)).rejects.toThrow(`was migrated by ${major}.${minor + 2}. Only the minor before`);
+  await database.drop();
+});
+
+test.each([
+  ['0.2', [], null],
+  ['0.1', ['0.1'], null],
+  ['0.2', ['0.1'], null],
+  ['0.3', ['0.1'], 'left out'],
+  ['0.1', ['0.2', '0.1'], null],
+  ['0.1', ['0.3', '0.2'], 'Only the minor before 0.3'],
+  // Went back to 0.1, so 0.2 is not what runs now.
+  ['0.3', ['0.1', '0.2'], 'last migrated by 0.1'],
+  ['0.10', ['0.9'], null],
+  ['1.0', ['0.9'], null],
+  ['0.9', ['1.0', '0.9'], null],
+  ['1.1', ['0.9'], 'left out'],
+])('%s after %j: %s', (minor, minors, reason) => {
+  const refusal = refuseRelease(minor, minors);
+  expect(reason === null ? refusal : refusal?.includes(reason)).toBe(reason === null ? null : true);
 });
 
 test('a failed file leaves no changes and is applied by the next run', async () => {
@@ -230,7 +269,7 @@ describe('rules for tables and functions', () => {
                 AND a.attnum = ANY (i.indkey::smallint[]))) AS unscoped_indexes
     FROM pg_class c
     WHERE c.relkind IN ('r', 'p') AND c.relnamespace::regnamespace::text !~ '^pg_|^information_schema$|^sandbox_bank$'
-      AND c.oid NOT IN ('migrations'::regclass, 'functions'::regclass)
+      AND c.oid NOT IN ('migrations'::regclass, 'functions'::regclass, 'releases'::regclass)
     ORDER BY 1`;
 
   test('every table and every unique key has organisation_id, so that an organisation can be moved or sharded', async () => {
@@ -262,6 +301,7 @@ describe('rules for tables and functions', () => {
       'operators',
       'organisations',
       'rate_counters',
+      'releases',
     ]);
   });
 

@@ -334,7 +334,7 @@ describe('monitoring', () => {
 });
 
 test('the migration runs before the processes of an upgrade, with a network policy before it', () => {
-  const before = { 'helm.sh/hook': 'pre-install,pre-upgrade' };
+  const before = { 'helm.sh/hook': 'pre-install,pre-upgrade,pre-rollback' };
   const weights = everything
     .filter(({ metadata }) => metadata.labels?.[PART] === 'migration')
     .map(({ kind, metadata }) => {

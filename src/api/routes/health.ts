@@ -1,10 +1,10 @@
 // Health (contract, section 4.3): 200 while money requests can be accepted, 503 when the database is unavailable.
 // Responds within two seconds even if a dependency hangs.
 
-import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { cached } from '../../concurrency/cached.ts';
 import { withTimeout } from '../../concurrency/withTimeout.ts';
+import { VERSION } from '../../release.ts';
 import { FLOW_TOPIC } from '../../workflows/flows.ts';
 import { health as healthSchema } from '../contract/answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -17,10 +17,6 @@ const CHECK_TIMEOUT_MS = 1_500;
  * flows.
  */
 const FLOWS_DELAYED_SECONDS = 30;
-
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 /** The results of the checks; undefined for one that failed or timed out. */
 async function runChecks(dependencies: ApiDependencies) {
@@ -79,7 +75,7 @@ const health = route({
     const flowsStartInTime = undeliveredSeconds <= FLOWS_DELAYED_SECONDS;
     const data: z.output<typeof healthSchema> = {
       status: temporal === 'ok' && flowsStartInTime ? 'ok' : 'degraded',
-      version,
+      version: VERSION,
       environment,
       checks: {
         database: 'ok',
