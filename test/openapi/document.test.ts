@@ -1,6 +1,10 @@
 // The OpenAPI document is the routes, both ways: it is generated from them, every route that the service has is in it,
 // and every operation in it answers on the hosts that have it.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Router } from '@koa/router';
 import type { z } from 'zod';
@@ -70,6 +74,26 @@ describe('the running service', () => {
     expect(Object.keys(served.paths)).toEqual([...new Set(mine.map(templateOf))]);
     expect({ ...served, paths: {} }).toEqual({ ...openApi, paths: {} });
   });
+
+  test.each(['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/errors', '/llms.txt', '/v1/openapi.json'])(
+    '%s is sent compressed, and not again while it is unchanged',
+    async (path) => {
+      const get = async (headers: Record<string, string>) => {
+        // fetch would decompress, and ask for the whole page whatever it has.
+        const call = request(new URL(path, api.urls.test), { headers }).end();
+        const [response] = (await once(call, 'response')) as [IncomingMessage];
+        return { status: response.statusCode, headers: response.headers, content: await buffer(response) };
+      };
+      const first = await get({ 'accept-encoding': 'gzip' });
+      expect(first.status).toBe(200);
+      expect(first.headers).toMatchObject({ 'content-encoding': 'gzip', 'cache-control': 'no-cache' });
+      const again = await get({ 'accept-encoding': 'gzip', 'if-none-match': first.headers.etag ?? '' });
+      expect([again.status, again.content.length]).toEqual([304, 0]);
+      const plain = await get({ 'if-none-match': 'W/"another"' });
+      expect([plain.status, plain.headers['content-encoding']]).toEqual([200, undefined]);
+      expect(gunzipSync(first.content).equals(plain.content)).toBe(true);
+    },
+  );
 
   test.each([
     ['test', 1],

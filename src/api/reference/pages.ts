@@ -3,8 +3,11 @@
 // API, so none has its envelope.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import etag from '@koa/etag';
 import type { Router } from '@koa/router';
-import type { Context } from 'koa';
+import type { Context, Next } from 'koa';
+import compress from 'koa-compress';
+import conditionalGet from 'koa-conditional-get';
 import type { Environment } from '../../money.ts';
 import { addGuide } from './guide.ts';
 
@@ -28,8 +31,24 @@ const CONTENT_SECURITY_POLICY =
 
 const HTML = 'text/html; charset=utf-8';
 
+/**
+ * Pages are sent compressed, and not again while they are unchanged. The tag is of what is not compressed, hence a weak
+ * one.
+ */
+const AS_DOCUMENTS = [
+  compress(),
+  conditionalGet(),
+  etag({ weak: true }),
+  async (ctx: Context, next: Next): Promise<void> => {
+    await next();
+    ctx.set('Cache-Control', 'no-cache'); // asked for again each time
+  },
+];
+
 /** Adds the pages of one environment's host. `docs` has no prefix; `api` has that of the API. */
 export function addPages(docs: Router, api: Router, environment: Environment): void {
+  docs.use(['/docs', '/llms.txt'], ...AS_DOCUMENTS);
+  api.use('/openapi.json', ...AS_DOCUMENTS);
   serve(api, '/openapi.json', { type: 'application/json', load: () => openApiOf(environment) });
   serve(docs, '/docs/errors', { type: HTML, load: () => errorsOf(environment) });
   serve(docs, '/llms.txt', { type: 'text/plain; charset=utf-8', load: generated('llms.txt') });
