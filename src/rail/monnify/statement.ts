@@ -79,13 +79,10 @@ export function createStatement(
   };
 }
 
-/** A collection that was taken back left again. */
+/** A collection that was taken back left again, with its charge, which may be posted by now. */
 function withRecall(line: StatementLine, { paymentStatus }: TransactionRow): StatementLine[] {
   if (paymentStatusOf(paymentStatus) !== 'recalled') return [line];
-  return [
-    { ...line, charge: 0 },
-    { ...line, charge: 0, kind: line.kind === 'credit' ? 'recalled' : 'other_out' },
-  ];
+  return [line, { ...line, charge: 0 - line.charge, kind: line.kind === 'credit' ? 'recalled' : 'other_out' }];
 }
 
 /**

@@ -162,10 +162,7 @@ function linesOf({ row }: ListedRow<ListedTransaction>): StatementLine[] | null 
     const reference = sessionOf(row) ?? id;
     const credit: StatementLine = { ...line, kind: 'credit', reference, charge };
     if (status !== 'recalled') return [credit];
-    return [
-      { ...credit, charge: 0 },
-      { ...line, kind: 'recalled', reference },
-    ];
+    return [credit, { ...credit, kind: 'recalled', charge: 0 - charge }];
   }
   // Neither ours: for a person to look at.
   if (row.type !== 'transfer') {

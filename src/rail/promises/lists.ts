@@ -56,12 +56,19 @@ export const listPromises: readonly RailPromise[] = [
     async (harness, lists) => {
       const { rail, organisationId } = harness;
       const sessionId = await paid(harness);
+      const chargesOf = async (): Promise<number[]> => {
+        const lines = (await read(harness)).lines.filter(({ reference }) => reference === sessionId);
+        return lines.map(({ charge }) => charge);
+      };
+      const [charge = 0] = await chargesOf();
       lists.setStatus(sessionId, lists.takenBack);
       const found = await rail.findInboundCredit({ organisationId, sessionId, accountReference: null });
       assert.ok(found !== null && typeof found === 'object' && found.recalledAt !== null);
       const listed = await listCredits(harness, runSoFar(harness));
       assert.ok(listed.some((one) => one.sessionId === sessionId && one.recalledAt !== null));
       assert.deepEqual(kindsOf((await read(harness)).lines, sessionId), ['credit', 'recalled']);
+      // The charge may be posted by then, so its line stays, and another one gives it back.
+      assert.deepEqual(await chargesOf(), [charge, 0 - charge]);
     },
   ),
   ofLists(

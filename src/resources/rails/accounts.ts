@@ -15,6 +15,6 @@ export const railAccounts = (rail: string): AccountCode[] => [...new Set([cleari
 export const chargeReference = ({ kind, reference }: { kind: string; reference: string }): string =>
   `${kind}:${reference}`;
 
-/** The balance that a charge is taken from: that of a credit from what is collected, any other from what pays out. */
+/** The balance of a charge: that of a credit, recalled or not, is of what is collected, any other of what pays out. */
 export const chargedAccount = ({ rail, reference }: { rail: string; reference: string }): AccountCode =>
-  reference.startsWith('credit:') ? clearingAccount(rail) : payoutAccount(rail);
+  /^(credit|recalled):/.test(reference) ? clearingAccount(rail) : payoutAccount(rail);
