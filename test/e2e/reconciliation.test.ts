@@ -226,6 +226,25 @@ test('a credit whose callback is lost arrives by itself, and a charge of the ban
   ]);
 });
 
+test('a credit that the bank took back before we heard of it is no break, and nothing of it is posted', async () => {
+  const { accountNumber } = (await context.payment(await context.wallet('unheard'), 'bank_transfer')).virtualAccount;
+  const { test: client } = context.organisation;
+  const body = { accountNumber, amount: 70_000, sessionId: 'unheard', callback: false };
+  const recalled = [
+    await client.post('/simulations/inbound-credits', body),
+    await client.post('/simulations/inbound-credits/unheard/recall'),
+  ];
+  expect(recalled.map(({ status }) => status)).toEqual([201, 200]);
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
+  await waitFor('the recall', async () => {
+    const [row] = await flows.sql<{ status: string }[]>`
+      SELECT status FROM inbound_credits WHERE session_id = 'unheard'`;
+    return row?.status === 'recalled';
+  });
+  expect(await reconcile()).toMatchObject({ breaks: 5, opened: 0 });
+  expect([...(await flows.sql`SELECT key FROM ledger.transactions WHERE key LIKE '%/unheard'`)]).toEqual([]);
+});
+
 test('the Schedule proves the days that have ended, and names those that wait', async () => {
   const yesterday = dayOf(new Date(Date.now() - 24 * HOUR_MS));
   const { organisationId } = context;

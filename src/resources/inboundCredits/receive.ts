@@ -76,7 +76,8 @@ async function keepSession(
 
 /**
  * Stores a credit of the rail's own books. One that was set aside, because the rail had not confirmed it, is received
- * after all, unless its case was closed; one that the rail took back is recalled. False: all that is known already.
+ * after all, unless its case was closed; one that the rail took back is recalled, also if it was not known before.
+ * False: all that is known already.
  */
 export async function importCredit(
   dependencies: Dependencies,
@@ -85,8 +86,10 @@ export async function importCredit(
   { recalledAt, ...record }: InboundCreditRecord,
 ): Promise<boolean> {
   if (recalledAt !== null) {
+    if (await receiveRecallOf(dependencies, book, rail, record.sessionId)) return false;
+    const isNew = await receiveCredit(dependencies, book, rail, record);
     await receiveRecallOf(dependencies, book, rail, record.sessionId);
-    return false;
+    return isNew;
   }
   if (await receiveCredit(dependencies, book, rail, record)) return true;
   const { sql, journal } = dependencies;
