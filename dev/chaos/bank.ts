@@ -13,6 +13,12 @@ export interface TrafficBank {
   repeatCredit: (accountNumber: string, amount: number, session: string, payer?: Payer) => Promise<void>;
   /** An account that treats transfers to it in this way; `ownAccountNumber`: that of a wallet. */
   accountOf: (destination: Destination | 'ownWallet', ownAccountNumber: string) => Payer;
+  /** Takes back the credit of a session, if it can. */
+  recall: (session: string) => Promise<void>;
+  /** A line of the bank's own on its statement, where it has such lines. */
+  addLine: (kind: 'charge' | 'interest' | 'settlement', amount: number) => Promise<void>;
+  /** The organisation pays in at the bank; null: it does so by a transfer to its settlement wallet. */
+  fund: ((amount: number) => void) | null;
   endTransfer: (reference: string, outcome: 'complete' | 'reject' | 'return') => Promise<void>;
   /** Ends the transfers that it holds, and is available again for all accounts. */
   release: () => Promise<void>;
@@ -35,6 +41,13 @@ export function sandboxBank(callers: Callers): TrafficBank {
       await callers.ask('POST', '/simulations/inbound-credits', bodyOf(accountNumber, amount, session, payer));
     },
     accountOf: bankAccountOf,
+    async recall(session) {
+      await callers.ask('POST', `/simulations/inbound-credits/${session}/recall`);
+    },
+    async addLine(kind, amount) {
+      await callers.ask('POST', '/simulations/statement-lines', { kind, amount });
+    },
+    fund: null,
     async endTransfer(reference, outcome) {
       await callers.ask('POST', `/simulations/bank-transfers/${reference}/resolve`, { outcome });
     },

@@ -2,6 +2,8 @@
 import type { Client } from '@temporalio/client';
 import type { Sql } from '../../src/database/pool.ts';
 import { publicId, type Uuid } from '../../src/ids.ts';
+import type { Environment } from '../../src/money.ts';
+import type { Finding } from '../../src/verification/verify.ts';
 import { verifyBooks } from '../../src/verification/verifyBooks.ts';
 import { acceptedBody, type Callers } from './callers.ts';
 import type {
@@ -16,30 +18,35 @@ import type {
 } from './facts.ts';
 import { type BankBook, OUTGOING, violations } from './invariants.ts';
 import { isAccepted } from './judge.ts';
+import { wrongOwnMoney } from './ownMoney.ts';
 
 interface Sources {
   sql: Sql;
   callers: Callers;
   organisationId: Uuid;
+  environment: Environment;
   /** Null: there is no webhook endpoint, as on live, whose events cannot be sent to this machine. */
   received: readonly ReceivedEvent[] | null;
   /** Of another bank than the sandbox bank. */
   book?: BankBook;
   /** Of the whole run, collected once. */
-  shared: Pick<Facts, 'unfinished' | 'findings'>;
+  shared: Pick<Facts, 'unfinished'> & { findings: readonly Finding[]; shortfalls: readonly Finding[] };
 }
 
 /** What is not of one organisation. */
 export async function collectShared(sources: UnfinishedSources): Promise<Sources['shared']> {
   const { findings } = await verifyBooks(sources.sql);
-  return { unfinished: await listUnfinished(sources), findings };
+  const { shortfalls = [], others = [] } = Object.groupBy(findings, ({ kind }) =>
+    kind === 'SHORTFALL' ? 'shortfalls' : 'others',
+  );
+  return { unfinished: await listUnfinished(sources), findings: others, shortfalls };
 }
 
 /** Requests under way while operations are replayed and read. */
 const CONCURRENCY = 10;
 
 export async function collectFacts(sources: Sources): Promise<Facts> {
-  const { sql, callers, organisationId, received, book, shared } = sources;
+  const { sql, callers, organisationId, environment, received, book, shared } = sources;
   const credits = await sql<CreditRow[]>`
     SELECT session_id, account_number, amount, sender_name, sender_account_number, sender_bank_code, received_at
     FROM sandbox_bank.credits WHERE organisation_id = ${organisationId}`;
@@ -51,8 +58,13 @@ export async function collectFacts(sources: Sources): Promise<Facts> {
     received: received ?? [],
     references: await readReferences(sql, organisationId, book),
     credits: await readCredits(sql, organisationId, book),
-    ...shared,
-    violations: [...(await violations(sql, organisationId, book)), ...(await falseBreaks(sql, organisationId))],
+    unfinished: shared.unfinished,
+    findings: shared.findings,
+    violations: [
+      ...(await violations(sql, organisationId, book)),
+      ...(await wrongOwnMoney(sql, { organisationId, environment }, book, shared.shortfalls)),
+      ...(await falseBreaks(sql, organisationId)),
+    ],
   };
 }
 
@@ -75,6 +87,7 @@ const PATHS: Partial<Record<Operation['kind'], string>> = {
   withdrawal: '/withdrawals',
   refund: '/refunds',
   payout: '/payouts',
+  review: '/review-cases',
 };
 
 /** Reads the resource of each accepted operation, and sends each operation with a key again. */
@@ -174,21 +187,26 @@ async function compareReferences(sql: Sql, organisationId: Uuid, book: BankBook)
 
 async function readCredits(sql: Sql, organisationId: Uuid, book: BankBook | undefined): Promise<BankCredit[]> {
   if (book !== undefined) {
-    const credits = book.credits.map(({ sessionId, amount }) => ({ sessionId, amount }));
+    const credits = book.credits.map(({ sessionId, amount, recalled }) => ({ sessionId, amount, recalled }));
     return await sql<BankCredit[]>`
-      SELECT c."sessionId" AS session_id, c.amount,
+      SELECT c."sessionId" AS session_id, c.amount, c.recalled,
              ARRAY(SELECT i.amount::float8 FROM inbound_credits i
                    WHERE i.organisation_id = ${organisationId} AND i.session_id = c."sessionId") AS own,
              (SELECT count(*)::int FROM ledger.transactions t
-              WHERE t.organisation_id = ${organisationId} AND t.key = ${`credit/${book.rail}/`} || c."sessionId") AS posted
-      FROM jsonb_to_recordset(${JSON.stringify(credits)}::text::jsonb) AS c ("sessionId" text, amount float8)`;
+              WHERE t.organisation_id = ${organisationId} AND t.key = ${`credit/${book.rail}/`} || c."sessionId") AS posted,
+             (SELECT count(*)::int FROM ledger.transactions t
+              WHERE t.organisation_id = ${organisationId} AND t.key = ${`recall/${book.rail}/`} || c."sessionId") AS taken_back
+      FROM jsonb_to_recordset(${JSON.stringify(credits)}::text::jsonb)
+        AS c ("sessionId" text, amount float8, recalled boolean)`;
   }
   return await sql<BankCredit[]>`
-    SELECT c.session_id, c.amount,
+    SELECT c.session_id, c.amount, c.recalled_at IS NOT NULL AS recalled,
            ARRAY(SELECT i.amount::float8 FROM inbound_credits i
                  WHERE i.organisation_id = c.organisation_id AND i.session_id = c.session_id) AS own,
            (SELECT count(*)::int FROM ledger.transactions t
-            WHERE t.organisation_id = c.organisation_id AND t.key = 'credit/sandbox/' || c.session_id) AS posted
+            WHERE t.organisation_id = c.organisation_id AND t.key = 'credit/sandbox/' || c.session_id) AS posted,
+           (SELECT count(*)::int FROM ledger.transactions t
+            WHERE t.organisation_id = c.organisation_id AND t.key = 'recall/sandbox/' || c.session_id) AS taken_back
     FROM sandbox_bank.credits c WHERE c.organisation_id = ${organisationId}`;
 }
 

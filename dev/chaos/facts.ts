@@ -27,7 +27,8 @@ export type OperationKind =
   | 'transfer'
   | 'withdrawal'
   | 'refund'
-  | 'payout';
+  | 'payout'
+  | 'review';
 
 /** One request of a caller, sent again with the same key until there is a definite answer. */
 export interface Operation {
@@ -84,10 +85,13 @@ export interface BankReference {
 export interface BankCredit {
   sessionId: string;
   amount: number;
+  /** Whether the bank has taken it back. */
+  recalled: boolean;
   /** The amounts of the inbound credits with this session id. */
   own: number[];
-  /** Ledger transactions with its business key. */
+  /** Ledger transactions with its business key, and with that of its recall. */
   posted: number;
+  takenBack: number;
 }
 
 /** Something that must have ended, or an open item of a queue. */

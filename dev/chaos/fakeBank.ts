@@ -33,8 +33,6 @@ export interface FakeBank extends TrafficBank {
   /** Moves what it has collected to what it pays from, where it has two balances. */
   settle: () => Promise<void>;
   book: () => BankBook;
-  /** What it holds for the organisation, in kobo. */
-  holds: () => bigint;
   /** What the adapter must never send. */
   complaints: readonly string[];
   close: () => Promise<void>;
@@ -143,6 +141,13 @@ async function startNomba(random: () => number): Promise<FakeBank> {
       await fetch(fake.callbackUrl, init).catch(() => {});
     },
     accountOf: (destination) => ({ accountNumber: accounts.open(destination), bankCode: '058' }),
+    recall(session) {
+      const id = sessions.get(session);
+      if (id !== undefined) fake.recall(id);
+      return Promise.resolve();
+    },
+    addLine: () => Promise.resolve(), // its charges are in its rows
+    fund: null,
     endTransfer(reference, outcome) {
       const row = fake.transferOf(reference);
       if (row?.status === 'PENDING_BILLING') fake.end(reference, outcome === 'reject' ? 'REFUND' : 'SUCCESS');
@@ -213,7 +218,6 @@ async function startNomba(random: () => number): Promise<FakeBank> {
     },
     settle: () => Promise.resolve(),
     book: () => nombaBook(fake),
-    holds: () => fake.balance,
     complaints: fake.complaints,
     async close() {
       clearInterval(step);
@@ -223,7 +227,7 @@ async function startNomba(random: () => number): Promise<FakeBank> {
 }
 
 /** A transfer that was refunded left and came back, whatever came first. */
-function nombaBook({ rows }: NombaFake): BankBook {
+function nombaBook({ rows, balance }: NombaFake): BankBook {
   const transfers = rows.filter(({ type }) => type === 'transfer');
   const referenceOf = ({ merchantTxRef }: Row): string => merchantTxRef ?? '';
   const statusOfRow = ({ status }: Row): BankBook['transfers'][number]['status'] =>
@@ -232,7 +236,12 @@ function nombaBook({ rows }: NombaFake): BankBook {
     rail: 'nomba',
     credits: rows
       .filter(({ type }) => type === 'vact_transfer')
-      .map((row) => ({ sessionId: row.sessionId, accountNumber: row.recipient, amount: Number(kobo(row.amount)) })),
+      .map((row) => ({
+        sessionId: row.sessionId,
+        accountNumber: row.recipient,
+        amount: Number(kobo(row.amount)),
+        recalled: row.status === 'REFUND',
+      })),
     transfers: transfers.map((row) => ({
       reference: referenceOf(row),
       status: statusOfRow(row),
@@ -247,6 +256,7 @@ function nombaBook({ rows }: NombaFake): BankBook {
       }));
       return back ? [...sent, { ...line, kind: 'returned' }] : sent;
     }),
+    holds: Number(balance),
   };
 }
 
@@ -262,6 +272,9 @@ async function startMonnify(random: () => number): Promise<FakeBank> {
   const QUERY = 'GET /api/v2/transactions/{reference}';
   const ROUTES = [SEND, SEND, SEND, STATUS, STATUS, SEARCH, QUERY, 'POST /api/v1/invoice/create'];
   const fake = await new MonnifyFake({ stepMs: STEP_MS, balance: 0n }).start();
+  // What Monnify does not document is as the seed says.
+  fake.book.feeRows = random() < 0.5 ? 'in_amount' : 'own_row';
+  fake.book.returnsFees = random() < 0.5;
   fake.fund(FUNDING);
   const accounts = new Accounts();
   const sessions = new Map<string, string>();
@@ -304,6 +317,12 @@ async function startMonnify(random: () => number): Promise<FakeBank> {
       }
       return { accountNumber, bankCode: '058' };
     },
+    recall(session) {
+      fake.book.recall(sessions.get(session) ?? '');
+      return Promise.resolve();
+    },
+    addLine: () => Promise.resolve(), // its charges are in its rows
+    fund: (amount) => fake.fund(BigInt(amount)),
     async endTransfer(reference, outcome) {
       const transfer = fake.book.transfers.get(reference);
       if (transfer === undefined) return;
@@ -364,7 +383,6 @@ async function startMonnify(random: () => number): Promise<FakeBank> {
       signEvent({ eventType: 'SUCCESSFUL_DISBURSEMENT', eventData: { reference } }, MONNIFY.secretKey),
     settle: async () => void (await fake.settle()),
     book: () => bankBookOf(fake),
-    holds: () => fake.book.balance + fake.book.collected,
     complaints: fake.complaints,
     close: () => fake.close(),
   };

@@ -8,10 +8,12 @@ import type { Kobo } from '../../src/money.ts';
 export interface BankBook {
   /** The name of its rail, as in account codes. */
   rail: string;
-  credits: { sessionId: string; accountNumber: string; amount: Kobo }[];
+  credits: { sessionId: string; accountNumber: string; amount: Kobo; recalled: boolean }[];
   transfers: { reference: string; status: 'processing' | 'completed' | 'failed' | 'returned'; amount: Kobo }[];
   /** Without charges. */
   lines: { kind: 'sent' | 'returned'; reference: string; amount: Kobo }[];
+  /** All that it holds for the organisation, after charges and what was paid in. */
+  holds: Kobo;
 }
 
 /** Each query returns the rows that violate the invariant. `$1` is the organisation, `RAIL` the name of the rail. */
@@ -19,12 +21,12 @@ const VIOLATIONS: Record<string, string> = {
   'the balances of the book add up to zero': `
     SELECT sum(balance) FROM balances HAVING sum(balance) <> 0`,
 
-  // Charges and what the organisation paid in are posted from the statement, and are no credit or transfer.
-  'the clearing balance equals the money at the bank: credits minus sent transfers plus returned transfers': `
+  // Charges, interest and what the organisation paid in are posted from the statement, and are no credit or transfer.
+  'the clearing balance equals the money at the bank: credits that stayed minus sent transfers plus returned transfers': `
     SELECT b.balance AS clearing, bank.holds
     FROM (SELECT coalesce(sum(balance), 0) AS balance FROM balances
-          WHERE code IN ('clearing:RAIL', 'float:RAIL', 'settlement:RAIL', 'expense:rail')) b,
-         (SELECT (SELECT coalesce(sum(amount), 0) FROM bank_credits)
+          WHERE code IN ('clearing:RAIL', 'float:RAIL', 'settlement:RAIL', 'expense:rail', 'income:interest', 'own:funds')) b,
+         (SELECT (SELECT coalesce(sum(amount), 0) FROM bank_credits WHERE NOT recalled)
                + (SELECT coalesce(sum(CASE kind WHEN 'sent' THEN -amount ELSE amount END), 0) FROM bank_lines) AS holds
          ) bank
     WHERE -b.balance <> bank.holds`,
@@ -60,7 +62,14 @@ const VIOLATIONS: Record<string, string> = {
       UNION ALL SELECT p.source_wallet_id, -i.amount - i.fee FROM payout_items i JOIN payouts p
                   ON p.organisation_id = i.organisation_id AND p.id = i.payout_id
                 WHERE i.organisation_id = $1 AND i.status <> 'failed'
-      UNION ALL SELECT wallet_id, amount FROM review_cases WHERE organisation_id = $1 AND status = 'credited'
+      UNION ALL SELECT wallet_id, amount FROM credited_cases WHERE NOT is_of_payment
+      UNION ALL SELECT wallet_id, amount FROM fee_sweeps WHERE organisation_id = $1
+      UNION ALL SELECT w.id, -i.recalled_taken FROM inbound_credits i JOIN wallets w
+                  ON w.organisation_id = i.organisation_id AND w.account_code = i.recalled_from
+                WHERE i.organisation_id = $1 AND i.recall = 'posted'
+      UNION ALL SELECT w.id, -d.amount FROM debt_recoveries d JOIN wallets w
+                  ON w.organisation_id = d.organisation_id AND w.account_code = d.account_code
+                WHERE d.organisation_id = $1
     ) m ON m.wallet_id = w.id
     WHERE w.organisation_id = $1 GROUP BY w.id, a.balance HAVING a.balance <> coalesce(sum(m.amount), 0)`,
 
@@ -68,7 +77,8 @@ const VIOLATIONS: Record<string, string> = {
     SELECT income.balance, fees.sum
     FROM (SELECT coalesce((SELECT balance FROM balances WHERE code = 'income:fees'), 0) AS balance) income,
          (SELECT coalesce(sum(fee), 0) AS sum FROM (
-            SELECT fee FROM payments WHERE organisation_id = $1 AND settled_at IS NOT NULL
+            SELECT CASE method WHEN 'virtual_wallet' THEN amount_received - amount_credited ELSE fee_charged END AS fee
+            FROM payments WHERE organisation_id = $1
             UNION ALL SELECT fee FROM withdrawals WHERE organisation_id = $1 AND status = 'completed'
             UNION ALL SELECT fee FROM payout_items WHERE organisation_id = $1 AND status = 'completed') f) fees
     WHERE income.balance <> fees.sum`,
@@ -85,14 +95,16 @@ const VIOLATIONS: Record<string, string> = {
     WHERE b.balance IS DISTINCT FROM c.sum`,
 
   'each credit at the bank has one inbound credit, posted once': `
-    SELECT c.session_id, count(DISTINCT i.id) AS credits, count(DISTINCT t.id) AS transactions
+    SELECT c.session_id, c.recalled, count(DISTINCT i.id) AS credits, count(DISTINCT t.id) AS transactions,
+           max(i.recall) AS recall
     FROM bank_credits c
     LEFT JOIN inbound_credits i ON i.organisation_id = $1 AND i.session_id = c.session_id
       AND i.amount = c.amount AND (i.account_number = c.account_number
            OR i.account_number IS NULL AND (i.owner_id IS NULL OR 'RAIL' = 'monnify')) -- whose record does not report it
     LEFT JOIN ledger.transactions t ON t.organisation_id = $1 AND t.key = 'credit/RAIL/' || c.session_id
-    GROUP BY c.session_id
-    HAVING count(DISTINCT i.id) <> 1 OR count(DISTINCT t.id) <> 1`,
+    GROUP BY c.session_id, c.recalled
+    HAVING count(DISTINCT i.id) <> 1 OR count(DISTINCT t.id) <> CASE max(i.status) WHEN 'recalled' THEN 0 ELSE 1 END
+        OR max(i.recall) IS DISTINCT FROM CASE WHEN c.recalled THEN 'posted' END`,
 
   'a credit that was set aside has no posting, and its review case no account': `
     SELECT i.session_id, t.key, c.account_code FROM inbound_credits i
@@ -106,12 +118,20 @@ const VIOLATIONS: Record<string, string> = {
     WHERE i.organisation_id = $1 AND i.status <> 'set_aside' AND NOT EXISTS (
       SELECT FROM bank_credits c WHERE c.session_id = i.session_id)`,
 
-  'the amount received of a payment equals its posted credits': `
-    SELECT p.id, p.status, p.amount_received, coalesce(sum(i.amount), 0) AS posted
-    FROM payments p LEFT JOIN inbound_credits i
-      ON i.organisation_id = p.organisation_id AND i.owner_id = p.id AND i.status = 'posted'
-    WHERE p.organisation_id = $1 AND p.method = 'bank_transfer' GROUP BY p.organisation_id, p.id
-    HAVING p.amount_received <> coalesce(sum(i.amount), 0)`,
+  // What was taken back before the wallet had it was not received.
+  'the amount received of a payment equals its posted credits that stayed, and what review cases credited': `
+    SELECT p.id, p.status, p.amount_received, posted.sum AS posted, reviewed.sum AS reviewed
+    FROM payments p
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(amount), 0) AS sum FROM inbound_credits i
+      WHERE i.organisation_id = $1 AND i.owner_id = p.id AND i.status = 'posted'
+        AND NOT (i.recall IS NOT DISTINCT FROM 'posted' AND i.recalled_from ~ '^(suspense|unclaimed):')
+    ) posted
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(amount), 0) AS sum FROM credited_cases c
+      WHERE c.payment_id = p.id AND c.is_of_payment AND c.reason NOT IN ('partial_expired', 'surplus_over_limit')
+    ) reviewed
+    WHERE p.organisation_id = $1 AND p.method = 'bank_transfer' AND p.amount_received <> posted.sum + reviewed.sum`,
 
   'the refunded amount of a payment equals its refunds and does not exceed its credited amount': `
     SELECT p.id, p.status, p.amount_credited, p.amount_refunded, p.amount_refunding, coalesce(sum(r.amount), 0) AS refunds
@@ -178,16 +198,20 @@ const VIOLATIONS: Record<string, string> = {
     CROSS JOIN LATERAL (
       SELECT count(*) FROM inbound_credits i WHERE i.organisation_id = $1 AND i.owner_id = p.id AND i.status = 'posted'
     ) posted
+    CROSS JOIN LATERAL (
+      SELECT count(*) FROM credited_cases c WHERE c.payment_id = p.id AND c.is_of_payment AND c.resolved_at = p.settled_at
+    ) settled_by
     WHERE p.organisation_id = $1 AND (
       reported.completed <> (p.settled_at IS NOT NULL)::int OR reported.expired <> (p.status = 'expired')::int
-      OR reported.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count ELSE (p.settled_at IS NOT NULL)::int END)`,
+      OR reported.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count + settled_by.count
+                                           ELSE (p.settled_at IS NOT NULL)::int END)`,
 
   'each deposit has one event': `
     SELECT d.credits, reported.events
     FROM (SELECT count(*) AS credits FROM inbound_credits
           WHERE organisation_id = $1 AND owner_kind = 'wallet' AND status = 'posted') d,
-         (SELECT count(DISTINCT data ->> 'inboundCreditId') AS events, count(*) AS all_events FROM events
-          WHERE organisation_id = $1 AND type = 'wallet.credited') reported
+         (SELECT count(DISTINCT data ->> 'inboundCreditId') AS events, count(data ->> 'inboundCreditId') AS all_events
+          FROM events WHERE organisation_id = $1 AND type = 'wallet.credited') reported
     WHERE d.credits <> reported.events OR reported.events <> reported.all_events`,
 
   'the status of each payout matches the statuses of its items': `
@@ -220,28 +244,37 @@ export const OUTGOING = `
 
 /** The book of the sandbox bank, which is in the database. */
 const SANDBOX = `
-  bank_credits AS (SELECT session_id, account_number, amount FROM sandbox_bank.credits WHERE organisation_id = $1),
+  bank_credits AS (SELECT session_id, account_number, amount, recalled_at IS NOT NULL AS recalled
+                   FROM sandbox_bank.credits WHERE organisation_id = $1),
   bank_transfers AS (SELECT reference, status, amount FROM sandbox_bank.transfers WHERE organisation_id = $1),
-  bank_lines AS (SELECT kind, reference, amount FROM sandbox_bank.statement_lines WHERE organisation_id = $1)`;
+  bank_lines AS (SELECT kind, reference, amount FROM sandbox_bank.statement_lines
+                 WHERE organisation_id = $1 AND kind IN ('sent', 'returned'))`;
 
 /** The book of another bank, which is given: `$2`, as JSON. */
 const GIVEN = `
   given AS (SELECT ($2::text)::jsonb AS book),
-  bank_credits AS (SELECT "sessionId" AS session_id, "accountNumber" AS account_number, amount FROM given,
-    jsonb_to_recordset(book -> 'credits') AS credit("sessionId" text, "accountNumber" text, amount bigint)),
+  bank_credits AS (SELECT "sessionId" AS session_id, "accountNumber" AS account_number, amount, recalled FROM given,
+    jsonb_to_recordset(book -> 'credits')
+      AS credit("sessionId" text, "accountNumber" text, amount bigint, recalled boolean)),
   bank_transfers AS (SELECT transfer.* FROM given,
     jsonb_to_recordset(book -> 'transfers') AS transfer(reference text, status text, amount bigint)),
   bank_lines AS (SELECT line.* FROM given,
     jsonb_to_recordset(book -> 'lines') AS line(kind text, reference text, amount bigint))`;
 
-/** Common table expressions of the queries: account balances, and all outgoing transfers. */
+/** Common table expressions of the queries: account balances, all outgoing transfers, and the credited review cases. */
 const COMMON = `
   WITH balances AS (
     SELECT a.code, sum(CASE a.id WHEN p.credit_account_id THEN p.amount ELSE -p.amount END)::bigint AS balance
     FROM ledger.accounts a JOIN ledger.postings p
       ON p.organisation_id = a.organisation_id AND a.id IN (p.debit_account_id, p.credit_account_id)
     WHERE a.organisation_id = $1 GROUP BY a.code
-  ), outgoing AS (${OUTGOING})`;
+  ), outgoing AS (${OUTGOING}), credited_cases AS (
+    SELECT c.wallet_id, c.payment_id, c.amount, c.reason, c.resolved_at,
+           p.id IS NOT NULL AND (c.inbound_credit_id IS NOT NULL OR c.reason = 'partial_expired') AS is_of_payment
+    FROM review_cases c LEFT JOIN payments p
+      ON p.organisation_id = c.organisation_id AND p.id = c.payment_id AND p.target_wallet_id = c.wallet_id
+    WHERE c.organisation_id = $1 AND c.status = 'credited'
+  )`;
 
 /** Returns the violated invariants, each with some rows. `book`: that of the bank, if it is not the sandbox bank. */
 export async function violations(sql: Sql, organisationId: Uuid, book?: BankBook): Promise<string[]> {

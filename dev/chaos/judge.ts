@@ -41,6 +41,11 @@ const MAY_BECOME: Partial<Record<OperationKind, Record<string, readonly string[]
   withdrawal: { processing: ['completed', 'failed', 'returned'] },
   refund: { processing: ['completed', 'failed'], completed: ['completed'] },
   payout: { processing: ['completed', 'partially_completed', 'failed'] },
+  review: {
+    // A return may fail or come back, and the bank may take back what is held.
+    returning: ['returned_to_sender', 'open', 'credited', 'unclaimed', 'recalled'],
+    unclaimed: ['unclaimed', 'credited', 'returning', 'returned_to_sender', 'open', 'recalled'],
+  },
   wallet: { active: ['active', 'frozen'] },
 };
 
@@ -50,7 +55,9 @@ const LIVING = new Set([
   'kycStatus',
   'phone',
   'amountInReview',
+  'amountOwed',
   'amountReceived',
+  'amountRecalled',
   'settledAt',
   'completedAt',
   'failureCode',
@@ -62,6 +69,20 @@ const LIVING = new Set([
   'items',
 ]);
 
+/** Of a review case also these, which a later decision or a recall changes. */
+const LIVING_OF_CASE = new Set([
+  'actions',
+  'amount',
+  'fee',
+  'walletId',
+  'resolvedAt',
+  'returnFailure',
+  'returnFailureReason',
+]);
+
+const lives = (kind: OperationKind, field: string): boolean =>
+  LIVING.has(field) || (kind === 'review' && LIVING_OF_CASE.has(field));
+
 /** Accepted answers whose resource is gone or different. */
 function falseAnswers({ operations }: Pick<Facts, 'operations'>): string[] {
   return operations.filter(isAccepted).flatMap((one) => {
@@ -69,7 +90,7 @@ function falseAnswers({ operations }: Pick<Facts, 'operations'>): string[] {
     if (one.now === null) return [`${nameOf(one)} was accepted as ${accepted.id}, which does not exist`];
     const { now } = one;
     const changed = Object.keys(accepted).filter(
-      (field) => !LIVING.has(field) && !isDeepStrictEqual(accepted[field], now[field]),
+      (field) => !lives(one.kind, field) && !isDeepStrictEqual(accepted[field], now[field]),
     );
     const from = accepted.status ?? '';
     const to = now.status ?? '';
@@ -94,7 +115,7 @@ function wrongTimes({ operations }: Pick<Facts, 'operations'>): string[] {
   return operations.filter(isAccepted).flatMap((one) => {
     const { createdAt, expiresAt } = one.answer?.body ?? {};
     if (one.kind !== 'wallet' && one.key === null) return [];
-    if (one.kind === 'pay' || createdAt === undefined) return [];
+    if (one.kind === 'pay' || one.kind === 'review' || createdAt === undefined) return [];
     const created = Date.parse(createdAt);
     const isDated = created >= one.sentAt - CLOCK_SLACK_MS && created <= one.answeredAt + CLOCK_SLACK_MS;
     const { expiresIn } = one.body as { expiresIn?: number };
@@ -116,7 +137,7 @@ function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {
     if (replay === null) return [`${nameOf(one)} has no answer to its replay`];
     if (replay.status !== answer.status || !isDeepStrictEqual(replay.body, answer.body)) {
       const [was, is] = [answer, replay].map(({ status, body }) => `${status} ${JSON.stringify(body)}`);
-      return [`${nameOf(one)} was answered ${was}, and its replay ${is}`];
+      return [`${nameOf(one)} was answered ${was} in ${one.attempts} attempts, and its replay ${is}`];
     }
     // A request that is not valid leaves its key unused.
     if (replay.replayed || answer.status === 400) return [];
@@ -127,6 +148,9 @@ function changedReplays({ operations }: Pick<Facts, 'operations'>): string[] {
 /** The kinds whose accepted answers and stored resources must be the same set. */
 const CREATING: readonly OperationKind[] = ['wallet', 'payment', 'transfer', 'withdrawal', 'refund', 'payout'];
 
+/** The kinds of which several requests may be about one resource. */
+const DECIDED_AGAIN: ReadonlySet<OperationKind> = new Set(['kyc', 'review']);
+
 /** Resources that no response has named, and responses that name the same resource twice. */
 function notOnce({ operations, resources }: Pick<Facts, 'operations' | 'resources'>): string[] {
   const known = new Map<string, Operation>();
@@ -135,7 +159,8 @@ function notOnce({ operations, resources }: Pick<Facts, 'operations' | 'resource
     // A `pay` names a payment that another operation created; two that were accepted paid it twice.
     const name = `${one.kind} ${one.answer?.body.id ?? one.answer?.body.sessionId}`;
     const first = known.get(name);
-    if (first !== undefined && one.kind !== 'kyc') twice.push(`${nameOf(first)} and ${nameOf(one)} are both ${name}`);
+    if (first !== undefined && !DECIDED_AGAIN.has(one.kind))
+      twice.push(`${nameOf(first)} and ${nameOf(one)} are both ${name}`);
     known.set(name, one);
   }
   const unknown = resources
@@ -198,10 +223,16 @@ function wrongReference({ reference, own, bank, sent, returned }: BankReference)
   return wrong;
 }
 
-function wrongCredit({ sessionId, amount, own, posted }: BankCredit): string[] {
+function wrongCredit({ sessionId, amount, recalled, own, posted, takenBack }: BankCredit): string[] {
   const wrong: string[] = [];
   if (own.length !== 1) wrong.push(`the bank's credit ${sessionId} is ${own.length} times in our book`);
   else if (own[0] !== amount) wrong.push(`the bank's credit ${sessionId} is ${amount}; in our book it is ${own[0]}`);
-  if (posted !== 1) wrong.push(`the bank's credit ${sessionId} is posted ${posted} times`);
+  // What was taken back before it was posted is not posted at all.
+  const isPosted = posted === 1 || (recalled && posted === 0);
+  if (!isPosted) wrong.push(`the bank's credit ${sessionId} is posted ${posted} times`);
+  if (takenBack !== (recalled ? posted : 0))
+    wrong.push(
+      `the bank's credit ${sessionId} is ${recalled ? '' : 'not '}taken back; in our book, ${takenBack} times`,
+    );
   return wrong;
 }

@@ -2,6 +2,7 @@
 // known of it after the run.
 import type { Sql } from '../../src/database/pool.ts';
 import { publicId, type Uuid } from '../../src/ids.ts';
+import type { Finding } from '../../src/verification/verify.ts';
 import { randomOf } from '../random.ts';
 import { type CallbackRelay, startCallbackRelay } from './callbackRelay.ts';
 import { Callers } from './callers.ts';
@@ -12,12 +13,14 @@ import { judge } from './judge.ts';
 import { onTime } from './onTime.ts';
 import { runCommand } from './operators.ts';
 import { createParticipants } from './participants.ts';
-import { makeTraffic, type PlanOptions } from './plan.ts';
+import { makeTraffic, ofCustomers, type PlanOptions } from './plan.ts';
 import type { ChaosStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
 
 const MISBEHAVES_EVERY_MS = 700;
 const SETTLES_EVERY_MS = 10_000;
+/** The least that the API allows on live. */
+const EXPIRES_SOON_SECONDS = 60;
 
 export class LiveWorld {
   readonly organisationId: Uuid;
@@ -47,11 +50,11 @@ export class LiveWorld {
     this.#acts = given.acts;
   }
 
-  /** An organisation with a contract, wallets and their first money. `expireUntilMs`: see `Traffic`. */
+  /** An organisation with a contract, wallets and their first money. `expireUntilMs`: see `Traffic`. `ofOwnMoney`: whether the traffic is not of customers only. */
   static async enter(
     stack: ChaosStack,
     rail: FakeName,
-    { seed, ...options }: PlanOptions & { expireUntilMs: number },
+    { seed, ofOwnMoney, ...options }: PlanOptions & { expireUntilMs: number; ofOwnMoney: boolean },
   ): Promise<LiveWorld> {
     const ownSeed = seed + rail.length;
     const random = randomOf(ownSeed);
@@ -77,8 +80,10 @@ export class LiveWorld {
     bank.setCallbackUrl(relay.url);
     const callers = new Callers(stack.live.apiUrls, apiKey);
     const { expireUntilMs, ...plan } = options;
-    const traffic = new Traffic(callers, { run: `seed-${seed}-${rail}`, expireUntilMs, bank });
-    const acts = makeTraffic({ seed: ownSeed, ...plan });
+    const run = `seed-${seed}-${rail}`;
+    const traffic = new Traffic(callers, { run, expireUntilMs, expiresSoonSeconds: EXPIRES_SOON_SECONDS, bank });
+    const all = makeTraffic({ seed: ownSeed, ...plan });
+    const acts = ofOwnMoney ? all : ofCustomers(all);
     const world = new LiveWorld({ organisationId, callers, traffic, bank, relay, sql: stack.sql, acts });
     await traffic.open();
     return world;
@@ -118,11 +123,11 @@ export class LiveWorld {
   }
 
   /** What is wrong, each with the name of its bank. What is not of one organisation is judged once for all. */
-  async judge(): Promise<string[]> {
+  async judge(shortfalls: readonly Finding[]): Promise<string[]> {
     const { organisationId, callers, bank } = this;
-    const shared = { unfinished: [], findings: [] };
-    const sources = { sql: this.#sql, callers, organisationId, received: null, book: bank.book(), shared };
-    const facts = await collectFacts(sources);
+    const shared = { unfinished: [], findings: [], shortfalls };
+    const book = { organisationId, environment: 'live' } as const;
+    const facts = await collectFacts({ sql: this.#sql, callers, ...book, received: null, book: bank.book(), shared });
     const wrong = [...judge(facts), ...bank.complaints.map((complaint) => `the bank would refuse: ${complaint}`)];
     return wrong.map((line) => `${bank.rail}: ${line}`);
   }

@@ -16,11 +16,20 @@ const UNDO_ATTEMPTS_MAX = 60;
 
 const REASON = ['--reason', 'a chaos run'];
 
+/** A wallet of the traffic, and a payer's transfer to it. */
+export interface OperatedWallet {
+  id: string;
+  organisation: string;
+  environment: Environment;
+  pay: () => Promise<void>;
+}
+
 export class Operators {
   readonly #settings: NodeJS.ProcessEnv;
   readonly #say: (line: string) => void;
   /** Whose rails are paused. */
   readonly #environments: readonly Environment[];
+  #sweeps = 0;
 
   /** `settings` include the operator's key. */
   constructor(settings: NodeJS.ProcessEnv, say: (line: string) => void, environments: readonly Environment[]) {
@@ -29,14 +38,14 @@ export class Operators {
     this.#environments = environments;
   }
 
-  async make(choice: Choice, wallets: readonly { id: string; organisation: string }[]): Promise<void> {
+  async make(choice: Choice, wallets: readonly OperatedWallet[]): Promise<void> {
     switch (choice.do) {
       case 'freezeWallet': {
         const wallet = wallets[choice.wallet % wallets.length];
         if (wallet === undefined) return;
         const of = ['--organisation', wallet.organisation];
         const words = (verb: string): string[] => ['wallets', verb, wallet.id, ...of, ...REASON];
-        await this.#forATime(words('freeze'), choice.forMs, words('unfreeze'));
+        await this.#forATime(words('freeze'), choice.forMs, words('unfreeze'), wallet.pay);
         return;
       }
       case 'pauseRail': {
@@ -46,14 +55,25 @@ export class Operators {
         return;
       }
       case 'resolveReview': {
-        const cases = (await this.#run(['reviews', 'list', '--status', 'open'], ATTEMPTS_MAX)) as
+        const target = wallets[choice.reviewCase % wallets.length];
+        if (target === undefined) return;
+        const of = ['--organisation', target.organisation];
+        const cases = (await this.#run(['reviews', 'list', '--status', 'open', ...of], ATTEMPTS_MAX)) as
           | { id: string }[]
           | null;
         const one = cases?.[choice.reviewCase % cases.length];
         if (one === undefined) return;
-        const wallet =
-          choice.action === 'credit' ? ['--wallet', wallets[choice.reviewCase % wallets.length]?.id ?? ''] : [];
-        await this.#run(['reviews', 'resolve', one.id, '--action', choice.action, ...wallet, ...REASON], 1);
+        const wallet = choice.action === 'credit' ? ['--wallet', target.id] : [];
+        await this.#run(['reviews', 'resolve', one.id, '--action', choice.action, ...wallet, ...of, ...REASON], 1);
+        return;
+      }
+      case 'sweepFees': {
+        this.#sweeps += 1;
+        const books = new Map(wallets.map((wallet) => [wallet.organisation, wallet.environment]));
+        for (const [organisation, environment] of books) {
+          const book = ['--organisation', organisation, '--environment', environment];
+          await this.#run(['ledger', 'sweep-fees', ...book, '--key', `chaos-${this.#sweeps}`], 2);
+        }
         return;
       }
       case 'retryParked':
@@ -66,8 +86,15 @@ export class Operators {
     await this.#run(['attention', 'retry', '--query', 'Attention IS NOT NULL', ...REASON], ATTEMPTS_MAX);
   }
 
-  async #forATime(begin: string[], forMs: number, end: string[]): Promise<void> {
+  /** Compares the statements of all banks with the books, until now. */
+  async reconcile(from: Date): Promise<void> {
+    await this.#run(['reconciliation', 'run', '--from', from.toISOString()], ATTEMPTS_MAX);
+  }
+
+  /** `meanwhile`: what happens as soon as it has begun. */
+  async #forATime(begin: string[], forMs: number, end: string[], meanwhile?: () => Promise<void>): Promise<void> {
     await this.#run(begin, ATTEMPTS_MAX);
+    void meanwhile?.();
     await wait(forMs);
     await this.#run(end, UNDO_ATTEMPTS_MAX);
   }

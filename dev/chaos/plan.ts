@@ -1,7 +1,8 @@
 // The plan of a chaos run as data: what callers, operators and the bank do, what breaks, and when. A pure function of
 // the seed and the length, so that a run can be repeated.
 import fc from 'fast-check';
-import { type Command, command } from './workload.ts';
+import type { Destination } from './requests.ts';
+import { type Command, command, destination } from './workload.ts';
 
 /** Two stacks on one database and one Temporal server: `api-1` and `worker-1`, `api-2` and `worker-2`. */
 export const APPLICATIONS = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
@@ -46,10 +47,31 @@ export type Choice =
   | { do: 'freezeWallet'; wallet: number; forMs: number }
   | { do: 'resolveReview'; reviewCase: number; action: 'credit' | 'return_to_sender' | 'move_to_unclaimed' }
   | { do: 'retryParked' }
-  | { do: 'pauseRail'; forMs: number };
+  | { do: 'pauseRail'; forMs: number }
+  | { do: 'sweepFees' };
 
-/** What callers do: the commands of the money model, and opening a wallet. */
-export type Act = Exclude<Command, { do: 'freeze' | 'repeatCallback' }> | { do: 'openWallet' };
+type CustomerAct = Exclude<Command, { do: 'freeze' | 'repeatCallback' }>;
+
+/** What callers do: the commands of the money model, opening a wallet, and what follows. */
+export type Act =
+  | CustomerAct
+  | { do: 'openWallet' }
+  /** A decision about money in review. */
+  | { do: 'review'; reviewCase: number; action: 'credit' | 'return_to_sender' | 'move_to_unclaimed' }
+  /** The bank takes a credit back. */
+  | { do: 'recall'; credit: number }
+  /** The bank charges, pays interest, or pays out to our own bank account. */
+  | { do: 'bankLine'; kind: 'charge' | 'interest' | 'settlement'; amount: number }
+  /** The organisation pays own money in, or takes it out. */
+  | { do: 'fund'; amount: number }
+  | { do: 'withdrawOwn'; amount: number; destination: Destination };
+
+/** What changes whose money the bank holds, without a customer. */
+const OF_OWN_MONEY: ReadonlySet<Act['do']> = new Set(['review', 'recall', 'bankLine', 'fund', 'withdrawOwn']);
+
+/** Without that. */
+export const ofCustomers = (traffic: readonly Timed<Act>[]): Timed<Act>[] =>
+  traffic.filter(({ what }) => !OF_OWN_MONEY.has(what.do));
 
 export interface Timed<What> {
   atMs: number;
@@ -82,6 +104,7 @@ const FAULTY_SHARE = 0.9;
 
 const forMs = fc.integer(LASTS_MS);
 const position = fc.nat(99);
+const ownAmount = fc.integer({ min: 1_000, max: 60_000 });
 
 const fault: fc.Arbitrary<Fault> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('kill' as const), part: fc.constantFrom(...PARTS) }) },
@@ -124,16 +147,47 @@ const choice: fc.Arbitrary<Choice> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant({ do: 'retryParked' as const }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pauseRail' as const), forMs }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'sweepFees' as const }) },
 );
+
+/** In every run, after this share of it: a wallet is frozen while it is paid, and income is swept. */
+const ALWAYS: readonly { share: number; what: (seed: number) => Choice }[] = [
+  { share: 0.1, what: (seed) => ({ do: 'freezeWallet', wallet: seed, forMs: LASTS_MS.max }) },
+  { share: 0.6, what: () => ({ do: 'sweepFees' }) },
+];
 
 const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 33,
-    arbitrary: command.filter((one): one is Exclude<Act, { do: 'openWallet' }> => {
+    arbitrary: command.filter((one): one is CustomerAct => {
       return one.do !== 'freeze' && one.do !== 'repeatCallback';
     }),
   },
   { weight: 1, arbitrary: fc.constant({ do: 'openWallet' as const }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('review' as const),
+      reviewCase: position,
+      action: fc.constantFrom(
+        'credit' as const,
+        'credit' as const,
+        'return_to_sender' as const,
+        'move_to_unclaimed' as const,
+      ),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('recall' as const), credit: position }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('bankLine' as const),
+      kind: fc.constantFrom('charge' as const, 'charge' as const, 'settlement' as const, 'interest' as const),
+      amount: fc.integer({ min: 1, max: 20_000 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('fund' as const), amount: ownAmount }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('withdrawOwn' as const), amount: ownAmount, destination }) },
 );
 
 /** One whole stack has a wrong clock, as a machine has; its worker and its API may differ. */
@@ -182,7 +236,10 @@ export function makePlan({ seed, seconds, perSecond }: PlanOptions): Plan {
     clocks: pick(clocks, 1)[0] as Plan['clocks'],
     traffic: makeTraffic({ seed, seconds, perSecond }),
     faults: apart(timed(fault, FAULT_GAP_MS), lengthMs * FAULTY_SHARE, lengthMs),
-    choices: timed(choice, CHOICE_GAP_MS).filter(({ atMs }) => atMs < lengthMs * FAULTY_SHARE),
+    choices: [
+      ...ALWAYS.map(({ share, what }) => ({ atMs: Math.round(lengthMs * share), what: what(seed) })),
+      ...timed(choice, CHOICE_GAP_MS).filter(({ atMs }) => atMs < lengthMs * FAULTY_SHARE),
+    ],
   };
 }
 

@@ -16,16 +16,18 @@ import { judge } from './judge.ts';
 import { LiveWorld } from './liveWorld.ts';
 import { after, onTime } from './onTime.ts';
 import { Operators } from './operators.ts';
+import { tally } from './ownMoney.ts';
 import { createParticipants } from './participants.ts';
-import { describeFault, isSudden, makePlan, type Plan, type PlanOptions } from './plan.ts';
+import { describeFault, isSudden, makePlan, ofCustomers, type Plan, type PlanOptions } from './plan.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './receiver.ts';
 import { type ChaosStack, startChaosStack } from './stack.ts';
 import { Traffic } from './traffic.ts';
 
-/** The shortest expiry of a payment: those made this long before the end expire before the judgement. */
-const EXPIRY_MS = 60_000;
-/** How much longer than the faults a run waits for payments to expire, at most. */
-const EXPIRY_WAIT_MS = 15_000;
+/** Payments of the sandbox that expire in the run, and those that are made in this share of it. */
+const EXPIRES_SOON_SECONDS = 10;
+const EXPIRING_SHARE = 1 / 3;
+/** The latest expiry that a run waits for. */
+const EXPIRY_WAIT_MS = 60_000;
 /** A request without a definite answer this long after everything has healed has none. */
 const ANSWERED_WITHIN_MS = 60_000;
 /** All that must end ends within this time after everything has healed. */
@@ -123,7 +125,9 @@ export async function startChaosRun({
   ...options
 }: ChaosOptions): Promise<ChaosRun> {
   const plan = soak?.plan ?? (drill === undefined ? makePlan(options) : calm(makePlan(options)));
+  const ofOwnMoney = soak === undefined && drill === undefined;
   const receiver = await startWebhookReceiver();
+  const startedAt = new Date();
   const manners = soak === undefined ? [] : (['flake', 'hang'] as const);
   const failing = await Promise.all(manners.map((manner) => startWebhookReceiver(manner)));
   const closeReceivers = () => Promise.all([receiver, ...failing].map((one) => one.close()));
@@ -157,24 +161,34 @@ export async function startChaosRun({
     const apiUrls = drill === undefined ? stack.apiUrls : stack.directUrls;
     const actors = await enter(stack, plan, { receiver, failing }, say, { worlds, environments, apiUrls });
     const expireUntilMs = expireUntil(plan.seconds);
-    for (const rail of rails) worlds.push(await LiveWorld.enter(stack, rail, { ...options, expireUntilMs }));
+    const entering = rails.map((rail) => LiveWorld.enter(stack, rail, { ...options, expireUntilMs, ofOwnMoney }));
+    worlds.push(...(await Promise.all(entering)));
     let faults = 0;
+    const books = () => [
+      { organisationId: actors.organisationId, environment: 'test' as const },
+      ...worlds.map(({ organisationId }) => ({ organisationId, environment: 'live' as const })),
+    ];
+    let tallies: string[] = [];
     return {
       plan,
       stack,
       play: async () => {
         faults = await play(stack, plan, actors, say, drill, soak === undefined ? 'misbehaves' : 'behaves');
-        await settle({ stack, temporal, endedWithinMs: soak?.endedWithinMs ?? ENDED_WITHIN_MS, ...actors }, say);
+        const settling = { stack, temporal, endedWithinMs: soak?.endedWithinMs ?? ENDED_WITHIN_MS, ...actors };
+        await settle(settling, say);
+        if (ofOwnMoney) await conclude(settling, say, startedAt);
       },
       outages: () => actors.callers.outages,
       judge: async () => {
         for (const callers of callersOf(actors)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
         const shared = await collectShared({ sql: stack.sql, temporal, organisationIds: organisationsOf(actors) });
-        const facts = await collectFacts({ sql: stack.sql, ...actors, received: receiver.received, shared });
-        const live = await Promise.all(worlds.map((world) => world.judge()));
+        const sources = { sql: stack.sql, ...actors, environment: 'test' as const, shared };
+        const facts = await collectFacts({ ...sources, received: receiver.received });
+        const live = await Promise.all(worlds.map((world) => world.judge(shared.shortfalls)));
+        tallies = await Promise.all(books().map((book) => tally(stack.sql, book)));
         return { facts, wrong: [...crashes, ...judge(facts), ...live.flat()] };
       },
-      summaries: () => worlds.map((world) => world.summary()),
+      summaries: () => [...worlds.map((world) => world.summary()), ...tallies],
       counts: () => ({ requests: actors.callers.requests, faults }),
       stop,
     };
@@ -184,10 +198,10 @@ export async function startChaosRun({
   }
 }
 
-/** The traffic of a plan, without faults, operators and wrong clocks. */
+/** The traffic of customers of a plan, without faults, operators and wrong clocks. */
 function calm(plan: Plan): Plan {
   const clocks = Object.fromEntries(Object.keys(plan.clocks).map((part) => [part, 0])) as Plan['clocks'];
-  return { ...plan, clocks, faults: [], choices: [] };
+  return { ...plan, traffic: ofCustomers(plan.traffic), clocks, faults: [], choices: [] };
 }
 
 /** Creates the organisation, its key, an operator, the webhook endpoint and the first wallets. */
@@ -209,14 +223,15 @@ async function enter(
     if (endpoint === null) throw new Error('the webhook endpoint was refused');
     trust(String(endpoint.secret));
   }
-  const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, expireUntilMs: expireUntil(plan.seconds) });
+  const expiry = { expireUntilMs: expireUntil(plan.seconds), expiresSoonSeconds: EXPIRES_SOON_SECONDS };
+  const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, ...expiry });
   await traffic.open();
   const operators = new Operators({ ...stack.settings, MANILLA_OPERATOR_KEY: operatorKeys[0] }, say, environments);
   return { organisationId, callers, traffic, operators, worlds, ...receivers };
 }
 
 /** Payments that are made later expire after the run. */
-const expireUntil = (seconds: number): number => seconds * 1000 + EXPIRY_WAIT_MS - EXPIRY_MS;
+const expireUntil = (seconds: number): number => Math.max(seconds * EXPIRING_SHARE, seconds - 45) * 1000;
 
 /** Plays the plan. Resolves when every fault has healed and every request has ended. Returns the number of faults. */
 async function play(
@@ -248,9 +263,14 @@ async function play(
   const calling = onTime(startedAt, plan.traffic, (act, index, atMs) => traffic.do(act, String(index), atMs));
   const living = actors.worlds.map((world) => world.play(startedAt, banks));
   const choosing = onTime(startedAt, plan.choices, (choice) => {
-    const ofAll = [{ traffic, organisationId: actors.organisationId }, ...actors.worlds];
-    const wallets = ofAll.flatMap((one) =>
-      one.traffic.wallets.map(({ id }) => ({ id, organisation: publicId('organisation', one.organisationId) })),
+    const own = { traffic, organisationId: actors.organisationId, environment: 'test' as const };
+    const wallets = [own, ...actors.worlds].flatMap((one) =>
+      one.traffic.wallets.map(({ id }) => ({
+        id,
+        organisation: publicId('organisation', one.organisationId),
+        environment: 'environment' in one ? one.environment : ('live' as const),
+        pay: () => one.traffic.payInto(id),
+      })),
     );
     return operators.make(choice, wallets);
   });
@@ -268,30 +288,48 @@ async function play(
 
 type Settling = Actors & { stack: ChaosStack; temporal: Client; endedWithinMs: number };
 
+const trafficsOf = ({ traffic, worlds }: Settling): Traffic[] => [traffic, ...worlds.map((world) => world.traffic)];
+
+function giveUpLater(context: Settling): void {
+  for (const callers of callersOf(context)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+}
+
+const listLeft = ({ stack, temporal, ...actors }: Settling): Promise<Unfinished[]> =>
+  listUnfinished({ sql: stack.sql, temporal, organisationIds: organisationsOf(actors) });
+
 /** The bank ends what it holds, operators retry what is parked, and all that must end does, within the limit. */
-async function settle({ traffic, ...context }: Settling, say: (line: string) => void): Promise<void> {
+async function settle(context: Settling, say: (line: string) => void): Promise<void> {
   const { sql } = context.stack;
-  const traffics = [traffic, ...context.worlds.map((world) => world.traffic)];
-  const giveUpLater = (): void => {
-    for (const callers of callersOf(context)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
-  };
-  giveUpLater();
+  const traffics = trafficsOf(context);
+  giveUpLater(context);
   await Promise.all(traffics.map((one) => one.endHeldTransfers()));
   const expiresSoon = () => sql<Unfinished[]>`
     SELECT 'the payment' AS what, ledger.public_id(id, 'pay') AS id FROM payments
     WHERE organisation_id = ANY (${organisationsOf(context)}) AND status IN ('pending', 'partial')
-      AND expires_at < now() + make_interval(secs => ${EXPIRY_MS / 1000})`;
+      AND expires_at < now() + make_interval(secs => ${EXPIRY_WAIT_MS / 1000})`;
   await untilEnded(context, expiresSoon, say);
-  giveUpLater();
+  giveUpLater(context);
   await Promise.all(traffics.map((one) => one.sendLateCredits()));
   await Promise.all(context.worlds.map((world) => world.bank.settle()));
-  const organisationIds = organisationsOf(context);
-  await untilEnded(context, () => listUnfinished({ sql, temporal: context.temporal, organisationIds }), say);
+  await untilEnded(context, () => listLeft(context), say);
+  say('          all has ended');
+}
+
+/** What waits for people is decided, and then all statements are compared with the books. */
+async function conclude(context: Settling, say: (line: string) => void, startedAt: Date): Promise<void> {
+  giveUpLater(context);
+  await Promise.all(trafficsOf(context).map((one) => one.decideAfterwards()));
+  await untilEnded(context, () => listLeft(context), say);
+  say('          all decisions have been carried out');
+  await Promise.all(context.worlds.map((world) => world.bank.settle()));
+  await context.operators.reconcile(startedAt);
+  await untilEnded(context, () => listLeft(context), say);
+  say('          all statements are compared');
 }
 
 /** Waits until nothing is left; after the limit the judge names what is. */
 async function untilEnded(
-  { stack, operators, organisationId, worlds, endedWithinMs }: Omit<Settling, 'traffic'>,
+  { stack, operators, organisationId, worlds, endedWithinMs }: Settling,
   listLeft: () => Promise<readonly Unfinished[]>,
   say: (line: string) => void,
 ): Promise<void> {

@@ -1,5 +1,6 @@
 // Carries out the commands of a plan as careful callers: wallets, payments and their credits, transfers, payments from
-// wallets, withdrawals, refunds and payouts with every outcome of the sandbox bank.
+// wallets, withdrawals, refunds and payouts with every outcome of the bank, decisions about money in review, and own
+// money that comes and goes. The bank takes credits back, charges, and pays out by itself.
 import { until } from '../until.ts';
 import { type Payer, sandboxBank, type TrafficBank } from './bank.ts';
 import { acceptedBody, type Callers } from './callers.ts';
@@ -12,9 +13,10 @@ const FIRST_DEPOSIT = 5_000_000;
 const WALLETS = 4;
 const DEPOSITED_WITHIN_MS = 120_000;
 
-/** A payment expires within the run, at the earliest that the API allows, or long after it. */
-const EXPIRES_SOON_SECONDS = 60;
+/** A payment expires within the run or long after it. */
 const EXPIRES_LATE_SECONDS = 86_400;
+/** Decisions, refunds and recalls after all else has ended. */
+const AFTERWARDS = { reviews: 6, refunds: 4, recalls: 3 };
 
 interface OpenWallet {
   id: string;
@@ -31,15 +33,24 @@ export class Traffic {
   readonly #run: string;
   /** Payments made in the first part of a run expire before its end. */
   readonly #expireUntilMs: number;
+  readonly #expiresSoonSeconds: number;
   readonly #references: string[] = [];
   readonly #late: (() => Promise<void>)[] = [];
+  /** Of the credits that the bank may take back, by their names. */
+  readonly #sessions: string[] = [];
+  /** The settlement wallet; its account number, where own money is paid into that. */
+  #own: { id: string; accountNumber: string | null } | null = null;
 
-  /** `bank`: default: the sandbox bank. */
-  constructor(callers: Callers, options: { run: string; expireUntilMs: number; bank?: TrafficBank }) {
+  /** `bank`: default: the sandbox bank. `expiresSoonSeconds`: at least what the API of the environment allows. */
+  constructor(
+    callers: Callers,
+    options: { run: string; expireUntilMs: number; expiresSoonSeconds: number; bank?: TrafficBank },
+  ) {
     this.#callers = callers;
     this.#bank = options.bank ?? sandboxBank(callers);
     this.#run = options.run;
     this.#expireUntilMs = options.expireUntilMs;
+    this.#expiresSoonSeconds = options.expiresSoonSeconds;
   }
 
   /** Opens the first wallets and credits them. Resolves when they have the money. */
@@ -53,6 +64,16 @@ export class Traffic {
         (await this.#callers.ask('GET', `/wallets/${id}/balance`))?.balance === FIRST_DEPOSIT || undefined;
       await until('the first deposits', hasArrived, DEPOSITED_WITHIN_MS);
     }
+    const id = ((await this.#callers.ask('GET', '/wallets?kind=settlement'))?.items as Body[] | undefined)?.[0]?.id;
+    if (id === undefined) return;
+    const paidInto = this.#bank.fund === null ? await this.#callers.ask('GET', `/wallets/${id}/deposit-account`) : null;
+    this.#own = { id, accountNumber: paidInto === null ? null : String(paidInto.accountNumber) };
+  }
+
+  /** A payer's transfer to a wallet. */
+  async payInto(walletId: string): Promise<void> {
+    const wallet = this.wallets.find(({ id }) => id === walletId);
+    if (wallet !== undefined) await this.#recallable(wallet.accountNumber, 12_345, `frozen-${walletId}-${Date.now()}`);
   }
 
   /** Carries out one command. `name` is unique in the plan. */
@@ -61,9 +82,9 @@ export class Traffic {
       case 'openWallet':
         return await this.#openWallet(name);
       case 'deposit':
-        return await this.#credit(this.#wallet(act.to).accountNumber, act.amount, name);
+        return await this.#recallable(this.#wallet(act.to).accountNumber, act.amount, name);
       case 'depositToUnknownAccount':
-        return await this.#credit('1234567890', act.amount, name);
+        return await this.#recallable('1234567890', act.amount, name);
       case 'payment':
         return await this.#requestPayment(act, name, atMs);
       case 'transfer': {
@@ -92,6 +113,25 @@ export class Traffic {
         const reference = this.#references[act.transfer % this.#references.length];
         if (reference === undefined) return;
         await this.#bank.endTransfer(reference, act.outcome);
+        return;
+      }
+      case 'review':
+        return await this.#review(act.reviewCase, act.action, name);
+      case 'recall': {
+        const session = this.#sessions[act.credit % this.#sessions.length];
+        if (session !== undefined) await this.#bank.recall(session);
+        return;
+      }
+      case 'bankLine':
+        return await this.#bank.addLine(act.kind, act.amount);
+      case 'fund':
+        if (this.#bank.fund !== null) this.#bank.fund(act.amount);
+        else if (this.#own?.accountNumber) await this.#credit(this.#own.accountNumber, act.amount, name);
+        return;
+      case 'withdrawOwn': {
+        if (this.#own === null) return;
+        const body = { amount: act.amount, ...this.#bankAccount(act.destination, 0) };
+        this.#remember(await this.#money('withdrawal', `/wallets/${this.#own.id}/withdraw`, body, name));
       }
     }
   }
@@ -104,6 +144,24 @@ export class Traffic {
   /** Payers send the credits that come after the expiry of their payments. */
   async sendLateCredits(): Promise<void> {
     await Promise.all(this.#late.splice(0).map((send) => send()));
+  }
+
+  /** What waits in review is credited, payments that were paid late are refunded, and credits are taken back. */
+  async decideAfterwards(): Promise<void> {
+    for (let index = 0; index < AFTERWARDS.reviews; index += 1) await this.#review(index, 'credit', `after-${index}`);
+    for (let index = 0; index < AFTERWARDS.refunds; index += 1) {
+      const refund = { do: 'refund', payment: index, percent: 33, destination: 'completes' } as const;
+      await this.#refund(refund, `after-refund-${index}`, 'expired');
+    }
+    for (const session of this.#sessions.slice(-AFTERWARDS.recalls)) await this.#bank.recall(session);
+  }
+
+  async #review(position: number, action: Command<'review'>['action'], name: string): Promise<void> {
+    const page = await this.#callers.ask('GET', '/review-cases?status=open&limit=100');
+    const open = ((page?.items ?? []) as Body[]).filter(({ actions }) => (actions as string[]).includes(action));
+    const id = open[position % open.length]?.id;
+    if (id === undefined) return;
+    await this.#money('review', `/review-cases/${id}/resolve`, { action, reason: 'a chaos run' }, `${name}-review`);
   }
 
   #wallet(position: number): OpenWallet {
@@ -151,7 +209,7 @@ export class Traffic {
       method: 'bank_transfer',
       baseAmount: command.base,
       targetWalletId: this.#wallet(command.to).id,
-      expiresIn: expiresSoon ? EXPIRES_SOON_SECONDS : EXPIRES_LATE_SECONDS,
+      expiresIn: expiresSoon ? this.#expiresSoonSeconds : EXPIRES_LATE_SECONDS,
     };
     const payment = await this.#money('payment', '/payments', body, name);
     if (payment === null) return;
@@ -161,18 +219,23 @@ export class Traffic {
         const amount = Math.max(1, Math.round((Number(payment.payableAmount) * share) / 100));
         const session = `${name}-${position}`;
         const payer = this.#bank.accountOf(command.payer, '');
-        await this.#credit(accountNumber, amount, session, payer);
+        await this.#recallable(accountNumber, amount, session, payer);
         if (command.repeated) await this.#bank.repeatCredit(accountNumber, amount, this.#key(session), payer);
       }
     };
-    if (command.late && expiresSoon) this.#late.push(send);
+    const isLate = command.late || (this.#late.length === 0 && command.shares.length > 0);
+    if (isLate && expiresSoon) this.#late.push(send);
     else await send();
   }
 
-  async #refund({ payment, percent, destination }: Command<'refund'>, name: string): Promise<void> {
-    const page = await this.#callers.ask('GET', '/payments?status=settled&limit=100');
-    const settled = (page?.items ?? []) as Body[];
-    const target = settled[payment % settled.length];
+  async #refund(
+    { payment, percent, destination }: Command<'refund'>,
+    name: string,
+    status: 'settled' | 'expired' = 'settled',
+  ): Promise<void> {
+    const page = await this.#callers.ask('GET', `/payments?status=${status}&limit=100`);
+    const paid = ((page?.items ?? []) as Body[]).filter(({ amountReceived }) => Number(amountReceived) > 0);
+    const target = paid[payment % paid.length];
     if (target === undefined) return;
     const body = refundBody(target, { percent, accountNumber: this.#bank.accountOf(destination, '').accountNumber });
     const refund = await this.#money('refund', `/payments/${target.id}/refund`, body, name);
@@ -190,6 +253,12 @@ export class Traffic {
 
   #bankAccount(destination: Destination | 'ownWallet', position: number): Payer {
     return this.#bank.accountOf(destination, this.#wallet(position + 1).accountNumber);
+  }
+
+  /** One that the bank may take back. */
+  async #recallable(accountNumber: string, amount: number, name: string, payer?: Payer): Promise<void> {
+    await this.#credit(accountNumber, amount, name, payer);
+    this.#sessions.push(this.#key(name));
   }
 
   /** A payer's transfer to this account, which the bank knows by its session. */

@@ -30,7 +30,7 @@ export type Command =
 const position = fc.nat(99);
 /** Wallets start with ₦10,000: most of these amounts are covered, some are not. */
 const amount = fc.oneof({ arbitrary: fc.integer({ min: 1, max: 200_000 }), weight: 9 }, fc.constant(2_000_000));
-const destination = fc.constantFrom(...(Object.keys(DESTINATIONS) as Destination[]));
+export const destination = fc.constantFrom(...(Object.keys(DESTINATIONS) as Destination[]));
 const anywhere = fc.oneof({ arbitrary: destination, weight: 5 }, fc.constant('ownWallet' as const));
 
 const rarely = fc.nat(6).map((value) => value === 6);

@@ -12,27 +12,33 @@ const STATUSES: Record<string, BankBook['transfers'][number]['status']> = {
 export const statusOf = ([step]: readonly TransferStep[]): BankBook['transfers'][number]['status'] =>
   STATUSES[step?.status ?? ''] ?? 'processing';
 
+/** The row of a charge alone, beside that of its transfer. */
+const OF_CHARGE = /_(DEBIT|CREDIT)_1$/;
+
 /** What was paid and returned is told by the rows of the wallet, which have the reference in their narration. */
-export function bankBookOf({ book: { collections, transfers, wallet } }: MonnifyFake): BankBook {
+export function bankBookOf({ book }: MonnifyFake): BankBook {
+  const { collections, transfers, wallet, feeRows, returnsFees } = book;
   return {
     rail: 'monnify',
-    credits: [...collections.values()].map(({ transactionReference, accountNumber, amount }) => ({
+    credits: [...collections.values()].map(({ transactionReference, accountNumber, amount, status }) => ({
       sessionId: transactionReference,
       accountNumber,
       amount: Number(amount),
+      recalled: status === 'REVERSED',
     })),
     transfers: [...transfers.values()].map(({ reference, steps, amount }) => ({
       reference,
       status: statusOf(steps),
       amount: Number(amount),
     })),
-    lines: wallet.flatMap(({ type, amount, narration }): BankBook['lines'] => {
+    lines: wallet.flatMap(({ type, amount, narration, reference: row }): BankBook['lines'] => {
       const [, reference = ''] = narration.split('/#/');
       const transfer = transfers.get(reference);
-      if (transfer === undefined) return [];
-      return type === 'DEBIT'
-        ? [{ kind: 'sent', reference, amount: Number(amount - transfer.fee) }]
-        : [{ kind: 'returned', reference, amount: Number(amount) }];
+      if (transfer === undefined || OF_CHARGE.test(row)) return [];
+      const hasCharge = feeRows === 'in_amount' && (type === 'DEBIT' || returnsFees);
+      const kind = type === 'DEBIT' ? 'sent' : 'returned';
+      return [{ kind, reference, amount: Number(hasCharge ? amount - transfer.fee : amount) }];
     }),
+    holds: Number(book.balance + book.collected),
   };
 }

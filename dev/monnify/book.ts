@@ -186,6 +186,12 @@ export class MonnifyBook {
     });
   }
 
+  /** A collection is taken back with its charge, unless it was settled: how that would look is not documented. */
+  recall(transactionReference: string): void {
+    const collection = this.collections.get(transactionReference);
+    if (collection?.status === 'PAID' && collection.settlement === null) collection.status = 'REVERSED';
+  }
+
   /** Moves what was collected to the wallet, net of charges. Null: there is nothing. */
   settle(): { reference: string; amount: bigint; collections: Collection[] } | null {
     const collections = [...this.collections.values()].filter(

@@ -138,6 +138,15 @@ export class NombaFake {
     return row.sessionId;
   }
 
+  /** A credit is taken back, and its charge is given back. */
+  recall(sessionId: string): void {
+    const row = this.rows.find((one) => one.sessionId === sessionId && one.type === 'vact_transfer');
+    if (row?.status !== 'SUCCESS') return;
+    row.status = 'REFUND';
+    this.balance -= kobo(row.amount) - kobo(row.charge);
+    this.#notify('payment_reversal', row);
+  }
+
   /** Money leaves by an account number, as of a wallet's own virtual account. */
   payOut(accountNumber: string, amount: bigint): string {
     const row = this.#add('vact_transfer', amount, accountNumber, null, 'SUCCESS');

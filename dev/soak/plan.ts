@@ -2,7 +2,7 @@
 // stand still together, so that work piles up; the applications of the second stack are stopped and started; those of
 // the first run from beginning to end, so that their memory can be measured; the disk of Postgres is full at times.
 import fc from 'fast-check';
-import { apart, type Fault, makePlan, type Plan, type PlanOptions, type Timed } from '../chaos/plan.ts';
+import { apart, type Fault, makePlan, ofCustomers, type Plan, type PlanOptions, type Timed } from '../chaos/plan.ts';
 
 const GAP_MS = { min: 4_000, max: 16_000 };
 /** A worker that stood still for 150 s once led to breaks that were none. In a short soak it is a share of the run. */
@@ -54,6 +54,7 @@ export function makeSoakPlan(options: PlanOptions): Plan {
   const clocks = Object.fromEntries(Object.keys(plan.clocks).map((part) => [part, 0])) as Plan['clocks'];
   return {
     ...plan,
+    traffic: ofCustomers(plan.traffic),
     clocks,
     faults: apart(faults, lengthMs * FAULTY_SHARE, lengthMs),
     choices: plan.choices.filter((_, index) => index % CHOICES_KEPT_OF === 0),

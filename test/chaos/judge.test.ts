@@ -1,6 +1,6 @@
 // The judge of chaos runs names each kind of damage, and nothing where all is well.
 import { expect, test } from '@jest/globals';
-import type { Answer, BankReference, Facts, Operation } from '../../dev/chaos/facts.ts';
+import type { Answer, BankCredit, BankReference, Facts, Operation } from '../../dev/chaos/facts.ts';
 import { judge } from '../../dev/chaos/judge.ts';
 
 const answer = (status: number, body: Record<string, unknown>, replayed = false): Answer => ({
@@ -52,6 +52,8 @@ const SENT_BACK: BankReference = {
   returned: [50],
 };
 
+const CREDIT: BankCredit = { sessionId: 's-1', amount: 7, recalled: false, own: [7], posted: 1, takenBack: 0 };
+
 /** A run in which all is well. */
 const WELL: Facts = {
   operations: [
@@ -69,7 +71,7 @@ const WELL: Facts = {
   // At least once: the same event again, with the same body.
   received: [1, 2].map(() => ({ id: 'evt-1', body: '{}', isSigned: true })),
   references: [PAID, NEVER_SENT, SENT_BACK],
-  credits: [{ sessionId: 's-1', amount: 7, own: [7], posted: 1 }],
+  credits: [CREDIT, { ...CREDIT, sessionId: 's-2', recalled: true, takenBack: 1 }],
   unfinished: [],
   findings: [],
   violations: [],
@@ -94,7 +96,7 @@ const receivedEvent = (change: Partial<Facts['received'][number]>): Partial<Fact
 });
 const atBank = (change: Partial<BankReference>, of = PAID): Partial<Facts> => ({ references: [{ ...of, ...change }] });
 const credit = (change: object): Partial<Facts> => ({
-  credits: [{ sessionId: 's-1', amount: 7, own: [7], posted: 1, ...change }],
+  credits: [{ ...CREDIT, ...change }],
 });
 const LATE = { ...TRANSFER, id: 'trf-2', createdAt: '2026-01-01T12:05:00Z' };
 const SHORT = { ...TRANSFER, id: 'trf-2', expiresAt: '2026-01-01T12:00:59.500Z' };
@@ -135,6 +137,9 @@ const DAMAGES: [string, Partial<Facts>, RegExp][] = [
   ['a credit that is missing', credit({ own: [], posted: 0 }), /s-1 is 0 times in our book/],
   ['a credit posted twice', credit({ posted: 2 }), /s-1 is posted 2 times/],
   ['a credit of another amount', credit({ own: [8] }), /s-1 is 7; in our book it is 8/],
+  ['a recall that was missed', credit({ recalled: true }), /s-1 is taken back; in our book, 0 times/],
+  ['a credit taken back by us alone', credit({ takenBack: 1 }), /s-1 is not taken back; in our book, 1 times/],
+  ['a recalled credit posted twice', credit({ recalled: true, posted: 2, takenBack: 2 }), /s-1 is posted 2 times/],
   ['an open withdrawal', { unfinished: [{ what: 'the withdrawal', id: 'wth-9' }] }, /withdrawal wth-9 has not ended/],
   ['a finding of ledger verify', { findings: [{ code: 'UNBALANCED' }] }, /ledger verify finds .*UNBALANCED/],
   ['a violated invariant', { violations: ['the balances add up'] }, /invariant is violated: the balances add up/],

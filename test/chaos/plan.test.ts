@@ -56,6 +56,12 @@ test('no part is killed more than four times within a minute', () => {
   }
 });
 
+test('in every run a wallet is frozen and income is swept', () => {
+  for (const { choices } of plansOf(10)) {
+    expect(choices.map(({ what }) => what.do)).toEqual(expect.arrayContaining(['freezeWallet', 'sweepFees']));
+  }
+});
+
 test('at most one of the two stacks has wrong clocks', () => {
   for (const { clocks } of plansOf(50)) {
     const isOff = (stack: 1 | 2) => clocks[`api-${stack}`] !== 0 || clocks[`worker-${stack}`] !== 0;
@@ -90,9 +96,14 @@ test('fifty seeds contain every fault of every part and link, wrong clocks, ever
       'refund',
       'payout',
       'endTransfer',
+      'review',
+      'recall',
+      'bankLine',
+      'fund',
+      'withdrawOwn',
     ]),
   );
   expect(new Set(plans.flatMap(({ choices }) => choices.map(({ what }) => what.do)))).toEqual(
-    new Set(['freezeWallet', 'resolveReview', 'retryParked', 'pauseRail']),
+    new Set(['freezeWallet', 'resolveReview', 'retryParked', 'pauseRail', 'sweepFees']),
   );
 });
