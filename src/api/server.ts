@@ -1,5 +1,6 @@
 // The HTTP listeners: one port per environment; where hosts are configured, the Host header selects the environment.
 import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type HttpListener, listen, type RequestHandler } from '../httpListener.ts';
 import type { Environment } from '../money.ts';
@@ -60,7 +61,9 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('connect', (request, socket) => endWith(socket, routeNotFound(`CONNECT ${request.url}`)));
     server.on('clientError', (_error, socket) => {
-      if (socket.writable) endWith(socket, new ApiError('VALIDATION_FAILED'));
+      // Opened in advance, and silent for too long: an answer would be taken for that of a request on its way.
+      if ((socket as Socket).bytesRead === 0) socket.destroy();
+      else if (socket.writable) endWith(socket, new ApiError('VALIDATION_FAILED'));
     });
     return listener;
   };

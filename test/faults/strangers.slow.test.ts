@@ -1,6 +1,7 @@
 // What a stranger can stop: nothing. Connections that open, stall, are reset, half closed or slow, on every route, cut
 // after every number of bytes, with and without a key. Afterwards the only place of each kind is free, and the
 // connections have ended.
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { mapAtMost } from '../../src/concurrency/mapAtMost.ts';
@@ -113,3 +114,11 @@ test.each([
   },
   900_000,
 );
+
+test('a connection that was opened in advance is closed without an answer: a request may be on its way', async () => {
+  const socket = connect({ port: Number(new URL(api.urls.test).port), host: '127.0.0.1' });
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  await once(socket, 'close');
+  expect(Buffer.concat(chunks).toString()).toBe('');
+}, 60_000);
