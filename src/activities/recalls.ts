@@ -4,6 +4,7 @@ import { paymentSuspenseAccount } from '../ledger/chart.ts';
 import type { Movement } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { recallFlowId } from '../resources/flows.ts';
+import { type ConfirmedCredit, confirmedBy } from '../resources/inboundCredits/confirm.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import {
@@ -27,19 +28,20 @@ import { retryOnConflict } from './posting.ts';
 export function createRecallActivities(dependencies: ActivityDependencies): Pick<CreditActivities, 'applyRecall'> {
   const { sql, journal } = dependencies;
 
-  /** Queries the rail: null if it confirms that it has taken the credit back. */
-  async function queryRecall(book: Book, credit: InboundCredit): Promise<Unconfirmed | null> {
+  /** Queries the rail for the credit, which it must have taken back. */
+  async function queryRecall(book: Book, credit: InboundCredit): Promise<{ recalled: ConfirmedCredit } | Unconfirmed> {
     const record = await findCreditRecord(dependencies, book, credit);
     if (!('recalledAt' in record)) return record;
-    return record.recalledAt === null ? { rail: 'unconfirmed', why: 'not_recalled' } : null;
+    if (record.recalledAt === null) return { rail: 'unconfirmed', why: 'not_recalled' };
+    return { recalled: await confirmedBy(sql, book, credit, record) };
   }
 
-  async function movementOf(book: Book, credit: InboundCredit): Promise<Movement> {
+  async function movementOf(book: Book, credit: InboundCredit, recalled: ConfirmedCredit): Promise<Movement> {
     const payment =
       credit.ownerKind === 'payment' && credit.ownerId !== null ? await findPayment(sql, book, credit.ownerId) : null;
     const { whole: reviewCase, surplus } = await findCasesOfCredit(sql, book, credit);
     const holder = locateMoney({ ...credit, payment: payment?.status ?? null, reviewCase });
-    if (holder === 'nowhere') return recallUnposted(book, credit);
+    if (holder === 'nowhere') return recallUnposted(book, recalled);
     if (holder === 'elsewhere') return recallFromNowhere(book, credit);
     if (holder === 'payment' && payment !== null)
       return recallFromPayment(book, credit, payment, paymentSuspenseAccount(payment.id));
@@ -73,24 +75,18 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
           return movement === null || (await postAsRead(movement)) ? { status: 'posted' } : null;
         }
         if (credit.recall !== 'received') return { status: credit.recall ?? 'none' };
-        const denied = await queryRecall(book, credit);
-        const decision =
-          denied === null ? null : await setAsideDecision(dependencies, book, recallFlowId(credit.id), setAside);
-        if (denied !== null && decision === null) {
-          const id = input.inboundCreditId;
-          const incomplete = {
-            id,
-            what: 'credit',
-            amount: credit.amount,
-            ...denied,
-            limits: limitsOf(dependencies),
-          } as const;
-          return { status: 'received', incomplete };
+        const found = await queryRecall(book, credit);
+        if ('recalled' in found) {
+          return (await postAsRead(await movementOf(book, credit, found.recalled))) ? { status: 'posted' } : null;
         }
-        const movement =
-          decision === null ? await movementOf(book, credit) : { ...setAsideRecallMovement(book, credit), decision };
-        if (!(await postAsRead(movement))) return null;
-        return { status: denied === null ? 'posted' : 'set_aside' };
+        const decision = await setAsideDecision(dependencies, book, recallFlowId(credit.id), setAside);
+        if (decision === null) {
+          const { inboundCreditId: id } = input;
+          const work = { id, what: 'credit' as const, amount: credit.amount, limits: limitsOf(dependencies) };
+          return { status: 'received', incomplete: { ...work, ...found } };
+        }
+        const movement = { ...setAsideRecallMovement(book, credit), decision };
+        return (await postAsRead(movement)) ? { status: 'set_aside' } : null;
       });
     },
   };

@@ -34,6 +34,8 @@ interface Sent {
 interface Bank {
   rail: ClosableRail;
   pay: (accountNumber: string, amount: number) => Promise<unknown>;
+  /** Takes all credits back. */
+  recallAll: () => void;
   sent: () => readonly Sent[];
   /** The fields that stay as they are. */
   kept: (path: string) => boolean;
@@ -48,6 +50,9 @@ const BANKS: Record<string, () => Promise<Bank>> = {
     return {
       rail: createNombaRail(fake.credentials),
       pay: (accountNumber, amount) => Promise.resolve(fake.pay(accountNumber, BigInt(amount))),
+      recallAll: () => {
+        for (const { sessionId } of fake.rows) fake.recall(sessionId);
+      },
       sent: () => fake.events,
       kept: (path) => SIGNED_FIELDS.includes(path),
       resigned: ({ headers }, body) => ({ headers, body: Buffer.from(JSON.stringify(body)) }),
@@ -59,6 +64,9 @@ const BANKS: Record<string, () => Promise<Bank>> = {
     return {
       rail: createMonnifyRail(fake.credentials),
       pay: (accountNumber, amount) => fake.pay(accountNumber, BigInt(amount)),
+      recallAll: () => {
+        for (const reference of fake.book.collections.keys()) fake.book.recall(reference);
+      },
       sent: () => fake.events,
       // The sender is signed, and the look-up masks its number: that is a fact of the callback.
       kept: (path) => /^eventType|paymentMethod$|product\.type$|paymentSourceInformation/.test(path),
@@ -161,19 +169,43 @@ describe.each(Object.keys(BANKS))('callbacks of %s', (name) => {
     LIMIT_MS,
   );
 
+  /** The last callback, with another amount. */
+  const wrongReport = (): Sent => {
+    const sent = bank.sent().at(-1) as Sent;
+    const body = JSON.parse(sent.body.toString());
+    const fields = body.eventData ?? body.data.transaction;
+    fields['amountPaid' in fields ? 'amountPaid' : 'transactionAmount'] = 10_100;
+    return bank.resigned(sent, body);
+  };
+
   test(
     'of which the first is wrong are replaced by the record',
     async () => {
       const walletId = await flows.createWallet();
       const payment = await flows.createPayment(walletId, 100_000);
       await bank.pay(payment.virtualAccount.accountNumber, payment.payableAmount);
-      const sent = bank.sent().at(-1) as Sent;
-      const body = JSON.parse(sent.body.toString());
-      const fields = body.eventData ?? body.data.transaction;
-      fields['amountPaid' in fields ? 'amountPaid' : 'transactionAmount'] = 10_100;
-      expect(await receive(bank.resigned(sent, body))).toBe(200);
+      expect(await receive(wrongReport())).toBe(200);
       await flows.untilStatus(`/payments/${payment.id}`, 'settled');
       expect(await flows.balanceOf(walletId)).toBe(100_000);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'of a credit that is taken back before it is confirmed are replaced by the record too',
+    async () => {
+      const payment = await flows.createPayment(await flows.createWallet(), 100_000);
+      await bank.pay(payment.virtualAccount.accountNumber, payment.payableAmount);
+      const wrong = wrongReport();
+      bank.recallAll();
+      expect(await receive(wrong)).toBe(200);
+      const period = { from: new Date(Date.now() - 3_600_000).toISOString(), to: new Date().toISOString() };
+      expect(await flows.runMaintenance('creditPolling', period)).toMatchObject({ failed: 0 });
+      const recalled = await waitFor('the recall', async () => {
+        const { items } = await flows.test.get(`/payments/${payment.id}/credits`);
+        return items.some(({ status }) => status === 'recalled') && items;
+      });
+      expect(recalled.map(({ amount }) => amount)).toEqual([payment.payableAmount]);
     },
     LIMIT_MS,
   );

@@ -14,6 +14,7 @@ import type { Book, Kobo } from '../../money.ts';
 import { walletDebited } from '../bankTransfers/movements.ts';
 import { nextVersion } from '../bookTable.ts';
 import { startRecall } from '../flows.ts';
+import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { cameBackKey, recallKey } from '../inboundCredits/movements.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
@@ -34,8 +35,8 @@ export function receiveRecall(book: Book, credit: InboundCredit): Movement {
   return { book, rows: { inbound_credits: [next] }, outbox: [startRecall(book, next)] };
 }
 
-/** Nothing of the credit was posted, so nothing is taken back. */
-export function recallUnposted(book: Book, credit: InboundCredit): Movement {
+/** Nothing of the credit was posted, so nothing is taken back. What it was is what the rail's record says. */
+export function recallUnposted(book: Book, credit: ConfirmedCredit): Movement {
   return { book, rows: { inbound_credits: [nextVersion(credit, { status: 'recalled', recall: 'posted' })] } };
 }
 
