@@ -86,7 +86,8 @@ async function readPage(
 
 /**
  * Refunds of these payments that began when less than their sum had come and stayed. Each movement of a payment reads
- * the row that the one before it has written, so their statements began in the order of their commits.
+ * the row that the one before it has written, so their statements began in the order of their commits. Rows have times
+ * of the processes, so those of the ledger are read.
  */
 async function readExcess(
   snapshot: Snapshot,
@@ -101,19 +102,27 @@ async function readExcess(
     ), cases AS MATERIALIZED (
       SELECT p.id AS payment_id, k.* FROM paid p
       CROSS JOIN LATERAL (
-        SELECT resolved_at, amount + with_held - fee AS to_wallet FROM review_cases
+        SELECT ledger.public_id(id, 'rev') || '/credit' AS key, amount + with_held - fee AS to_wallet FROM review_cases
         WHERE organisation_id = ${organisationId} AND payment_id = p.id AND status = 'credited'
           AND wallet_id = p.target_wallet_id AND ${caseOfPayment(snapshot)}
       ) k
     ), steps AS (
-      SELECT p.id, p.environment, p.settled_at AS at, 0 AS place, NULL AS refund,
+      SELECT p.id, p.environment, t.created_at AS at, 0 AS place, NULL AS refund,
              p.amount_credited - coalesce((SELECT sum(to_wallet) FROM cases k WHERE k.payment_id = p.id), 0) AS amount
-      FROM paid p WHERE p.settled_at IS NOT NULL
+      FROM paid p
+      JOIN inbound_credits i ON i.organisation_id = p.organisation_id AND i.environment = p.environment
+        AND i.owner_id = p.id AND i.owner_kind = 'payment'
+      JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.environment = p.environment
+        AND t.key = 'credit/' || i.rail || '/' || i.session_id AND t.kind = 'payment_settlement'
       UNION ALL
-      SELECT p.id, p.environment, k.resolved_at, 0, NULL, k.to_wallet FROM paid p JOIN cases k ON k.payment_id = p.id
+      SELECT p.id, p.environment, t.created_at, 0, NULL, k.to_wallet FROM paid p JOIN cases k ON k.payment_id = p.id
+      JOIN ledger.transactions t
+        ON t.organisation_id = p.organisation_id AND t.environment = p.environment AND t.key = k.key
       UNION ALL
-      SELECT p.id, p.environment, r.completed_at, 0, NULL, r.amount FROM paid p
+      SELECT p.id, p.environment, t.created_at, 0, NULL, r.amount FROM paid p
       JOIN refunds r ON r.organisation_id = p.organisation_id AND r.environment = p.environment AND r.payment_id = p.id
+      JOIN ledger.transactions t ON t.organisation_id = p.organisation_id AND t.environment = p.environment
+        AND t.key = ledger.public_id(r.id, 'rfd') || '/return'
       WHERE r.status = 'failed'
       UNION ALL
       SELECT p.id, p.environment, t.created_at, 1, ledger.public_id(r.id, 'rfd'), -r.amount FROM paid p

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { shiftClock } from '../../dev/chaos/clock.mjs';
 import { createMoneyActivities } from '../../src/activities/moneyActivities.ts';
 import { newUuid, publicId, requireUuid, type Uuid } from '../../src/ids.ts';
 import { BANK_RECEIVABLE, FEE_INCOME, walletAccount } from '../../src/ledger/chart.ts';
@@ -289,6 +290,25 @@ test('what leaves never exceeds what came and stayed, and the books prove it', a
     { numRuns: 40 },
   );
 });
+
+test.each([300_000, -300_000])(
+  'the proof is in the order of the ledger, where the clock of a process is off by %i ms',
+  async (offMs) => {
+    const story = await newStory(10 * BASE);
+    const restoreClock = shiftClock(offMs);
+    try {
+      await story.run({ do: 'expire' });
+      await story.run({ do: 'credit', percent: 100 });
+      await story.run({ do: 'review', which: 0, action: 'credit' });
+    } finally {
+      restoreClock();
+    }
+    await story.run({ do: 'refund', percent: 50 });
+    await story.run({ do: 'recall', which: 0 });
+    expect([await story.left(), (await story.row()).amountRecalled]).toEqual([BASE / 2, PAYABLE]);
+    expect(await violationsOf(sql, { only: story.organisationId })).toEqual([]);
+  },
+);
 
 describe('the bank takes a credit back while its money is on its way to the sender', () => {
   async function returning(percents: readonly number[]): Promise<Story> {
