@@ -50,7 +50,10 @@ export class LiveWorld {
     this.#acts = given.acts;
   }
 
-  /** An organisation with a contract, wallets and their first money. `expireUntilMs`: see `Traffic`. `ofOwnMoney`: whether the traffic is not of customers only. */
+  /**
+   * An organisation with a contract, wallets and their first money. `expireUntilMs`: see `Traffic`. `ofOwnMoney`:
+   * whether the traffic is not of customers only.
+   */
   static async enter(
     stack: ChaosStack,
     rail: FakeName,

@@ -1,5 +1,5 @@
-// Whose money a bank holds after a run, judged from the bank's own book: what is at the bank is in our book to the kobo,
-// and what customers are owed beyond it is the shortfall that `ledger verify` names, no more than the bank took.
+// Whose money a bank holds after a run, judged from the bank's own book: what is at the bank is in our book, and what
+// customers are owed beyond it is the shortfall that `ledger verify` names, no more than the bank took.
 import type { Sql } from '../../src/database/pool.ts';
 import { publicId } from '../../src/ids.ts';
 import { readSafeguarding } from '../../src/ledger/safeguarding.ts';
