@@ -81,12 +81,9 @@ const recall: OpenKind = {
 const unreportedPayoutReturn: OpenKind = {
   rows: `(
     SELECT p.* FROM payouts p
-    JOIN (SELECT organisation_id, payout_id FROM payout_items WHERE returned_at IS NOT NULL
-          UNION SELECT organisation_id, payout_id FROM payout_items WHERE clawed_back IS NOT NULL) r
-      ON r.organisation_id = p.organisation_id AND r.payout_id = p.id
-    WHERE p.status <> 'processing' AND p.failures_reported <> (
-      SELECT count(*) FROM payout_items i
-      WHERE i.organisation_id = p.organisation_id AND i.payout_id = p.id AND i.status = 'failed')
+    JOIN (SELECT DISTINCT organisation_id, payout_id FROM payout_items WHERE unreported) i
+      ON i.organisation_id = p.organisation_id AND i.payout_id = p.id
+    WHERE p.status <> 'processing'
   ) unreported WHERE true`,
   flowId: ({ id }) => publicId('payout', id),
   start: async (sql, book, { id }) => {

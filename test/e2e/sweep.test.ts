@@ -178,8 +178,9 @@ describe('missing flows while the sweep is paused', () => {
     expect((await missing()).filter(({ id }) => id === data.id)).toEqual([]);
     // The state if the item's flow had been ended between the return and the roll-up.
     await flows.sql`
-      UPDATE payouts SET status = 'completed', failures_reported = 0, version = version + 1
-      WHERE id = ${requireUuid('payout', data.id)}`;
+      UPDATE payouts SET status = 'completed', version = version + 1 WHERE id = ${requireUuid('payout', data.id)}`;
+    await flows.sql`
+      UPDATE payout_items SET unreported = true, version = version + 1 WHERE id = ${requireUuid('payoutItem', itemId)}`;
     expect((await missing('--start')).find(({ id }) => id === data.id)).toMatchObject({
       flow: 'payout',
       started: true,

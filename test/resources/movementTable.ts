@@ -208,7 +208,7 @@ function detailsOf(table: Table, row: RowTypes[Table]): string[] {
     };
     return Object.entries(amounts).flatMap(([name, amount]) => (amount === 0 ? [] : [`${name} ${amount}`]));
   }
-  if (table === 'payouts') return [`${(row as Payout).failuresReported} failures reported`];
+  if (table === 'payout_items') return (row as PayoutItem).unreported ? ['unreported'] : [];
   if (table === 'reconciliation_breaks') return [(row as StoredBreak).clearedAt === null ? 'found' : 'cleared'];
   return [];
 }

@@ -40,7 +40,6 @@ function batchOf(amounts: readonly number[]): { payout: Payout; items: PayoutIte
     totalFee: items.reduce((sum, { fee }) => sum + fee, 0),
     itemCount: items.length,
     status: 'processing',
-    failuresReported: 0,
     reference: null,
     metadata: null,
     createdAt: new Date(),
@@ -152,5 +151,7 @@ test('for random item outcomes the reserve is used up and every kobo is in one a
 
 test('a payout with open items cannot be rolled up as ended', () => {
   const { payout } = batchOf([1]);
-  expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 })).toThrow('in progress has no event');
+  expect(() => rollUpMovement(book, payout, { open: 1, completed: 0, failed: 0 }, [])).toThrow(
+    'in progress has no event',
+  );
 });

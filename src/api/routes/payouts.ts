@@ -83,6 +83,7 @@ const create = route({
         rail: rail.name,
         sessionId: null,
         returnedAt: null,
+        unreported: false,
         clawedBack: null,
         inside: isInside(rail, item),
       };
@@ -95,7 +96,6 @@ const create = route({
       totalFee: items.reduce((sum, item) => sum + item.fee, 0),
       itemCount: items.length,
       status: 'processing',
-      failuresReported: 0,
       ...attachedOf(body),
       createdAt: now,
     };

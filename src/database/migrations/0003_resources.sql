@@ -193,8 +193,6 @@ CREATE TABLE payouts (
   total_fee        bigint NOT NULL CHECK (total_fee >= 0),
   item_count       integer NOT NULL CHECK (item_count > 0),
   status           text NOT NULL CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
-  -- failed items in the last event; one returned later causes another event
-  failures_reported integer NOT NULL CHECK (failures_reported >= 0),
   reference        text,
   metadata         jsonb,
   created_at       timestamptz(3) NOT NULL,
@@ -230,14 +228,13 @@ CREATE TABLE payout_items (
   inside                boolean NOT NULL DEFAULT false,
   clawed_back           bigint CHECK (clawed_back >= 0),
   returned_at           timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
+  -- the bank returned it, or paid it after a failure: the next event of its payout says so
+  unreported            boolean NOT NULL DEFAULT false,
   PRIMARY KEY (organisation_id, id),
   CONSTRAINT payout_item_position_unique UNIQUE (organisation_id, payout_id, position),
   CONSTRAINT inside_has_wallet CHECK (NOT inside OR destination_wallet_id IS NOT NULL)
 );
--- A bank may return an item after its payout has ended; a roll-up of its own reports that.
-CREATE INDEX payout_items_returned ON payout_items (organisation_id, payout_id) WHERE returned_at IS NOT NULL;
--- For the sweep: a payout whose event does not count such an item as completed yet.
-CREATE INDEX payout_items_clawed_back ON payout_items (organisation_id, payout_id) WHERE clawed_back IS NOT NULL;
+CREATE INDEX payout_items_unreported ON payout_items (organisation_id, payout_id) WHERE unreported;
 
 -- A wallet and its account numbers belong to the same customer for ever. The application may add account numbers and
 -- change the contact; functions write the rest. Otherwise it could give the money of a wallet to the customer of

@@ -26,10 +26,10 @@ BEGIN
        'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review amount_recalled fee_charged '
        'payer_wallet_id settled_at reference_is_free'),
       ('payout_items', 'id version payout_id position amount fee status destination_wallet_id account_number account_name bank_code '
-       'reference failure_reason rail session_id returned_at clawed_back inside failure_code failure_detail',
-       'version status account_name failure_reason failure_code failure_detail session_id returned_at clawed_back'),
-      ('payouts', 'id version source_wallet_id total_amount total_fee item_count status failures_reported created_at reference metadata',
-       'version status failures_reported'),
+       'reference failure_reason rail session_id returned_at clawed_back unreported inside failure_code failure_detail',
+       'version status account_name failure_reason failure_code failure_detail session_id returned_at clawed_back unreported'),
+      ('payouts', 'id version source_wallet_id total_amount total_fee item_count status created_at reference metadata',
+       'version status'),
       ('reconciliation_breaks', 'id version rail kind line reference at occurrence ledger_amount statement_amount sealed_row '
        'cleared_at created_at',
        'version ledger_amount statement_amount cleared_at'),

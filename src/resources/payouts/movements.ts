@@ -106,7 +106,7 @@ export function completeInside(book: Book, item: PayoutItem, destinationWalletId
 export function clawBackItem(book: Book, sourced: ItemWithWallet, report: TransferReport, balance: Kobo): Movement {
   const transfer = transferOf(sourced);
   const taken = clawable(transfer, balance);
-  const next = paidRow(sourced.item, report, taken);
+  const next = { ...paidRow(sourced.item, report, taken), unreported: true };
   return clawBack(book, transfer, taken, withItemEvent(next, 'payout.item_completed'));
 }
 
@@ -126,6 +126,7 @@ export function returnItemFunds(
     ...unpaidRow(sourced.item, failure),
     status: 'failed',
     returnedAt: isReturned ? new Date() : null,
+    unreported: isReturned,
   };
   const written = withItemEvent(next, isReturned ? 'payout.item_returned' : 'payout.item_failed');
   return returnFunds(book, transferOf(sourced), failure.kind, refusal, written);
@@ -140,11 +141,15 @@ const withItemEvent = (
   events: [newEvent(type, publicId('payoutItem', next.id), payoutItemOfEvent(next))],
 });
 
-/** Updates the payout's status from its items, and emits an event with their counts. */
-export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts): Movement {
-  const status = rollUp(counts);
-  const next = nextVersion(payout, { status, failuresReported: counts.failed });
-  return { book, rows: { payouts: [next] }, events: [payoutEvent(next, counts)] };
+/** Updates the payout's status from its items, and emits an event with their counts. `late`: the unreported ones. */
+export function rollUpMovement(book: Book, payout: Payout, counts: ItemCounts, late: readonly PayoutItem[]): Movement {
+  const next = nextVersion(payout, { status: rollUp(counts) });
+  const reported = late.map((item) => nextVersion(item, { unreported: false }));
+  return {
+    book,
+    rows: { payouts: [next], ...(reported.length > 0 && { payout_items: reported }) },
+    events: [payoutEvent(next, counts)],
+  };
 }
 
 const EVENTS: Record<Exclude<PayoutState, 'processing'>, EventType> = {

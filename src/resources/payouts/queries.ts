@@ -17,8 +17,6 @@ export interface Payout extends Versioned, Attached {
   totalFee: Kobo;
   itemCount: number;
   status: PayoutStatus;
-  /** The number of failed items in the latest event. */
-  failuresReported: number;
   createdAt: Date;
 }
 
@@ -39,6 +37,8 @@ export interface PayoutItem extends BankTransferRow {
   rail: string;
   /** When the bank returned the money; null if it did not. */
   returnedAt: Date | null;
+  /** The bank returned it, or paid it after a failure, and no event of the payout has said so. */
+  unreported: boolean;
   /** Posted within the book, to the destination wallet: nothing is sent to the rail. */
   inside: boolean;
 }
@@ -62,14 +62,13 @@ export interface PayoutFilters extends ListFilters {
 const payoutTable = bookTable<Payout, PayoutFilters>(
   'payouts',
   (sql) => sql`
-    id, version, source_wallet_id, total_amount, total_fee, item_count, status, failures_reported, reference, metadata,
-    created_at`,
+    id, version, source_wallet_id, total_amount, total_fee, item_count, status, reference, metadata, created_at`,
 );
 
 const itemColumns = (sql: Sql) => sql`
   i.id, i.version, i.payout_id, i.position, i.amount, i.fee, i.status, i.destination_wallet_id, i.account_number,
   i.account_name, i.bank_code, i.reference, i.failure_code, i.failure_reason, i.failure_detail, i.rail, i.session_id,
-  i.returned_at, i.clawed_back, i.inside`;
+  i.returned_at, i.clawed_back, i.unreported, i.inside`;
 
 /** Adds the items to each payout, with one query for all. */
 async function withItems(sql: Sql, book: Book, payouts: Payout[]): Promise<PayoutWithItems[]> {
@@ -149,23 +148,31 @@ export interface PayoutCount {
   open: number;
   completed: number;
   failed: number;
+  unreported: number;
 }
 
 export async function countPayout(sql: Sql, book: Book, id: Uuid): Promise<PayoutCount | null> {
-  const [row] = await sql<(Payout & { open: number; completed: number; failed: number })[]>`
-    SELECT p.*, n.open, n.completed, n.failed
+  const [row] = await sql<(Payout & Omit<PayoutCount, 'payout'>)[]>`
+    SELECT p.*, n.open, n.completed, n.failed, n.unreported
     FROM (${payoutTable.rowsOf(sql, book)} AND id = ${id}) p
     CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE i.status IN ('pending', 'processing'))::int AS open,
              count(*) FILTER (WHERE i.status = 'completed')::int AS completed,
-             count(*) FILTER (WHERE i.status = 'failed')::int AS failed
+             count(*) FILTER (WHERE i.status = 'failed')::int AS failed,
+             count(*) FILTER (WHERE i.unreported)::int AS unreported
       FROM payout_items i
       WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment} AND i.payout_id = p.id
     ) n`;
   if (row === undefined) return null;
-  const { open, completed, failed, ...payout } = row;
-  return { payout, open, completed, failed };
+  const { open, completed, failed, unreported, ...payout } = row;
+  return { payout, open, completed, failed, unreported };
 }
+
+export const listUnreportedItems = async (sql: Sql, book: Book, payoutId: Uuid): Promise<PayoutItem[]> =>
+  await sql<PayoutItem[]>`
+    SELECT ${itemColumns(sql)} FROM payout_items i
+    WHERE i.organisation_id = ${book.organisationId} AND i.environment = ${book.environment} AND i.payout_id = ${payoutId}
+      AND i.unreported`;
 
 /** A wallet of a payout request, with its deposit account; null while it has none. */
 export interface PayoutWallet extends Wallet {

@@ -18,15 +18,15 @@ export function rollUp({ open, completed, failed }: ItemCounts): PayoutState {
 }
 
 /**
- * Whether the items have changed since the last event. An item that the bank returns late may leave the payout's status
- * unchanged, and is reported all the same. While items are open nothing is reported.
+ * Whether the items have changed since the last event of the payout. One that the bank returns late may leave the
+ * status unchanged, and is reported all the same. While items are open nothing is reported.
  */
 export function hasUnreportedChange(
-  reported: { status: PayoutState; failuresReported: number },
-  counts: ItemCounts,
+  reported: { status: PayoutState },
+  counts: ItemCounts & { unreported: number },
 ): boolean {
   const status = rollUp(counts);
-  return status !== 'processing' && (status !== reported.status || counts.failed !== reported.failuresReported);
+  return status !== 'processing' && (status !== reported.status || counts.unreported > 0);
 }
 
 /** Items of a payout that run at once. Other payouts wait behind these, not behind the whole batch. */

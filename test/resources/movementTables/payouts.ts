@@ -46,6 +46,7 @@ export const itemToBank = (row: Pick<PayoutItem, 'id' | 'payoutId' | 'position' 
   rail: 'sandbox',
   sessionId: null,
   returnedAt: null,
+  unreported: false,
   clawedBack: null,
   inside: false,
 });
@@ -62,7 +63,6 @@ const payout: Payout = {
   totalFee: 5_500,
   itemCount: 2,
   status: 'processing',
-  failuresReported: 0,
   reference: null,
   metadata: null,
   createdAt: new Date(),
@@ -86,11 +86,7 @@ const reserved = step({
   alsoWritten: { payouts: [payout], payout_items: items },
   net: { 'wallet:owner': -155_500, 'reserve:payout:payout': 155_500 },
   transaction: 'payout_reserve payout/reserve, enforced',
-  rows: [
-    'payouts: processing, version 1, 0 failures reported',
-    'payout_items: pending, version 1',
-    'payout_items: pending, version 1',
-  ],
+  rows: ['payouts: processing, version 1', 'payout_items: pending, version 1', 'payout_items: pending, version 1'],
 });
 const pending = rowAfter(reserved, 'payout_items', 0);
 const secondPending = rowAfter(reserved, 'payout_items', 1);
@@ -120,7 +116,7 @@ const reservedInside = step({
   alsoWritten: { payouts: [insidePayout], payout_items: [insideItem] },
   net: { 'wallet:owner': -100_000, 'reserve:payout:inside payout': 100_000 },
   transaction: 'payout_reserve_free inside payout/reserve, enforced',
-  rows: ['payouts: processing, version 1, 0 failures reported', 'payout_items: pending, version 1'],
+  rows: ['payouts: processing, version 1', 'payout_items: pending, version 1'],
 });
 
 const completedInside = step({
@@ -195,7 +191,10 @@ const returns = RETURNS.flatMap(({ state, after, item, leaves, failures }) =>
         call: call(returnItemFunds, BOOK, withWallet(item), failure, refusal),
         net: { ...leaves, ...back.net },
         transaction: `${failure.kind} first item/return, credit_exempt${reverses}`,
-        rows: [`payout_items: failed, version ${item.version + 1}`, ...back.rows],
+        rows: [
+          `payout_items: failed, version ${item.version + 1}${failure === RETURN ? ', unreported' : ''}`,
+          ...back.rows,
+        ],
         events: [failure === RETURN ? 'payout.item_returned' : 'payout.item_failed', ...(back.events ?? [])],
         outbox: back.outbox,
       });
@@ -213,7 +212,7 @@ const clawedBack = step({
   net: { 'wallet:owner': -70_000, 'receivable:bank': -30_000, 'clearing:sandbox': 100_000 },
   transaction: 'payout_item_clawback first item/clawback, exempt',
   rows: [
-    'payout_items: completed, version 4',
+    'payout_items: completed, version 4, unreported',
     'review_cases: open, version 1, paid_after_failure of 30000 in no account',
   ],
   events: ['payout.item_completed', 'wallet.debited'],
@@ -228,7 +227,7 @@ const clawbackReturned = RETURN_CASES.map(([wallet, refusal]) => {
     call: call(returnItemFunds, BOOK, withWallet(itemAfter(clawedBack)), RETURN, refusal),
     net: { 'clearing:sandbox': -100_000, 'receivable:bank': 30_000, ...back.net },
     transaction: 'payout_item_return first item/clawback_return, credit_exempt, reverses first item/clawback',
-    rows: ['payout_items: failed, version 5', ...back.rows],
+    rows: ['payout_items: failed, version 5, unreported', ...back.rows],
     events: ['payout.item_returned', ...(back.events ?? [])],
     outbox: back.outbox,
   });
@@ -253,21 +252,28 @@ const bothCompleted = step({
   events: ['payout.item_completed'],
 });
 
-const rolledUp = (title: string, after: Step, from: Payout, counts: ItemCounts, row: string, event: string) =>
+const rolledUp = (
+  title: string,
+  after: Step,
+  { from, late = [] }: { from: Payout; late?: PayoutItem[] },
+  counts: ItemCounts,
+  row: string,
+  event: string,
+) =>
   step({
     title,
     after,
-    call: call(rollUpMovement, BOOK, from, counts),
-    rows: [`payouts: ${row}`],
+    call: call(rollUpMovement, BOOK, from, counts, late),
+    rows: [`payouts: ${row}`, ...late.map(({ status, version }) => `payout_items: ${status}, version ${version + 1}`)],
     events: [event],
   });
 
 const allPaid = rolledUp(
   'a payout whose items are all completed is completed',
   bothCompleted,
-  payout,
+  { from: payout },
   { open: 0, completed: 2, failed: 0 },
-  'completed, version 2, 0 failures reported',
+  'completed, version 2',
   'payout.completed',
 );
 
@@ -277,16 +283,16 @@ const secondReturned = step({
   call: call(returnItemFunds, BOOK, withWallet(itemAfter(bothCompleted)), RETURN, null),
   net: { 'clearing:sandbox': -50_000, 'income:fees': -2_500, 'wallet:owner': 52_500 },
   transaction: 'payout_item_return second item/return, credit_exempt, reverses second item/completion',
-  rows: ['payout_items: failed, version 4'],
+  rows: ['payout_items: failed, version 4, unreported'],
   events: ['payout.item_returned'],
 });
 
 const onePaid = rolledUp(
   'a payout whose items ended differently is partially completed',
   secondReturned,
-  rowAfter(allPaid, 'payouts'),
+  { from: rowAfter(allPaid, 'payouts'), late: [itemAfter(secondReturned)] },
   { open: 0, completed: 1, failed: 1 },
-  'partially_completed, version 3, 1 failures reported',
+  'partially_completed, version 3',
   'payout.partially_completed',
 );
 
@@ -296,7 +302,7 @@ const firstReturned = step({
   call: call(returnItemFunds, BOOK, withWallet(itemAfter(completed)), RETURN, null),
   net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
   transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
-  rows: ['payout_items: failed, version 4'],
+  rows: ['payout_items: failed, version 4, unreported'],
   events: ['payout.item_returned'],
 });
 
@@ -321,7 +327,7 @@ export const PAYOUTS = [
     call: call(returnItemFunds, BOOK, withWallet(itemAfter(completedUnsent)), RETURN, null),
     net: { 'clearing:sandbox': -100_000, 'income:fees': -3_000, 'wallet:owner': 103_000 },
     transaction: 'payout_item_return first item/return, credit_exempt, reverses first item/completion',
-    rows: ['payout_items: failed, version 3'],
+    rows: ['payout_items: failed, version 3, unreported'],
     events: ['payout.item_returned'],
   }),
   ...returns,
@@ -336,9 +342,9 @@ export const PAYOUTS = [
   rolledUp(
     'a payout whose items all failed is failed',
     firstReturned,
-    rowAfter(onePaid, 'payouts'),
+    { from: rowAfter(onePaid, 'payouts'), late: [itemAfter(firstReturned)] },
     { open: 0, completed: 0, failed: 2 },
-    'failed, version 4, 2 failures reported',
+    'failed, version 4',
     'payout.failed',
   ),
   reservedInside,
