@@ -21,6 +21,8 @@ export interface PostgresOptions extends ClusterOptions {
   name?: string;
   /** Further settings of the server. */
   settings?: Record<string, string>;
+  /** The environment of the server; default: that of this process. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** SQLSTATE invalid_password. */
@@ -107,6 +109,7 @@ export async function startServer(
       ],
       cwd: folder,
       account,
+      ...(options.env && { env: options.env }),
       // SIGINT is the fast shutdown: it closes open connections and keeps all committed data.
       stopSignal: 'SIGINT',
       stopWithinMs: 15_000,

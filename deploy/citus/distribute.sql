@@ -121,6 +121,9 @@ BEGIN
       'WITH counted AS (\1 RETURNING organisation_id) SELECT count(*) INTO written FROM counted;');
   END LOOP;
 
+  -- Each node has its own clock.
+  PERFORM run_command_on_workers('CREATE SEQUENCE IF NOT EXISTS ledger.clock');
+
   -- A call of a function whose first argument is the organisation runs as a whole on the node of the organisation.
   FOR next IN
     SELECT p.oid::regprocedure::text AS signature FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace

@@ -1,12 +1,13 @@
-// `npm run drill -- failover`, `… restore`, `… upgrade`, `… rollback`, `… stop`: rehearses the loss of the primary of
-// the database, restores, an upgrade, going back and a rolling restart under traffic, each on a stack of its own
-// (docs/reliability.md). Prints what happens, and the first thing that is wrong.
+// `npm run drill -- failover`, `… restore`, `… clock`, `… upgrade`, `… rollback`, `… stop`: rehearses the loss of the
+// primary of the database, restores, wrong clocks, an upgrade, going back and a rolling restart under traffic, each on a
+// stack of its own (docs/reliability.md). Prints what happens, and the first thing that is wrong.
 
 import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { isAccepted } from '../chaos/judge.ts';
 import { secondsText } from '../chaos/plan.ts';
 import type { DrillOptions, Verdict } from '../chaos/run.ts';
+import { wrongClocks } from './clock.ts';
 import { failover } from './failover.ts';
 import { restoreDatabase } from './restore.ts';
 import { restoreTemporal } from './restoreTemporal.ts';
@@ -17,7 +18,7 @@ const SEED_MAX = 2 ** 31;
 const WRONG_SHOWN = 10;
 
 const program = new Command('npm run drill --').description(
-  'Rehearses the loss and the restore of a database, an upgrade, and a rolling restart.',
+  'Rehearses the loss and the restore of a database, wrong clocks, an upgrade, and a rolling restart.',
 );
 
 onTraffic(
@@ -54,6 +55,15 @@ program
       of === 'database'
         ? await restoreDatabase(options)
         : await restoreTemporal({ ...options, isEmpty: of !== 'temporal' });
+    report(wrong, summary);
+  });
+
+program
+  .command('clock')
+  .description('sets the clock of the database back and forward, and promotes a standby whose clock lags')
+  .option('--logs <folder>', 'keep the logs of the processes there')
+  .action(async ({ logs }: { logs?: string }) => {
+    const { wrong, summary } = await wrongClocks({ say: console.log, logFolder: logs });
     report(wrong, summary);
   });
 

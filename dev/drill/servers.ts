@@ -23,6 +23,8 @@ interface StartOptions {
   port?: number;
   /** Further settings of the server. */
   settings?: Record<string, string>;
+  /** The environment of the server; default: that of this process. */
+  env?: NodeJS.ProcessEnv;
 }
 
 export class DrillServers {
@@ -51,8 +53,8 @@ export class DrillServers {
   }
 
   /** Starts a server on its files, which are created when they are missing. */
-  async start(name: string, { port, settings }: StartOptions = {}): Promise<DrillServer> {
-    const options = { ...this.#optionsOf(name), portPreferred: port, ...(settings && { settings }) };
+  async start(name: string, { port, settings, env }: StartOptions = {}): Promise<DrillServer> {
+    const options = { ...this.#optionsOf(name, env), portPreferred: port, ...(settings && { settings }) };
     return this.#started(name, options.folder, await startPostgres(this.#supervisor, options));
   }
 
@@ -65,15 +67,16 @@ export class DrillServers {
   }
 
   /** Starts a synchronous standby of a primary. */
-  async follow(name: string, primary: DrillServer): Promise<DrillServer> {
-    const options = { ...this.#optionsOf(name), primary };
+  async follow(name: string, primary: DrillServer, env?: NodeJS.ProcessEnv): Promise<DrillServer> {
+    const options = { ...this.#optionsOf(name, env), primary };
     const server = this.#started(name, options.folder, await startStandby(this.#supervisor, options));
     await requireSynchronous(primary.adminUrl, name);
     return server;
   }
 
-  #optionsOf(name: string) {
-    return { name, folder: this.folderOf(name), password: this.#password, durability: 'durable' } as const;
+  #optionsOf(name: string, env?: NodeJS.ProcessEnv) {
+    const options = { name, folder: this.folderOf(name), password: this.#password, durability: 'durable' } as const;
+    return { ...options, ...(env && { env }) };
   }
 
   #started(name: string, folder: string, server: PostgresServer): DrillServer {

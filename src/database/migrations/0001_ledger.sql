@@ -37,6 +37,9 @@ GRANT EXECUTE ON FUNCTION ledger.public_id TO manilla_app;
 CREATE FUNCTION ledger.posting_id(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (extract(epoch FROM at) * 1000000)::bigint;
 
+-- The last time of the books, as the id of a posting (src/ledger/sql/next_time.sql).
+CREATE SEQUENCE ledger.clock;
+
 -- Transactions and postings are append-only, for the owner too: a correction is a new transaction that reverses the
 -- wrong one. The function is here and not in src/ledger/sql/, because the triggers in the numbered files need it.
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -37,7 +37,7 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger.settle_day(organisation uuid, env text, closing date) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
-  next_id CONSTANT bigint := ledger.posting_id(clock_timestamp());
+  next_id CONSTANT bigint := ledger.posting_id(ledger.next_time());
 BEGIN
   IF NOT ledger.await_writers('ledger.transactions', interval '5 s') THEN RETURN false; END IF;
   UPDATE ledger.closed_days SET settled_posting_id = next_id - 1

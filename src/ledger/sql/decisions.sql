@@ -250,7 +250,7 @@ CREATE OR REPLACE FUNCTION ledger.audit_decisions(
 #variable_conflict use_variable
 BEGIN
   INSERT INTO public.audit_log (organisation_id, environment, operator_id, operator, action, subject, reason, code, created_at)
-  SELECT organisation, environment, e.operator_id, e.operator, e.action, e.subject, e.reason, e.code, clock_timestamp()
+  SELECT organisation, environment, e.operator_id, e.operator, e.action, e.subject, e.reason, e.code, ledger.next_time()
   FROM unnest(entries) AS e
   WHERE rejections[e.movement] IS NULL AND (e.code IS NULL OR NOT EXISTS (
     SELECT FROM public.audit_log a

@@ -3,12 +3,12 @@
 -- other will be. The sums of an account with a derived balance, which is never locked, are exact and repeatable up to
 -- such an id only: a statement may commit later than another one that took higher ids.
 --
--- An id is a time, read under a lock on ledger.transactions. So the function reads the clock, and waits for the
+-- An id is a time, read under a lock on ledger.transactions. So the function reads one, and waits for the
 -- statements that have the lock then. The organisation says whose clock and locks, where it has a node of its own.
 CREATE OR REPLACE FUNCTION ledger.last_final_posting(organisation uuid) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
-  next_id CONSTANT bigint := ledger.posting_id(clock_timestamp());
+  next_id CONSTANT bigint := ledger.posting_id(ledger.next_time());
 BEGIN
   IF ledger.await_writers('ledger.transactions', interval '15 s') THEN RETURN next_id - 1; END IF;
   RAISE EXCEPTION 'a transaction that posts has been open for 15 seconds: end it, or try again later' USING ERRCODE = 'lock_not_available';

@@ -60,6 +60,8 @@ DECLARE
   decision      ledger.decision;
   own           record; -- how much each movement lowers the headroom, and that before
   closed_until  timestamptz;
+  -- not before the times of earlier movements, should the clock be
+  begun_at      CONSTANT timestamptz := greatest(now(), 'epoch'::timestamptz + (SELECT last_value FROM ledger.clock) * interval '1 us');
   posted_at     timestamptz;
   first_id      bigint;
   creates_all   boolean := false;
@@ -88,11 +90,11 @@ BEGIN
   LOOP
     BEGIN
       INSERT INTO ledger.transactions (organisation_id, environment, id, key, kind, resource, resolves, reverses, effective_at,
-                                       moved_at)
+                                       created_at, moved_at)
       SELECT organisation, environment, t.id, t.key, t.kind, t.resource, linked.resolves[t.movement], linked.reverses[t.movement],
-             t.effective_at,
+             t.effective_at, begun_at,
              -- A time further from now is that of a clock that is wrong, or of a movement that waited for the database.
-             CASE WHEN t.moved_at BETWEEN now() - interval '1 minute' AND now() + interval '1 minute' THEN t.moved_at ELSE now() END
+             CASE WHEN t.moved_at BETWEEN begun_at - interval '1 minute' AND begun_at + interval '1 minute' THEN t.moved_at ELSE begun_at END
       FROM unnest(transactions) WITH ORDINALITY AS t (id, key, kind, resource, effective_at, moved_at, rules, movement)
       WHERE t.id IS NOT NULL AND rejections[t.movement] IS NULL;
       IF documents <> '{}' THEN
@@ -113,7 +115,7 @@ BEGIN
       -- (settle_day in accounting.sql).
       SELECT x.ends_at INTO closed_until FROM ledger.closed_days x
       WHERE x.organisation_id = organisation AND x.environment = environment ORDER BY x.day DESC LIMIT 1;
-      posted_at := greatest(clock_timestamp(), closed_until);
+      posted_at := greatest(ledger.next_time(), closed_until);
       IF cardinality(states.positions) IS DISTINCT FROM cardinality(accounts) THEN
         states := ledger.find_others(organisation, environment, accounts, platform_accounts, states);
       END IF;

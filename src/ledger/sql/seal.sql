@@ -46,6 +46,9 @@ BEGIN
     RAISE EXCEPTION 'postings of the last ten seconds may be uncommitted' USING ERRCODE = 'invalid_parameter_value';
   END IF;
   IF NOT pg_try_advisory_xact_lock(7164500002) THEN RETURN; END IF;
+  -- Where the clock was set forward, statements in progress may be dated before it.
+  PERFORM ledger.last_final_posting('00000000-0000-0000-0000-000000000000');
+  PERFORM ledger.await_writers('public.audit_log', interval '15 s');
   BEGIN
     PERFORM brin_summarize_new_values('ledger.postings_by_time');
   EXCEPTION WHEN lock_not_available THEN
