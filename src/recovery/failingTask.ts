@@ -30,7 +30,7 @@ export interface FailingLimits {
 }
 
 /** A task that timed out once, by the end of a worker for example, is at its second attempt. */
-const ATTEMPTS_MIN = 3;
+export const ATTEMPTS_MIN = 3;
 
 /** temporal.api.enums.v1.PendingActivityState and PendingWorkflowTaskState: the same values. */
 const SCHEDULED = 1;

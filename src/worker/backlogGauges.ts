@@ -1,6 +1,7 @@
 // Backlog gauges: waiting work as counted in the database and in Temporal. A worker reads them when it is scraped, on a
 // database connection of its own, so that a scrape never occupies a connection of the money path.
 import type { Client } from '@temporalio/client';
+import type postgres from 'postgres';
 import { connect } from '../database/pool.ts';
 import { listShortfalls } from '../ledger/safeguarding.ts';
 import { ENVIRONMENTS, type Kobo } from '../money.ts';
@@ -68,11 +69,13 @@ export function databaseGauges(
   databaseUrl: string,
   rails: Rails,
   railBalanceLow: Kobo,
+  onNotice?: (notice: postgres.Notice) => void,
 ): Collector & { close: () => Promise<void> } {
   const sql = connect(databaseUrl, {
     connectionsMax: 1,
     closeWhenStalled: true,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    ...(onNotice && { onNotice }),
   });
   const withRail = ENVIRONMENTS.filter((environment) => rails.shared(environment) !== null);
   const railNames = withRail.map((environment) => rails.shared(environment)?.name ?? '');
@@ -158,7 +161,7 @@ export function databaseGauges(
           UNION ALL
           SELECT 'railPaused', environment, 1 FROM rail_pauses
           UNION ALL
-          SELECT 'failingFlows', task, count(*)::float8 FROM failing_flows GROUP BY task
+          SELECT 'failingFlows', task, count(*)::float8 FROM failing_flows WHERE task IS NOT NULL GROUP BY task
           UNION ALL
           -- The function behind the view pg_stat_activity.
           SELECT 'databaseConnections', '', count(*)::float8 FROM pg_stat_get_activity(NULL)

@@ -19,6 +19,7 @@ import { pollerGauges } from './pollerGauges.ts';
 import { QUEUES, type WorkerRuntime } from './queues.ts';
 import { guardRestore } from './restoreGuard.ts';
 import { restoreSchedules, syncSchedules } from './schedules.ts';
+import { suspectOfActivity, watchWorkflowTasks } from './suspects.ts';
 import { TRACED_WORKFLOWS, traceOfActivity, traceOfClient, traceSinks } from './tracing.ts';
 import { bundleWorkflows } from './workflowBundle.ts';
 
@@ -102,7 +103,7 @@ async function createWorkers(
     namespace,
     dataConverter: dataConverterOf(payloadKeys),
     interceptors: {
-      activity: [...(isTracing() ? [traceOfActivity] : []), attemptOfActivity(closing)],
+      activity: [...(isTracing() ? [traceOfActivity] : []), suspectOfActivity(runtime), attemptOfActivity(closing)],
     },
     ...(isTracing() && { sinks: traceSinks }),
     ...versionOf(config),
@@ -113,16 +114,16 @@ async function createWorkers(
   const workers: Worker[] = [];
   for (const { queue, activities, limits } of queues) {
     const perSecond = queue === 'rail' ? config.worker.railActivitiesPerSecond : null;
-    workers.push(
-      await Worker.create({
-        ...common,
-        taskQueue: taskQueueOf(taskQueue, queue),
-        activities: activities(runtime, client),
-        ...capacityOf(limits(config.worker)),
-        ...(queue !== 'rail' && { workflowBundle: bundle }),
-        ...(perSecond !== null && { maxTaskQueueActivitiesPerSecond: perSecond }),
-      }),
-    );
+    const worker = await Worker.create({
+      ...common,
+      taskQueue: taskQueueOf(taskQueue, queue),
+      activities: activities(runtime, client),
+      ...capacityOf(limits(config.worker)),
+      ...(queue !== 'rail' && { workflowBundle: bundle }),
+      ...(perSecond !== null && { maxTaskQueueActivitiesPerSecond: perSecond }),
+    });
+    watchWorkflowTasks(worker, client, runtime);
+    workers.push(worker);
   }
   return workers;
 }

@@ -120,6 +120,18 @@ const complete = (id: string) => flows.test.post(`/simulations/bank-transfers/${
 /** Gives the flow a workflow task. */
 const signal = (id: string) => flows.temporal.workflow.getHandle(id).signal('transferUpdated');
 
+test('a scan describes no flow that waits by design', async () => {
+  const ids = await Promise.all(Array.from({ length: 5 }, withdrawHeld));
+  const isOld = () => {
+    const before = new Date(Date.now() - 2_000).toISOString();
+    return flows.temporal.workflow.count(`WorkflowId IN ('${ids.join("', '")}') AND StartTime < '${before}'`);
+  };
+  await waitFor('the flows to be older than the limits', async () => (await isOld()).count === ids.length);
+  expect(await scan()).toEqual({ described: 0, failing: 0 });
+  for (const id of ids) await complete(id);
+  await Promise.all(ids.map((id) => flows.untilStatus(`/withdrawals/${id}`, 'completed')));
+});
+
 test('flows with a workflow task that fails after a deployment are listed, a parked one too, until the version before is back', async () => {
   const id = await withdrawHeld();
   const note = { proof: OWNER_PROOF, reason: 'a test' };

@@ -107,16 +107,15 @@ CREATE TABLE failing_flows (
                   CHECK (organisation_id = '00000000-0000-0000-0000-000000000000'),
   workflow_id     text NOT NULL,
   workflow        text NOT NULL,
-  task            text NOT NULL CHECK (task IN ('activity', 'workflow_task')),
-  problem         text NOT NULL DEFAULT 'failing' CHECK (problem IN ('failing', 'stalled')),
+  task            text CHECK (task IN ('activity', 'workflow_task')), -- NULL: it failed, but not for long yet
+  problem         text CHECK (problem IN ('failing', 'stalled')),
   activity        text,
-  attempt         integer NOT NULL,
-  since           timestamptz(3) NOT NULL,
-  error           text NOT NULL,
-  seen_at         timestamptz(3) NOT NULL,
+  attempt         integer,
+  since           timestamptz(3),
+  error           text,
   PRIMARY KEY (organisation_id, workflow_id)
 );
-COMMENT ON TABLE failing_flows IS 'Flows with a task that fails again and again, replaced by each scan.';
+COMMENT ON TABLE failing_flows IS 'Flows of which a task has failed: noted by workers, examined by each scan.';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows TO manilla_app;
 GRANT SELECT, INSERT ON events, webhook_attempts TO manilla_app;

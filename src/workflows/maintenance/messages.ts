@@ -8,7 +8,7 @@ export interface SweepResult {
 }
 
 export interface FailingFlowsResult {
-  /** Open flows that were described; the others wait by design. */
+  /** Flows of which a task has failed, or may wait, that were described. */
   described: number;
   failing: number;
 }
@@ -19,6 +19,9 @@ export interface DeletedRows {
   webhookAttempts: number;
   requestLogs: number;
   transferSends: number;
+  /** With their deliveries. */
+  events: number;
+  sandboxBank: number;
 }
 
 export interface RetentionResult extends DeletedRows {

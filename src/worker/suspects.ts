@@ -1,0 +1,50 @@
+// Notes the flows of which a task fails, as it fails (src/recovery/failingFlows.ts).
+import type { Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { ActivityInterceptors, Worker } from '@temporalio/worker';
+import type { Sql } from '../database/pool.ts';
+import { noteSuspect } from '../recovery/failingFlows.ts';
+import { ATTEMPTS_MIN } from '../recovery/failingTask.ts';
+import type { Log } from '../telemetry/log.ts';
+
+interface Dependencies {
+  sql: Sql;
+  log: Log;
+}
+
+/** Notes the flow of an activity that has failed before, or whose worker has not responded. */
+export const suspectOfActivity =
+  (dependencies: Dependencies) =>
+  ({ info: { attempt, workflowExecution, workflowType } }: Context): ActivityInterceptors => ({
+    inbound: {
+      execute: (input, next) => {
+        if (attempt >= ATTEMPTS_MIN && workflowExecution !== undefined) {
+          const { workflowId } = workflowExecution;
+          inBackground(dependencies, () => noteSuspect(dependencies.sql, { workflowId, type: workflowType ?? '' }));
+        }
+        return next(input);
+      },
+    },
+  });
+
+/** coresdk.workflow_activation.RemoveFromCache.EvictionReason: a nondeterminism error, an exception, a fatal error. */
+const FAILED: ReadonlySet<number> = new Set([3, 4, 8]);
+
+/** Notes the flows of failed workflow tasks: after one, the SDK removes the run from the worker's cache. */
+export function watchWorkflowTasks(worker: Worker, client: Client, dependencies: Dependencies): void {
+  // The SDK has no public hook. Of the run it says only the id.
+  const { evictionsEmitter } = worker as unknown as { evictionsEmitter: NodeJS.EventEmitter };
+  evictionsEmitter.on('eviction', ({ runId, evictJob }: { runId: string; evictJob: { reason?: number | null } }) => {
+    if (!FAILED.has(evictJob.reason ?? 0)) return;
+    inBackground(dependencies, async () => {
+      for await (const flow of client.workflow.list({ query: `RunId = '${runId}'` })) {
+        await noteSuspect(dependencies.sql, flow);
+      }
+    });
+  });
+}
+
+/** What fails is noted at the next attempt. */
+function inBackground({ log }: Dependencies, note: () => Promise<void>): void {
+  note().catch((error: unknown) => log.debug({ err: error }, 'a failing flow could not be noted'));
+}
