@@ -5,7 +5,7 @@ import { keepOutcome } from '../ledger/keepOutcome.ts';
 import type { EventRow, IdempotencyOutcome } from '../ledger/movement.ts';
 import type { Book } from '../money.ts';
 import { bookTable } from './bookTable.ts';
-import { filterClause, type ListFilters, type Order, type PageRequest, pageClause } from './pages.ts';
+import { filterClause, type ListFilters, literalOf, type Order, type PageRequest, pageClause } from './pages.ts';
 
 /** About one endpoint, for the others. */
 export const FAILING_EVENT_TYPE = 'webhook_endpoint.failing';
@@ -105,16 +105,18 @@ function ofTransfer(sql: Sql, resource: string) {
 export async function listEvents(
   sql: Sql,
   book: Book,
-  { resourceId = '', order, ...filters }: EventFilters,
+  { resourceId = '', type, order, ...filters }: EventFilters,
   page: PageRequest,
 ): Promise<Event[]> {
   const paymentId = parseId('payment', resourceId);
   const isTransfer = parseId('transfer', resourceId) !== null;
+  const ofType = type === undefined ? sql`` : sql`AND type = ${literalOf(sql, type)}`;
   if (resourceId === '' || paymentId !== null || isTransfer) {
     return await sql<Event[]>`
       ${table.rowsOf(sql, book)}
       ${paymentId === null ? sql`` : ofPayment(sql, book, resourceId, paymentId)}
       ${isTransfer ? ofTransfer(sql, resourceId) : sql``}
+      ${ofType}
       ${order === 'asc' ? sql`AND created_at < now() - make_interval(secs => ${SETTLED_AFTER_SECONDS})` : sql``}
       ${pageClause(sql, filters, page, { order })}`;
   }
@@ -123,7 +125,7 @@ export async function listEvents(
   const last = sql`
     SELECT e.sequence FROM events e WHERE e.organisation_id = ${book.organisationId} AND e.id = ${after?.id ?? null}`;
   return await sql<Event[]>`
-    ${table.rowsOf(sql, book)} AND resource = ${resourceId} AND type <> 'transfer.completed'
+    ${table.rowsOf(sql, book)} AND resource = ${resourceId} AND type <> 'transfer.completed' ${ofType}
     ${filterClause(sql, filters)}
     ${after === null ? sql`` : sql`AND sequence ${isAfter} (${last})`}
     ORDER BY sequence ${direction} LIMIT ${limit + 1}`;

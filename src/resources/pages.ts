@@ -40,15 +40,30 @@ export function filterClause<Filters extends ListFilters>(
     ${createdAtTo ? sql`AND ${createdAt} < ${createdAtTo}` : sql``}`;
 }
 
+/** SQL: a value of an enumeration, not as a parameter, so that a partial index fits. */
+export function literalOf(sql: Sql, value: string) {
+  if (!/^[a-z_.]+$/.test(value)) throw new Error(`no value of an enumeration: ${value}`);
+  return sql.unsafe(`'${value}'`);
+}
+
+interface PageOptions {
+  table?: string;
+  /** Columns, if not `id` and `created_at` of the table. */
+  id?: string;
+  createdAt?: string;
+  order?: Order | undefined;
+}
+
 /** The end of a list query: filters, order, after the previous page, and one row more if there is another. */
 export function pageClause<Filters extends ListFilters>(
   sql: Sql,
   filters: Filters,
   { after, limit }: PageRequest,
-  { table, id: idName = 'id', order = 'desc' }: { table?: string; id?: string; order?: Order | undefined } = {},
+  { table, id: idName = 'id', createdAt: timeName, order = 'desc' }: PageOptions = {},
 ) {
   const column = columnOf(sql, table);
-  const [createdAt, id] = [column('created_at'), column(idName)];
+  const createdAt = timeName === undefined ? column('created_at') : sql(timeName);
+  const id = column(idName);
   const [direction, isAfter] = order === 'asc' ? [sql`ASC`, sql`>`] : [sql`DESC`, sql`<`];
   return sql`
     ${filterClause(sql, filters, table)}

@@ -68,6 +68,13 @@ export interface RequestLogFilters {
   to?: string | undefined;
 }
 
+/** SQL: with literals, as in the partial indexes. */
+const STATUSES = {
+  '2xx': (sql: Sql) => sql`status < 300`,
+  '4xx': (sql: Sql) => sql`status BETWEEN 400 AND 499`,
+  '5xx': (sql: Sql) => sql`status >= 500`,
+};
+
 /** A page of requests, newest first, plus one row when another page exists. */
 export async function listRequestLogs(
   sql: Sql,
@@ -76,7 +83,6 @@ export async function listRequestLogs(
   page: PageRequest,
 ): Promise<RequestLogRow[]> {
   const hex = (id: string) => sql`decode(${id}, 'hex')`;
-  const floor = Number(status?.[0]) * 100;
   return await sql<RequestLogRow[]>`
     SELECT encode(request_id, 'hex') AS request_id, key_id, method, route, resource, status, error_code, error,
            idempotency_key, duration_ms, created_at
@@ -86,8 +92,7 @@ export async function listRequestLogs(
     ${requestId === undefined ? sql`` : sql`AND request_id = ${hex(requestId)}`}
     ${from === undefined ? sql`` : sql`AND request_id >= ${hex(from)}`}
     ${to === undefined ? sql`` : sql`AND request_id < ${hex(to)}`}
-    ${status === undefined ? sql`` : sql`AND status >= ${floor} AND status < ${floor + 100}`}
-    ${status === '4xx' || status === '5xx' || errorCode !== undefined ? sql`AND status >= 400` : sql``}
+    ${status === undefined ? sql`` : sql`AND ${STATUSES[status](sql)}`}
     ${errorCode === undefined ? sql`` : sql`AND error_code = ${errorCode}`}
     ORDER BY l.request_id DESC LIMIT ${page.limit + 1}`;
 }

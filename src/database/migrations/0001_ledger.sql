@@ -90,6 +90,8 @@ CREATE TABLE ledger.accounts (
 CREATE INDEX accounts_by_code ON ledger.accounts USING hash (code COLLATE "C");
 -- The few accounts of a book from which its classes are added up: what is left is customers' money.
 CREATE INDEX accounts_of_platform ON ledger.accounts (organisation_id, environment) WHERE class <> 'customer';
+-- Of wallets, which are few. An account has the creation time of its wallet.
+CREATE INDEX accounts_by_status ON ledger.accounts (organisation_id, environment, status, created_at) WHERE status <> 'active';
 COMMENT ON TABLE ledger.accounts IS 'Codes: wallet:<id>, clearing:<rail>, suspense:payment:<id>, income:fees …';
 
 CREATE TABLE ledger.transactions (

@@ -19,6 +19,9 @@ CREATE TABLE wallets (
 );
 CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environment) WHERE kind = 'settlement';
 CREATE INDEX wallets_newest ON wallets (organisation_id, environment, created_at, id);
+-- For lists of frozen and closed wallets, which are found by their accounts.
+CREATE UNIQUE INDEX wallets_by_account ON wallets (organisation_id, account_code);
+CREATE INDEX wallets_by_kyc_status ON wallets (organisation_id, environment, kyc_status, created_at, id);
 CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, lower(email), created_at, id);
 
 CREATE TABLE wallet_kyc (
@@ -89,6 +92,8 @@ CREATE TABLE payments (
   CONSTRAINT settled_has_time CHECK ((status IN ('settled', 'refunded', 'partially_refunded')) = (settled_at IS NOT NULL))
 );
 CREATE INDEX payments_newest ON payments (organisation_id, environment, created_at, id);
+CREATE INDEX payments_by_status ON payments (organisation_id, environment, status, created_at, id);
+CREATE INDEX payments_by_wallet ON payments (organisation_id, environment, created_at, id) WHERE method = 'virtual_wallet';
 CREATE INDEX payments_by_target ON payments (organisation_id, environment, target_wallet_id, created_at, id);
 -- The sweep pages over resources that have not ended: a small part of all rows, so each partial index is small.
 CREATE INDEX payments_open ON payments (organisation_id, id) WHERE status IN ('pending', 'partial');
@@ -144,6 +149,7 @@ CREATE TABLE withdrawals (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX withdrawals_newest ON withdrawals (organisation_id, environment, created_at, id);
+CREATE INDEX withdrawals_by_status ON withdrawals (organisation_id, environment, status, created_at, id);
 CREATE INDEX withdrawals_by_source ON withdrawals (organisation_id, environment, source_wallet_id, created_at, id);
 CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX withdrawal_reference_unique
@@ -182,6 +188,8 @@ CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'proce
 CREATE UNIQUE INDEX refund_reference_unique
   ON refunds (organisation_id, environment, reference) WHERE reference IS NOT NULL;
 CREATE INDEX refunds_newest ON refunds (organisation_id, environment, created_at, id);
+CREATE INDEX refunds_by_status ON refunds (organisation_id, environment, status, created_at, id);
+CREATE INDEX refunds_by_destination ON refunds (organisation_id, environment, destination, created_at, id);
 
 CREATE TABLE payouts (
   organisation_id  uuid NOT NULL,
@@ -199,6 +207,7 @@ CREATE TABLE payouts (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX payouts_newest ON payouts (organisation_id, environment, created_at, id);
+CREATE INDEX payouts_by_status ON payouts (organisation_id, environment, status, created_at, id);
 CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
 CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX payout_reference_unique

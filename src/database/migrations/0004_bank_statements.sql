@@ -74,6 +74,9 @@ CREATE TABLE review_cases (
          ELSE account_code IS NOT NULL AND amount > 0 AND status <> 'closed' END)
 );
 CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, created_at, id);
+CREATE INDEX review_cases_by_status ON review_cases (organisation_id, environment, status, created_at, id);
+CREATE INDEX review_cases_by_reason ON review_cases (organisation_id, environment, reason, created_at, id);
+CREATE INDEX review_cases_by_wallet ON review_cases (organisation_id, environment, wallet_id, created_at, id) WHERE wallet_id IS NOT NULL;
 -- Where a credit went: by its own case, or by that of the payment that held it at its expiry.
 CREATE INDEX review_cases_by_credit ON review_cases (organisation_id, inbound_credit_id) WHERE inbound_credit_id IS NOT NULL;
 CREATE INDEX review_cases_by_payment ON review_cases (organisation_id, payment_id) WHERE payment_id IS NOT NULL;

@@ -69,7 +69,9 @@ CREATE TABLE request_logs (
   created_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, environment, request_id)
 );
-CREATE INDEX request_logs_failed ON request_logs (organisation_id, environment, request_id) WHERE status >= 400;
+CREATE INDEX request_logs_refused ON request_logs (organisation_id, environment, request_id) WHERE status BETWEEN 400 AND 499;
+CREATE INDEX request_logs_failed ON request_logs (organisation_id, environment, request_id) WHERE status >= 500;
+CREATE INDEX request_logs_by_error ON request_logs (organisation_id, environment, error_code, request_id) WHERE error_code IS NOT NULL;
 COMMENT ON TABLE request_logs IS 'Authenticated requests of the last days, without bodies but the error.';
 
 CREATE TABLE operators (

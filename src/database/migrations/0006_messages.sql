@@ -33,6 +33,7 @@ CREATE TABLE events (
   PRIMARY KEY (organisation_id, id)
 );
 CREATE INDEX events_newest ON events (organisation_id, environment, created_at, id);
+CREATE INDEX events_by_type ON events (organisation_id, environment, type, created_at, id) WHERE type <> 'transfer.completed';
 -- Without the events of transfers, the most frequent: a transfer has one, which is found by its time.
 CREATE UNIQUE INDEX event_sequence_unique
   ON events (organisation_id, environment, resource, sequence) WHERE type <> 'transfer.completed';

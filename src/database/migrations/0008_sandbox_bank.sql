@@ -15,6 +15,7 @@ CREATE TABLE sandbox_bank.accounts (
   PRIMARY KEY (organisation_id, account_number),
   CONSTRAINT account_reference_unique UNIQUE (organisation_id, reference)
 );
+CREATE INDEX accounts_expired ON sandbox_bank.accounts (expires_at);
 COMMENT ON TABLE sandbox_bank.accounts IS 'Account numbers issued to a customer, one per reference of the customer.';
 
 CREATE TABLE sandbox_bank.credits (
@@ -29,6 +30,7 @@ CREATE TABLE sandbox_bank.credits (
   recalled_at           timestamptz(3),
   PRIMARY KEY (organisation_id, session_id)
 );
+CREATE INDEX credits_oldest ON sandbox_bank.credits (received_at);
 COMMENT ON TABLE sandbox_bank.credits IS 'Money received for a customer. The session id is the interbank identifier.';
 
 CREATE TABLE sandbox_bank.destinations (
@@ -47,8 +49,10 @@ CREATE TABLE sandbox_bank.requests (
   account_number  text NOT NULL,
   bank_code       text NOT NULL,
   times           integer NOT NULL DEFAULT 1,
+  requested_at    timestamptz(3) NOT NULL DEFAULT now(),
   PRIMARY KEY (organisation_id, reference)
 );
+CREATE INDEX requests_oldest ON sandbox_bank.requests (requested_at);
 COMMENT ON TABLE sandbox_bank.requests IS 'How often each reference was sent, also if it did not reach the bank.';
 
 CREATE TABLE sandbox_bank.transfers (
@@ -72,6 +76,7 @@ CREATE TABLE sandbox_bank.transfers (
 );
 CREATE INDEX transfers_due ON sandbox_bank.transfers (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX transfers_held ON sandbox_bank.transfers (organisation_id, account_number) WHERE status = 'processing' AND due_at IS NULL;
+CREATE INDEX transfers_oldest ON sandbox_bank.transfers (accepted_at) WHERE status <> 'processing';
 COMMENT ON TABLE sandbox_bank.transfers IS 'Transfers accepted from a customer, one per reference of the customer.';
 
 CREATE TABLE sandbox_bank.statement_lines (
@@ -86,6 +91,7 @@ CREATE TABLE sandbox_bank.statement_lines (
 CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organisation_id, reference);
 CREATE UNIQUE INDEX statement_lines_own ON sandbox_bank.statement_lines (organisation_id, reference)
   WHERE kind IN ('charge', 'settlement', 'interest');
+CREATE INDEX statement_lines_oldest ON sandbox_bank.statement_lines (created_at);
 COMMENT ON TABLE sandbox_bank.statement_lines IS
   'No unique reference of transfers: a double payment would show as two lines.';
 

@@ -12,13 +12,13 @@ $$;
 
 -- Opens the account of a wallet. An unverified one cannot move money until ledger.record_kyc verifies it.
 CREATE OR REPLACE FUNCTION ledger.open_account(
-  organisation uuid, env text, account_code text, is_verified boolean, is_own boolean DEFAULT false
+  organisation uuid, env text, account_code text, is_verified boolean, is_own boolean DEFAULT false, created timestamptz DEFAULT now()
 ) RETURNS bigint LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 DECLARE account bigint;
 BEGIN
   IF env NOT IN ('test', 'live') THEN RAISE EXCEPTION 'unknown environment: %', env USING ERRCODE = 'check_violation'; END IF;
-  INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance, verified)
-  VALUES (organisation, env, account_code, CASE WHEN is_own THEN 'own' ELSE ledger.class_of(account_code) END, 0, is_verified)
+  INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance, verified, created_at)
+  VALUES (organisation, env, account_code, CASE WHEN is_own THEN 'own' ELSE ledger.class_of(account_code) END, 0, is_verified, least(created, now()))
   RETURNING id INTO account;
   RETURN account;
 END $$;

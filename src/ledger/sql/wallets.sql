@@ -12,7 +12,7 @@ BEGIN
   INSERT INTO wallets (organisation_id, environment, id, kind, email, full_name, phone, external_reference, created_at)
   VALUES (organisation, env, wallet, wallet_kind, mail, name, phone_number, reference, created)
   RETURNING account_code INTO wallet_account;
-  PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement', wallet_kind = 'settlement');
+  PERFORM ledger.open_account(organisation, env, wallet_account, wallet_kind = 'settlement', wallet_kind = 'settlement', created);
 END $$;
 
 -- Stores encrypted KYC details (replacing earlier ones), sets the wallet to tier1, verifies its account and sets the

@@ -5,7 +5,7 @@ import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
 import type { Versioned } from '../bookTable.ts';
-import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
+import { type ListFilters, literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 
@@ -135,13 +135,14 @@ const hasAccount = (sql: Sql, book: Book, accountNumber: string) => sql`
 export async function listPayments(
   sql: Sql,
   book: Book,
-  { accountNumber, ...filters }: PaymentFilters,
+  { accountNumber, method, ...filters }: PaymentFilters,
   page: PageRequest,
 ): Promise<PaymentWithAccount[]> {
   const rows = await sql<PaymentQueryRow[]>`
     ${select(sql)}
     WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment}
     ${accountNumber ? hasAccount(sql, book, accountNumber) : sql``}
+    ${method ? sql`AND p.method = ${literalOf(sql, method)}` : sql``}
     ${pageClause(sql, filters, page, { table: 'p' })}`;
   return rows.map(withAccount);
 }

@@ -5,7 +5,7 @@ import { keepOutcome } from '../../ledger/keepOutcome.ts';
 import { TIER1_BALANCE_MAX, TIER1_POSTING_MAX } from '../../ledger/limits.ts';
 import type { IdempotencyOutcome } from '../../ledger/movement.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
+import { type ListFilters, literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Proof } from '../proofs.ts';
 
 export interface Wallet {
@@ -72,14 +72,16 @@ export interface WalletFilters extends ListFilters {
 export async function listWallets(
   sql: Sql,
   book: Book,
-  { status, email, ...filters }: WalletFilters,
+  { status, kind, email, ...filters }: WalletFilters,
   page: PageRequest,
 ): Promise<Wallet[]> {
+  const isFew = status === 'frozen' || status === 'closed'; // by their accounts
   return await sql<Wallet[]>`
     ${walletsOf(sql, book)}
-    ${status ? sql`AND a.status = ${status}` : sql``}
+    ${status ? sql`AND a.status = ${literalOf(sql, status)}` : sql``}
+    ${kind ? sql`AND w.kind = ${literalOf(sql, kind)}` : sql``}
     ${email ? sql`AND lower(w.email) = lower(${email})` : sql``}
-    ${pageClause(sql, filters, page, { table: 'w' })}`;
+    ${pageClause(sql, filters, page, { table: 'w', ...(isFew && { createdAt: 'a.created_at' }) })}`;
 }
 
 export type NewWallet = Pick<

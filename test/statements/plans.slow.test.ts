@@ -1,0 +1,227 @@
+// No list, gauge or periodic statement reads more rows than the order of what it returns, in a large book: by the plans
+// that the database executed. `PLAN_ROWS=10000000 npm run test:slow -- test/statements/plans` makes it ten million
+// rows; with `PLAN_REPORT=1` it prints what each has read.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import postgres from 'postgres';
+import type { z } from 'zod';
+import { createRetentionActivities } from '../../src/activities/retention.ts';
+import { ROUTES } from '../../src/api/routes/index.ts';
+import type { Sql } from '../../src/database/pool.ts';
+import { publicId, type Uuid } from '../../src/ids.ts';
+import { listOpenResources, OPEN_KINDS } from '../../src/recovery/openResources.ts';
+import { EVENT_TYPES } from '../../src/resources/events.ts';
+import { sealNext } from '../../src/verification/seals.ts';
+import { databaseGauges } from '../../src/worker/backlogGauges.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { type PlanNode, plansOf, type RunPlan, tellPlans } from '../support/queryRecorder.ts';
+import { adminOf, createDatabase, type TestDatabase } from '../support/stack.ts';
+import { fillBook } from './syntheticBook.ts';
+
+const ROWS = Number(process.env.PLAN_ROWS ?? 400_000);
+const PAGE = 20;
+/** Rows read for each row of a page: itself, its joins, and what a filter leaves out. */
+const PER_ROW = 12;
+/** Of a run that finds nothing to do: the open rows of the book, and a page of what may be old. */
+const FEW = 2_500;
+
+/** What the index of times cannot tell from new postings: two ranges of 32 pages. */
+const BRIN_RANGES = 6_000;
+
+let database: TestDatabase;
+let api: TestApi;
+let service: TestApi;
+let sql: Sql;
+let organisationId: Uuid;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  api = await startTestApi({ databaseUrl: database.url });
+  ({ organisationId } = api.organisation);
+  const owner = postgres(adminOf(database.url), { max: 1, onnotice: () => {} });
+  await fillBook(
+    owner,
+    organisationId,
+    ROWS,
+    EVENT_TYPES.filter((type) => type !== 'transfer.completed' && type !== 'payment.settled'),
+  );
+  await owner.end();
+  await tellPlans(database.url, { 'auto_explain.log_analyze': 'on', 'auto_explain.log_timing': 'off' });
+  service = await startTestApi({ databaseUrl: database.url, logLevel: 'debug' });
+  ({ sql } = service.dependencies);
+}, 3_600_000);
+
+afterAll(async () => {
+  if (process.env.PLAN_REPORT !== undefined) await printReport();
+  await service.close();
+  await api.close();
+  await database.drop();
+});
+
+const READS = /Scan$/;
+
+/** Rows that a plan took from tables, also those that a filter left out. Of a bitmap the heap is counted. */
+function rowsRead(node: PlanNode): number {
+  const below = (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0);
+  if (!READS.test(node['Node Type']) || node['Relation Name'] === undefined) return below;
+  const number = (name: string): number => Number(node[name] ?? 0);
+  return (
+    below +
+    (number('Actual Rows') + number('Rows Removed by Filter') + number('Rows Removed by Index Recheck')) *
+      number('Actual Loops')
+  );
+}
+
+interface Read {
+  name: string;
+  read: number;
+  /** The statement that read the most. */
+  text: string;
+}
+
+const report: Read[] = [];
+
+/** What is read while `work` runs. */
+async function measure(name: string, work: () => Promise<unknown>, plans: () => RunPlan[]): Promise<Read> {
+  plans();
+  await work();
+  const found = plans().map(({ text, plan }) => ({ text, read: rowsRead(plan) }));
+  const most = found.toSorted((a, b) => b.read - a.read)[0];
+  const result = { name, read: found.reduce((sum, { read }) => sum + read, 0), text: most?.text ?? '' };
+  report.push(result);
+  return result;
+}
+
+const takePlans = (): RunPlan[] => plansOf(service.logged.splice(0));
+
+const idOf = async (table: string): Promise<Uuid> => {
+  const [row] = await api.sql<{ id: Uuid }[]>`
+    SELECT id FROM ${api.sql(table)} WHERE organisation_id = ${organisationId} ORDER BY id OFFSET 100 LIMIT 1`;
+  if (row === undefined) throw new Error(`${table} is empty`);
+  return row.id;
+};
+
+async function valuesOf(): Promise<Record<string, string>> {
+  const [wallet] = await api.sql<{ id: Uuid }[]>`SELECT md5('wallet500')::uuid AS id`;
+  const walletId = publicId('wallet', wallet?.id ?? '');
+  const paymentId = publicId('payment', await idOf('payments'));
+  return {
+    createdAtFrom: new Date(Date.now() - 180 * 86_400_000).toISOString(),
+    createdAtTo: new Date(Date.now() - 180 * 86_400_000).toISOString(),
+    targetWalletId: walletId,
+    sourceWalletId: walletId,
+    destinationWalletId: walletId,
+    walletId,
+    paymentId,
+    resourceId: paymentId,
+    externalReference: 'reference-7',
+    email: 'payer7@test.example',
+    accountNumber: '0000000007',
+    requestId: 'req_00000000000000000000000007',
+  };
+}
+
+const optionsOf = (schema: z.ZodType): string[] | null => {
+  const { innerType } = schema.def as unknown as { innerType?: z.ZodType };
+  const { options } = (innerType ?? schema) as { options?: string[] };
+  return options ?? null;
+};
+
+/** Every list with each value of each filter. */
+async function requests(): Promise<string[]> {
+  const values = await valuesOf();
+  const parameters: Record<string, string> = {
+    '/payments/:id/refunds': values.paymentId ?? '',
+    '/payments/:id/credits': values.paymentId ?? '',
+    '/wallets/:id/transactions': values.walletId ?? '',
+    '/wallets/:id/deposits': values.walletId ?? '',
+    '/payouts/:id/items': publicId('payout', await idOf('payouts')),
+    '/events/:id/deliveries': publicId('event', await idOf('events')),
+  };
+  const [endpoint] = await api.sql<{ id: Uuid }[]>`SELECT md5('endpoint1')::uuid AS id`;
+  await api.sql`
+    INSERT INTO webhook_endpoints (organisation_id, environment, id, url, sealed_secret, created_at)
+    VALUES (${organisationId}, 'test', ${endpoint?.id ?? ''}, 'http://127.0.0.1:9000/', 'sealed', now())`;
+  parameters['/webhook-endpoints/:id/failed-deliveries'] = publicId('webhookEndpoint', endpoint?.id ?? '');
+  const lists = ROUTES.filter(({ success, path }) => success.paginated === true && path !== '/banks');
+  return lists.flatMap(({ path, filters }) => {
+    const filled = path.replace(':id', parameters[path] ?? ':id');
+    const shape = (filters as z.ZodObject).shape as Record<string, z.ZodType>;
+    const reference = `${path.slice(1, -1)}-7`;
+    const queries = Object.entries(shape).flatMap(([name, schema]) =>
+      (optionsOf(schema) ?? [name === 'reference' ? reference : (values[name] ?? `missing: ${path} ${name}`)]).map(
+        (value) => `?${name}=${encodeURIComponent(value)}`,
+      ),
+    );
+    return ['', ...queries].map((query) => `${filled}${query}`);
+  });
+}
+
+/** The only filters of a list that may read more, and why. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  '/events?type=transfer.completed': 'the most frequent type, whose events pay for no further index',
+};
+
+test('a page reads what it returns, whatever its filter and order', async () => {
+  const { test: caller } = api.organisation;
+  const client = service.client(caller.key);
+  const found: Read[] = [];
+  for (const path of await requests()) {
+    for (let cursor = '', page = 1; page <= 2; page += 1) {
+      const url = `${path}${path.includes('?') ? '&' : '?'}limit=${PAGE}${cursor}`;
+      let next: string | null = null;
+      const result = await measure(
+        `${path} page ${page}`,
+        async () => {
+          const { status, pagination } = await client.get(url);
+          if (status !== 200) throw new Error(`${url}: ${status}`);
+          next = pagination.nextCursor;
+        },
+        takePlans,
+      );
+      if (!(path in EXCEPTIONS)) found.push(result);
+      if (next === null) break;
+      cursor = `&cursor=${String(next)}`;
+    }
+  }
+  expect(found.filter(({ read }) => read > PAGE * PER_ROW)).toEqual([]);
+}, 600_000);
+
+test('the gauges and what runs on a period read what is open or has changed', async () => {
+  const notices: string[] = [];
+  const { config, rails } = service.dependencies;
+  const gauges = databaseGauges(config.databaseUrl, rails, 0, ({ message }) => {
+    notices.push(JSON.stringify({ notice: message }));
+  });
+  const retention = createRetentionActivities({ sql: service.dependencies.maintenanceSql, config });
+  const expire = () => new MockActivityEnvironment().run(retention.deleteExpiredRows);
+  const seal = async () => {
+    for (let isBehind = true; isBehind; ) ({ isBehind } = await sealNext(sql, 60_000));
+  };
+  // The work of a year is not that of a run.
+  await expire();
+  await seal();
+  const periodic: Record<string, () => Promise<unknown>> = {
+    ...Object.fromEntries(
+      OPEN_KINDS.map((kind, index) => [
+        `sweep ${index} ${kind.rows.slice(0, 40)}`,
+        () => listOpenResources(sql, kind, { after: null, limit: 100, ageMinMs: 0 }),
+      ]),
+    ),
+    relay: () => sql`SELECT FROM ledger.claim_messages('flow', 1::smallint, NULL, NULL, 10, 1)`,
+    retries: () => sql`SELECT FROM ledger.claim_deliveries(NULL, 10, 8, 1)`,
+    retention: expire,
+  };
+  const found: Read[] = [await measure('gauges', gauges.collect, () => plansOf(notices.splice(0)))];
+  for (const [name, work] of Object.entries(periodic)) found.push(await measure(name, work, takePlans));
+  await gauges.close();
+  expect((await measure('sealing', seal, takePlans)).read).toBeLessThan(BRIN_RANGES);
+  expect(found.filter(({ read }) => read > FEW)).toEqual([]);
+}, 600_000);
+
+async function printReport(): Promise<void> {
+  for (const { name, read } of report.toSorted((a, b) => b.read - a.read)) process.stdout.write(`${read}\t${name}\n`);
+  const unused = await api.sql<{ name: string }[]>`
+    SELECT schemaname || '.' || indexrelname AS name FROM pg_stat_user_indexes WHERE idx_scan = 0 ORDER BY 1`;
+  process.stdout.write(`not used here: ${unused.map(({ name }) => name).join(' ')}\n`);
+}

@@ -1,0 +1,167 @@
+// A book of any size, in a few statements: rows as they are in numbers and order, with the rare values among the oldest
+// rows, where a scan of the newest finds them last. Its money is not balanced: it is for plans only.
+import type postgres from 'postgres';
+import type { Uuid } from '../../src/ids.ts';
+
+/** Rows with a rare value: more than a page. */
+export const RARE = 30;
+
+/** Values that rows usually have, and the others of each column, of which there are `RARE` rows each. */
+const USUAL: Readonly<Record<string, [usual: string, ...rare: string[]]>> = {
+  payment: ['settled', 'pending', 'partial', 'expired', 'failed', 'refunded', 'partially_refunded'],
+  withdrawal: ['completed', 'processing', 'failed', 'returned'],
+  refund: ['completed', 'processing', 'failed'],
+  payout: ['completed', 'processing', 'partially_completed', 'failed'],
+  review: ['credited', 'open', 'returning', 'returned_to_sender', 'unclaimed', 'recalled'],
+};
+
+/** SQL: the usual value, and for the first rows the rare ones in turns. */
+function statusOf(column: string): string {
+  const [usual, ...rare] = USUAL[column] ?? [''];
+  return `CASE WHEN n <= ${RARE * rare.length} THEN (ARRAY['${rare.join("', '")}'])[1 + n % ${rare.length}] ELSE '${usual}' END`;
+}
+
+/** Each table: how many rows of a million, and what it selects from `n`; `at` is the time of row `n` of `count`. */
+function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string, { share: number; columns: string }> {
+  const book = `'${organisationId}'::uuid AS organisation_id, 'test' AS environment`;
+  const id = (kind: string, number = 'n') => `md5('${kind}' || ${number})::uuid`;
+  const rareTypes = types.map((type) => `'${type}'`).join(', ');
+  return {
+    wallets: {
+      share: 0.03,
+      columns: `${book}, ${id('wallet')} AS id, 'end_user' AS kind, 'payer' || n || '@test.example' AS email,
+        'reference-' || n AS external_reference, CASE WHEN n <= ${RARE} THEN 'none' ELSE 'tier1' END AS kyc_status, at AS created_at`,
+    },
+    payments: {
+      share: 0.1,
+      columns: `${book}, ${id('payment')} AS id, 1 AS version,
+        CASE WHEN n <= ${RARE} THEN 'virtual_wallet' ELSE 'bank_transfer' END AS method, ${statusOf('payment')} AS status,
+        1000 AS base_amount, 10 AS fee, 1010 AS amount_received, 1000 AS amount_credited, 0 AS amount_refunding,
+        0 AS amount_refunded, ${id('wallet', '1 + n % 1000')} AS target_wallet_id, 'payment-' || n AS reference,
+        at + interval '1 hour' AS expires_at,
+        CASE WHEN ${statusOf('payment')} IN ('settled', 'refunded', 'partially_refunded') THEN at END AS settled_at, at AS created_at`,
+    },
+    virtual_accounts: {
+      share: 0.1,
+      columns: `${book}, 'sandbox' AS rail, lpad(n::text, 10, '0') AS account_number, 'payment' AS owner_kind,
+        ${id('payment')} AS owner_id, 'Bank' AS bank_name, 'Payee' AS account_name, at + interval '1 hour' AS expires_at, at AS created_at`,
+    },
+    inbound_credits: {
+      share: 0.1,
+      columns: `${book}, ${id('credit')} AS id, 1 AS version, 'sandbox' AS rail, 'session-' || n AS session_id, 1010 AS amount,
+        'payment' AS owner_kind, ${id('payment')} AS owner_id, 'posted' AS status, at AS received_at, at AS created_at`,
+    },
+    withdrawals: {
+      share: 0.04,
+      columns: `${book}, ${id('withdrawal')} AS id, 1 AS version, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
+        1000 AS amount, 10 AS fee, ${statusOf('withdrawal')} AS status, '0123456789' AS account_number, '058' AS bank_code,
+        'sandbox' AS rail, 'withdrawal-' || n AS reference, at AS created_at`,
+    },
+    refunds: {
+      share: 0.02,
+      columns: `${book}, ${id('refund')} AS id, 1 AS version, ${id('payment')} AS payment_id, 100 AS amount,
+        CASE WHEN n <= ${RARE} THEN 'wallet' ELSE 'bank' END AS destination, ${statusOf('refund')} AS status,
+        'refund-' || n AS reference, at AS created_at`,
+    },
+    payouts: {
+      share: 0.01,
+      columns: `${book}, ${id('payout')} AS id, 1 AS version, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
+        4000 AS total_amount, 40 AS total_fee, 4 AS item_count, ${statusOf('payout')} AS status, 'payout-' || n AS reference,
+        at AS created_at`,
+    },
+    payout_items: {
+      share: 0.04,
+      columns: `${book}, ${id('item')} AS id, 1 AS version, ${id('payout', '1 + n / 4')} AS payout_id, n % 4 AS position,
+        1000 AS amount, 10 AS fee, 'failed' AS status, '0123456789' AS account_number, '058' AS bank_code, 'sandbox' AS rail,
+        at AS returned_at`,
+    },
+    review_cases: {
+      share: 0.02,
+      columns: `${book}, ${id('case')} AS id, 1 AS version,
+        CASE WHEN n <= ${RARE} THEN 'unknown_account' ELSE 'late_credit' END AS reason, ${statusOf('review')} AS status, 10 AS amount,
+        'suspense:payment:made_up' AS account_code, ${id('payment')} AS payment_id,
+        ${id('wallet', '1 + n % 1000')} AS wallet_id, 0 AS attempts, at AS created_at,
+        CASE WHEN n > ${RARE} THEN 0 END AS late_by_seconds`,
+    },
+    transfers: {
+      share: 0.1,
+      columns: `${book}, ${id('transfer')} AS id, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
+        ${id('wallet', '2 + n % 1000')} AS destination_wallet_id, 100 AS amount, 0 AS fee, 'completed' AS status,
+        'transfer-' || n AS reference, at AS created_at`,
+    },
+    'ledger.transactions': {
+      share: 0.1,
+      columns: `${book}, ${id('transfer')} AS id, 'transfer-' || n AS key, 'transfer' AS kind, 'made up' AS resource,
+        at AS effective_at, at AS moved_at, at AS created_at`,
+    },
+    'ledger.postings': {
+      share: 0.1,
+      columns: `${book}, ledger.posting_id(at) AS id, ${id('transfer')} AS transaction_id,
+        (SELECT min(id) FROM ledger.accounts) + n % 1000 AS debit_account_id,
+        (SELECT min(id) FROM ledger.accounts) + (n + 1) % 1000 AS credit_account_id, 100 AS amount,
+        1 + n / 1000 * 2 AS debit_number, 2 + n / 1000 * 2 AS credit_number, 100 AS debit_balance_after,
+        100 AS credit_balance_after, at AS created_at`,
+    },
+    events: {
+      share: 0.15,
+      columns: `${book}, ${id('event')} AS id,
+        CASE WHEN n <= ${RARE * types.length} THEN (ARRAY[${rareTypes}])[1 + n % ${types.length}]
+             WHEN n % 2 = 0 THEN 'transfer.completed' ELSE 'payment.settled' END AS type,
+        ledger.public_id(${id('payment')}, 'pay') AS resource, 1 AS sequence, '{}'::json AS data, at AS created_at`,
+    },
+    webhook_deliveries: {
+      share: 0.08,
+      columns: `${book}, ${id('event')} AS event_id, ${id('endpoint', '1')} AS endpoint_id,
+        CASE WHEN n <= ${RARE} THEN 'failed' ELSE 'delivered' END AS status,
+        CASE WHEN n <= ${RARE} THEN 'retries_exhausted' END AS failure_reason, at AS created_at`,
+    },
+    webhook_attempts: {
+      share: 0.08,
+      columns: `${book}, ${id('event')} AS event_id, ${id('endpoint', '1')} AS endpoint_id, at AS attempted_at, 5 AS duration_ms`,
+    },
+    request_logs: {
+      share: 0.05,
+      columns: `${book}, decode(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || lpad(to_hex(n), 20, '0'), 'hex') AS request_id,
+        ${id('key')} AS key_id, 'GET' AS method, '/payments' AS route,
+        CASE WHEN n <= ${RARE} THEN 500 WHEN n <= ${2 * RARE} THEN 409 ELSE 200 END AS status,
+        CASE WHEN n <= ${RARE} THEN 'INTERNAL_ERROR' WHEN n <= ${2 * RARE} THEN 'IDEMPOTENCY_CONFLICT' END AS error_code,
+        5 AS duration_ms, at AS created_at`,
+    },
+    idempotency_keys: {
+      share: 0.03,
+      columns: `${book}, 'key-' || n AS key, ''::bytea AS fingerprint, ${id('attempt')} AS attempt, 200 AS status_code,
+        '{}' AS response, at AS created_at`,
+    },
+    transfer_sends: {
+      share: 0.03,
+      columns: `${book}, ledger.public_id(${id('withdrawal')}, 'wth') AS reference, 1 AS sends, at AS sent_at, true AS is_known`,
+    },
+  };
+}
+
+/** Fills the book, oldest first, with about this many rows in a year. `types`: the rare types of events. */
+export async function fillBook(
+  sql: postgres.Sql,
+  organisationId: Uuid,
+  rows: number,
+  types: readonly string[],
+): Promise<void> {
+  const insert = async (table: string, { share, columns }: { share: number; columns: string }): Promise<void> => {
+    const names = [...columns.matchAll(/ AS (\w+)(?=,\s|\s*$)/g)].map(([, name]) => name);
+    const count = Math.ceil(rows * share);
+    await sql.unsafe(`
+      INSERT INTO ${table} (${names.join(', ')})
+      SELECT ${columns}
+      FROM generate_series(1, ${count}) AS n,
+           LATERAL (SELECT date_trunc('milliseconds', now() - (${count} - n + 1) * interval '365 days' / ${count}) AS at) made`);
+  };
+  const { wallets, ...others } = tablesOf(organisationId, types);
+  if (wallets !== undefined) await insert('wallets', wallets);
+  await sql.unsafe(`
+    INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance, last_number, status, created_at)
+    SELECT organisation_id, environment, account_code, 'customer', 0, 1000000,
+           CASE WHEN n <= ${RARE} THEN 'frozen' WHEN n <= ${2 * RARE} THEN 'closed' ELSE 'active' END, created_at
+    FROM (SELECT *, row_number() OVER (ORDER BY created_at) AS n FROM wallets WHERE kind = 'end_user') w ORDER BY n`);
+  for (const [table, definition] of Object.entries(others)) await insert(table, definition);
+  await sql`VACUUM (ANALYZE)`;
+}
