@@ -32,14 +32,21 @@ export function createRetentionActivities({
     }
   }
 
-  /** Book by book: the request log has no index across organisations. */
-  async function deleteOldRequestLogs(): Promise<number> {
+  /** Book by book, for tables without an index across organisations. */
+  async function inBooks(deleteBatch: (book: Book, rowsMax: number) => Promise<number>): Promise<number> {
     let total = 0;
     for (const organisationId of await listOrganisationIds(sql)) {
       for (const environment of ENVIRONMENTS) {
-        const book = { organisationId, environment };
-        total += await inBatches((max) => deleteRequestLogs(sql, book, maintenance.requestLogsKeptDays, max));
+        total += await inBatches((max) => deleteBatch({ organisationId, environment }, max));
       }
+    }
+    return total;
+  }
+
+  async function deleteOldBankRows(): Promise<number> {
+    let total = 0;
+    for (const table of Object.keys(BANK_TABLES) as (keyof typeof BANK_TABLES)[]) {
+      total += await inBatches((max) => deleteBankRows(sql, table, maintenance.sandboxBankKeptDays, max));
     }
     return total;
   }
@@ -64,8 +71,10 @@ export function createRetentionActivities({
       return {
         idempotencyKeys: await inBatches((max) => deleteIdempotencyKeys(sql, maintenance.idempotencyKeysKeptDays, max)),
         webhookAttempts: await inBatches((max) => deleteWebhookAttempts(sql, maintenance.webhookAttemptsKeptDays, max)),
-        requestLogs: await deleteOldRequestLogs(),
+        requestLogs: await inBooks((book, max) => deleteRequestLogs(sql, book, maintenance.requestLogsKeptDays, max)),
         transferSends: await deleteOldSends(),
+        events: await inBooks((book, max) => deleteEvents(sql, book, maintenance.eventsKeptDays, max)),
+        sandboxBank: await deleteOldBankRows(),
       };
     },
 
@@ -105,7 +114,34 @@ async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number
   return deleted;
 }
 
-/** The log of webhook attempts; the events and deliveries themselves stay. */
+/** With their deliveries and attempts. */
+async function deleteEvents(sql: Sql, { organisationId, environment }: Book, keptDays: number, rowsMax: number) {
+  const [row] = await sql<{ deleted: number }[]>`
+    SELECT ledger.delete_events(${organisationId}, ${environment}, now() - make_interval(days => ${keptDays}),
+                                ${rowsMax}) AS deleted`;
+  return row?.deleted ?? 0;
+}
+
+/** The tables of the sandbox bank with what dates their rows, as in their indexes; permanent accounts never end. */
+const BANK_TABLES = {
+  accounts: (sql: Sql) => sql`expires_at`,
+  credits: (sql: Sql) => sql`received_at`,
+  requests: (sql: Sql) => sql`requested_at`,
+  transfers: (sql: Sql) => sql`status <> 'processing' AND accepted_at`,
+  statement_lines: (sql: Sql) => sql`created_at`,
+};
+
+/** The sandbox bank belongs to the test environment: what it forgets, callers can create again. */
+async function deleteBankRows(sql: Sql, table: keyof typeof BANK_TABLES, keptDays: number, rowsMax: number) {
+  const name = sql(`sandbox_bank.${table}`);
+  const { count } = await sql`
+    DELETE FROM ${name} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${name} WHERE ${BANK_TABLES[table](sql)} < now() - make_interval(days => ${keptDays})
+      LIMIT ${rowsMax}))`;
+  return count;
+}
+
+/** The log of webhook attempts, which is kept shorter than the events. */
 async function deleteWebhookAttempts(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
   const [row] = await sql<{ deleted: number }[]>`
     SELECT ledger.delete_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS deleted`;

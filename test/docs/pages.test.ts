@@ -49,6 +49,16 @@ test('docs/configuration.md names the suffix of every task queue', () => {
   expect(suffixes.filter((suffix) => !row.includes(`\`${suffix}\``))).toEqual([]);
 });
 
+test('docs/scaling.md says of every Schedule what it reads', () => {
+  const [, table = ''] =
+    read('docs/scaling.md')
+      .split('## What runs without a request')[1]
+      ?.match(/([\s\S]*?)\n## /) ?? [];
+  const scheduled = [...read('src/worker/schedules.ts').matchAll(/workflow: '(\w+)'/g)].map(([, workflow]) => workflow);
+  expect(scheduled.length).toBeGreaterThan(5);
+  expect(scheduled.filter((workflow) => !table.includes(`\`${workflow}\``))).toEqual([]);
+});
+
 test('docs/contract.md lists every kind of entry of a statement, in its direction', () => {
   const [, list = ''] =
     read('docs/contract.md')

@@ -73,6 +73,34 @@ test('retention deletes idempotency keys after 7 days and webhook attempts after
   ]);
 });
 
+test('retention deletes events with their deliveries after 13 months, and what the sandbox bank has after 90 days', async () => {
+  const { organisationId } = flows.organisation;
+  const addEvents = (months: number, count: number) => flows.sql`
+    WITH e AS (
+      INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
+      SELECT ${organisationId}, 'test', gen_random_uuid(), 'wallet.credited', 'made up ' || ${months}::int || n, 1, '{}',
+             now() - make_interval(months => ${months})
+      FROM generate_series(1, ${count}::int) AS n RETURNING *)
+    INSERT INTO webhook_deliveries (organisation_id, environment, event_id, endpoint_id, status)
+    SELECT organisation_id, environment, id, gen_random_uuid(), 'delivered' FROM e`;
+  await addEvents(14, 1_200);
+  await addEvents(12, 2);
+  await flows.sql`
+    INSERT INTO sandbox_bank.credits (organisation_id, session_id, account_number, amount, received_at)
+    SELECT ${organisationId}, 'aged ' || days, '0000000000', 1, now() - make_interval(days => days)
+    FROM unnest(ARRAY[91, 89]) AS days`;
+  expect(await flows.runMaintenance('retention')).toMatchObject({ events: 1_200, sandboxBank: 1 });
+  expect(await flows.runMaintenance('retention')).toMatchObject({ events: 0, sandboxBank: 0 });
+  const kept = await flows.sql`
+    SELECT count(*)::int AS events, count(d.event_id)::int AS deliveries FROM events e
+    LEFT JOIN webhook_deliveries d ON d.event_id = e.id WHERE e.resource LIKE 'made up%'`;
+  expect(kept).toEqual([{ events: 2, deliveries: 2 }]);
+  const { sql } = flows.dependencies;
+  expect(await sql`SELECT ledger.delete_events(${organisationId}, 'test', now(), 10) AS deleted`).toEqual([
+    { deleted: 0 },
+  ]);
+});
+
 test('retention deletes the sends of transfers that have ended after 90 days, and keeps those that may be sent again', async () => {
   const walletId = await flows.createWallet(undefined, { balance: 1_000_000 });
   const withdraw = async (accountNumber: string): Promise<string> => {

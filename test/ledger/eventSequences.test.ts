@@ -34,6 +34,14 @@ interface Stored {
   data: Record<string, unknown>;
 }
 
+test('the next event of a resource whose events were deleted follows all that it had', async () => {
+  const resource = publicId('payment', '01700000-0000-7000-8000-000000000000' as Uuid); // of 2020
+  for (const type of ['payment.recalled', 'payment.reviewed'] as const) {
+    await books.journal.post({ book: books.book, events: [newEvent(type, resource, {})] });
+  }
+  expect((await eventsOf(resource)).map(({ sequence }) => sequence)).toEqual([1_000_001, 1_000_002]);
+});
+
 const eventsOf = (resource: string) => books.sql<Stored[]>`
   SELECT type, resource, sequence, data FROM events
   WHERE organisation_id = ${books.book.organisationId} AND resource = ${resource} ORDER BY sequence`;

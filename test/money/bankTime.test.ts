@@ -99,3 +99,23 @@ test('a worker that stood still from before a credit until after the window sett
   await flows.startWorkerAgain();
   await waitFor('the settlement', async () => (await read()).status === 'settled');
 });
+
+/** What is decided by a time, by the API or a flow that has not run since: the time that its rule names. */
+const DECISIONS: [rule: string, overSeconds: number, outcome: string][] = [
+  ['a wallet pays a payment until expiresAt, whether or not its flow has run', -60, 'settled'],
+  ['no wallet pays it afterwards, although it is still pending', 60, 'PAYMENT_NOT_PAYABLE'],
+];
+
+test.each(DECISIONS)('%s', async (_rule, overSeconds, outcome) => {
+  const targetWalletId = await flows.createWallet();
+  const body = { method: 'virtual_wallet', baseAmount: BASE, targetWalletId };
+  const { data } = await flows.test.money('/payments', body);
+  await sql`
+    UPDATE payments SET expires_at = now() - make_interval(secs => ${overSeconds})
+    WHERE id = ${requireUuid('payment', data.id)}`;
+  const payer = await flows.createWallet(undefined, { balance: 10 * BASE });
+  const answer = await flows.test.money(`/wallets/${payer}/pay`, { paymentId: data.id });
+  const { data: after } = await flows.test.get(`/payments/${data.id}`);
+  expect(answer.status < 300 ? after.status : answer.error.code).toBe(outcome);
+  expect(after.status).toBe(outcome === 'settled' ? 'settled' : 'pending');
+});

@@ -52,8 +52,9 @@ export async function retention(): Promise<RetentionResult> {
   const deleted = await deleteExpiredRows();
   const closedDays = await closeAccountingDays();
   setCurrentDetails(
-    `Deleted ${deleted.idempotencyKeys} idempotency keys, ${deleted.webhookAttempts} webhook attempts, ` +
-      `${deleted.requestLogs} request logs and the sends of ${deleted.transferSends} transfers. ` +
+    `Deleted ${deleted.idempotencyKeys} idempotency keys, ${deleted.events} events, ${deleted.webhookAttempts} webhook ` +
+      `attempts, ${deleted.requestLogs} request logs, the sends of ${deleted.transferSends} transfers and ` +
+      `${deleted.sandboxBank} rows of the sandbox bank. ` +
       `Closed ${closedDays} accounting days.`,
   );
   return { ...deleted, closedDays };

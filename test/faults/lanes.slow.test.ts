@@ -1,0 +1,62 @@
+// After a freeze of all workers, what each lane of the outbox has collected holds no other: payouts begin within
+// seconds while events, expiries and items still wait.
+import { afterAll, expect, test } from '@jest/globals';
+import { newUuid } from '../../src/ids.ts';
+import { startTestFlows } from '../support/flows.ts';
+import { waitFor } from '../support/waitFor.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
+
+const PAYOUTS = 12;
+const EVENTS = 1_500;
+const EXPIRIES = 800;
+const BEGINS_WITHIN_MS = 10_000;
+
+const flows = await startTestFlows({ worker: false });
+const receiver = await startReceiver((response) => {
+  setTimeout(() => response.writeHead(200).end(), 500); // a slow one
+});
+
+afterAll(async () => {
+  await flows.close();
+  await receiver.close();
+});
+
+test('payouts begin within ten seconds after a freeze, whatever else waits', async () => {
+  const { sql, organisation } = flows;
+  const { organisationId } = organisation;
+  await flows.test.post('/webhook-endpoints', { url: receiver.url });
+  const sourceWalletId = await flows.createWallet(undefined, { balance: 100_000_000 });
+  // Of payments that nobody paid, and events of transfers, as an hour of traffic leaves them.
+  const payment = (await flows.createPayment(await flows.createWallet(), 100_000)).id;
+  await sql`
+    INSERT INTO outbox (organisation_id, environment, topic, message)
+    SELECT organisation_id, environment, topic, message || jsonb_build_object('id', message ->> 'id' || n)
+    FROM outbox, generate_series(1, ${EXPIRIES}::int) AS n WHERE message ->> 'id' = ${payment}`;
+  await sql`
+    WITH e AS (
+      INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
+      SELECT ${organisationId}, 'test', gen_random_uuid(), 'transfer.completed', 'made up ' || n, 1, '{}', now()
+      FROM generate_series(1, ${EVENTS}::int) AS n RETURNING id)
+    INSERT INTO outbox (organisation_id, environment, topic, message)
+    SELECT ${organisationId}, 'test', 'event', jsonb_build_object('eventId', id) FROM e`;
+  const bankAccount = { accountNumber: '0123456789', bankCode: '058' };
+  const ids: string[] = [];
+  for (let count = 0; count < PAYOUTS; count += 1) {
+    const items = Array.from({ length: 3 }, () => ({ amount: 1_000, bankAccount }));
+    ids.push((await flows.test.money('/payouts', { sourceWalletId, items }, newUuid())).data.id);
+  }
+  await flows.startWorkerAgain();
+  await waitFor(
+    'every payout to begin',
+    async () => {
+      const [row] = await sql<{ begun: number }[]>`
+        SELECT count(DISTINCT payout_id)::int AS begun FROM payout_items
+        WHERE organisation_id = ${organisationId} AND status <> 'pending'`;
+      return row?.begun === PAYOUTS;
+    },
+    BEGINS_WITHIN_MS,
+  );
+  const [left] = await sql<{ events: number }[]>`SELECT count(*)::int AS events FROM outbox WHERE topic = 'event'`;
+  expect(left?.events).toBeGreaterThan(0);
+  await Promise.all(ids.map((id) => flows.untilStatus(`/payouts/${id}`, 'completed')));
+}, 300_000);
