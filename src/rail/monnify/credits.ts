@@ -10,6 +10,7 @@ import type { ProviderClient } from '../client.ts';
 import { nullIfUnclear, type RailUnavailableError, unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
 import type { BankRail, InboundCreditRecord, Period } from '../port.ts';
+import { isWithin, ofPeriod } from '../rows.ts';
 import { fullAccountNumber } from '../texts.ts';
 import { paymentStatusOf } from './outcomes.ts';
 import { type Cursor, cursorOf, cursorText, type Page, type RowsOf, readPage } from './pages.ts';
@@ -31,8 +32,6 @@ const PAGE_SIZE = 100;
 const LOOK_UPS_AT_ONCE = 10;
 /** Credits that were looked up: a poll lists those of the last hour again. */
 const REMEMBERED_MAX = 5_000;
-
-export const isWithin = (time: Date, { from, to }: Period): boolean => time >= from && time < to;
 
 /** A credit, and what Monnify keeps of it; null: it does not report. */
 type Credit = InboundCreditRecord & { charge: Kobo | null };
@@ -93,10 +92,11 @@ export function createCredits(client: ProviderClient, banks: BankList) {
       },
     };
     const { rows, next } = await readPage(client, request, ROWS, at, PAGE_SIZE, signal);
-    const inPeriod = rows.filter(
-      ({ row }) => row === null || row.completedOn === null || isWithin(row.completedOn, period),
-    );
-    return { rows: inPeriod, next };
+    const asked = {
+      from: new Date(period.from.getTime() - CREATED_BEFORE_MS),
+      to: new Date(period.to.getTime() + CREATED_BEFORE_MS),
+    };
+    return { rows: ofPeriod(rows, ({ completedOn }) => completedOn, period, asked), next };
   }
 
   /**

@@ -4,7 +4,7 @@ import type { ProviderClient } from '../client.ts';
 import { unclear } from '../errors.ts';
 import type { HttpRequest } from '../http.ts';
 import type { BankRail, InboundCreditRecord, PageRequest, StatementLine, UnreadRow } from '../port.ts';
-import { type ListedRow, readRows } from '../rows.ts';
+import { type ListedRow, ofPeriod, readRows } from '../rows.ts';
 import { fullAccountNumber } from '../texts.ts';
 import { isStatus, paymentStatusOf, transferStatusOf } from './outcomes.ts';
 import {
@@ -24,38 +24,39 @@ const NAMES = { ids: ['id'], times: ['timeCreated'] };
 /** A transfer of an account number, in either direction. */
 const isOfAccount = ({ type }: ListedTransaction): boolean => type === 'vact_transfer';
 
-/** The documented requery of a credit has no direction, the list has one. Null: a word that may mean either. */
-function directionOf(row: ListedTransaction): 'in' | 'out' | null {
-  if (row.entryType === 'CREDIT') return 'in';
-  if (row.entryType === 'DEBIT') return 'out';
-  return row.entryType === undefined && isOfAccount(row) ? 'in' : null;
+/** Null: it does not say, or in a word that may mean either. */
+function directionOf({ entryType }: ListedTransaction): 'in' | 'out' | null {
+  if (entryType === 'CREDIT') return 'in';
+  return entryType === 'DEBIT' ? 'out' : null;
 }
 
 /** The interbank session id identifies a credit, in callbacks too. */
 const sessionOf = ({ sessionId, paymentVendorReference }: ListedTransaction): string | null =>
   sessionId ?? paymentVendorReference;
 
+const secondOf = (ms: number): Date => new Date(Math.floor(ms / 1_000) * 1_000);
+
 /** `yyyy-MM-ddTHH:mm:ss` in UTC. */
 const boundOf = (time: Date): string => time.toISOString().slice(0, 19);
 
 export function createTransactions(client: ProviderClient, banks: BankList) {
   async function page({ from, to, cursor }: PageRequest, signal?: AbortSignal) {
+    // Whole seconds, the last one perhaps inclusive.
+    const asked = { from: secondOf(from.getTime()), to: secondOf(to.getTime() + 1_999) };
     const request: HttpRequest = {
       method: 'POST',
       route: '/v1/transactions/accounts',
       query: {
         limit: PAGE_SIZE,
         dateFrom: boundOf(from),
-        // Whole seconds, and perhaps inclusive: rows are sorted out by their time.
-        dateTo: boundOf(new Date(to.getTime() + 999)),
+        dateTo: boundOf(secondOf(to.getTime() + 999)),
         ...(cursor === null ? {} : { cursor }),
       },
       body: '{}',
     };
     const { results, cursor: next } = await client.read(request, transactionsPage, signal);
-    const rows = readRows('nomba', results, listedTransaction, NAMES, timeOf).filter(
-      ({ row }) => row === null || (row.timeCreated >= from && row.timeCreated < to),
-    );
+    const listed = readRows('nomba', results, listedTransaction, NAMES, timeOf);
+    const rows = ofPeriod(listed, (row) => row.timeCreated, { from, to }, asked);
     const atOf = ({ row }: (typeof rows)[number]): number => row?.timeCreated.getTime() ?? 0;
     rows.sort((one, other) => atOf(one) - atOf(other));
     return { rows, nextCursor: results.length === 0 ? null : next || null };
@@ -106,7 +107,9 @@ export function createTransactions(client: ProviderClient, banks: BankList) {
       };
       const row = await client.find(request, transaction, signal);
       if (row === null) return null;
-      const direction = row.type === 'transfer' ? 'out' : directionOf(row);
+      // The documented requery of a credit has no direction, the list has one.
+      const isCredit = isOfAccount(row) && row.entryType === undefined;
+      const direction = row.type === 'transfer' ? 'out' : isCredit ? 'in' : directionOf(row);
       if (sessionOf(row) !== sessionId || !(isOfAccount(row) || row.type === 'transfer') || direction === null)
         throw unclear('nomba', 'the requery is about another transaction', { ofOneAccount: true });
       if (direction === 'out') return null;

@@ -64,8 +64,8 @@ export interface ListControl {
   setStatus: (sessionId: string, status: string) => void;
   /** Fields of the row of a credit that are replaced; undefined: the field is missing. */
   alter: (sessionId: string, fields: Readonly<Record<string, unknown>>) => void;
-  /** Fields that make a row unreadable. */
-  unreadable: Readonly<Record<string, unknown>>;
+  /** Fields that make a row one that is not understood: unreadable, of another time than was asked for. */
+  unreadable: readonly Readonly<Record<string, unknown>>[];
   /** Each page begins with the last row of the page before. */
   overlap: (on: boolean) => void;
   /** Every page is the first one, and another follows. */

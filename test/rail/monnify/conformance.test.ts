@@ -78,7 +78,7 @@ const controlOf = ({ rail, fake, now, pass }: MonnifyHarness): ProviderControl =
   lists: {
     came: ['PAID', 'PARTIALLY_PAID', 'OVERPAID'],
     takenBack: 'REVERSED',
-    unreadable: { currencyCode: 'USD' },
+    unreadable: [{ currencyCode: 'USD' }, { completedOn: '2019-11-22T09:30:00.000+0000' }],
     setStatus: (sessionId, status) => {
       const collection = fake.book.collections.get(sessionId);
       if (collection !== undefined) collection.status = status;

@@ -75,7 +75,7 @@ beforeAll(async () => {
     lists: {
       came: ['SUCCESS'],
       takenBack: 'REFUND',
-      unreadable: { amount: '2,500.00' },
+      unreadable: [{ amount: '2,500.00' }, { timeCreated: '2019-11-22T09:30:00Z' }, { entryType: undefined }],
       setStatus: (sessionId, status) => {
         rowOf(sessionId).status = status;
       },
