@@ -1,7 +1,8 @@
 // One HTTP request to a webhook endpoint, limited in every way: ten seconds in total, no redirects, no forbidden
 // address, and no more of the response body than the delivery log stores.
+import * as http from 'node:http';
+import * as https from 'node:https';
 import type { Readable } from 'node:stream';
-import { Agent, errors, request } from 'undici';
 import {
   createResolve,
   ForbiddenAddressError,
@@ -17,6 +18,8 @@ const ATTEMPT_TIMEOUT_MS = 10_000;
 /** At most this much of a response body is read, and for no longer than this: only the status decides the outcome. */
 const BODY_BYTES_MAX = 4_096;
 const BODY_WAIT_MS = 1_000;
+/** How long a connection is kept for the next event, unless the endpoint says that it closes it sooner. */
+const KEPT_MS = 4_000;
 /** How much of the body the delivery log stores. */
 const BODY_CHARACTERS_STORED = 1_000;
 
@@ -41,15 +44,28 @@ export type Send = (url: string, headers: Record<string, string>, body: string) 
  * its own keep-alive pool, so that a connection that the sandbox rules allowed is never reused for live.
  */
 export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }: SenderOptions): Send {
-  const agent = new Agent({
-    connect: {
-      timeout: timeoutMs,
-      lookup: guardedLookup(rules.addresses, resolve ?? createResolve(rules.addresses)),
-    },
-    // Disabled: `timeoutMs` covers both.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const lookup = guardedLookup(rules.addresses, resolve ?? createResolve(rules.addresses));
+  const kept = { keepAlive: true, timeout: KEPT_MS, lookup };
+  const agents = { 'http:': new http.Agent(kept), 'https:': new https.Agent(kept) };
+
+  /** Resolves at the headers of the response. */
+  async function post(target: URL, headers: http.OutgoingHttpHeaders, body: string, signal: AbortSignal) {
+    const { request } = target.protocol === 'https:' ? https : http;
+    const agent = agents[target.protocol as keyof typeof agents];
+    for (;;) {
+      const sent = request(target, { method: 'POST', headers, agent, signal });
+      const response = new Promise<http.IncomingMessage>((resolve, reject) => {
+        sent.once('response', resolve).once('error', reject);
+      });
+      sent.end(body);
+      try {
+        return await response;
+      } catch (error) {
+        // The endpoint may close a kept connection at the moment of a request, which then is sent over another one.
+        if (!sent.reusedSocket || !/^(ECONNRESET|EPIPE)$/.test(codeOf(error))) throw error;
+      }
+    }
+  }
 
   return async (url, headers, body) => {
     const attemptedAt = new Date();
@@ -65,16 +81,11 @@ export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }:
     if (!URL.canParse(url) || destinationProblem(new URL(url), rules) !== null) return failed('url_forbidden');
     const signal = AbortSignal.timeout(timeoutMs);
     try {
-      const response = await request(url, {
-        method: 'POST',
-        headers: { 'user-agent': 'Manilla-Webhooks', 'content-type': 'application/json', ...headers },
-        body,
-        dispatcher: agent,
-        signal,
-      });
+      const own = { 'user-agent': 'Manilla-Webhooks', 'content-type': 'application/json' };
+      const response = await post(new URL(url), { ...own, ...headers }, body, signal);
       return result({
-        responseStatus: response.statusCode,
-        responseBody: await readStart(response.body),
+        responseStatus: response.statusCode ?? null,
+        responseBody: await readStart(response),
         error: null,
       });
     } catch (error) {
@@ -115,10 +126,9 @@ function reasonOf(error: unknown): AttemptError {
   if (error instanceof ForbiddenAddressError) return 'address_forbidden';
   if (error instanceof NameNotResolvedError) return 'name_not_resolved';
   const code = codeOf(error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'timeout';
+  if (code === 'ETIMEDOUT') return 'timeout';
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/.test(code)) return 'connection_failed';
-  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError)
-    return 'answer_unreadable';
+  if (code.startsWith('HPE_')) return 'answer_unreadable';
   if (/CERT|^ERR_TLS|^ERR_SSL|^EPROTO|SIGNED|UNABLE_TO/.test(code)) return 'tls_failed';
   return 'connection_lost';
 }

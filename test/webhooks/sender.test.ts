@@ -58,6 +58,45 @@ describe('requests', () => {
   });
 });
 
+describe('connections', () => {
+  const OK = 'HTTP/1.1 204 No Content\r\n\r\n';
+
+  test('are kept, and one that the endpoint closes at the next request costs no attempt', async () => {
+    const requests: number[] = [];
+    let connections = 0;
+    const url = await bareServer((socket) => {
+      connections += 1;
+      const connection = connections;
+      socket.on('data', () => {
+        requests.push(connection);
+        if (connection === 1 && requests.length > 2) socket.resetAndDestroy();
+        else socket.write(OK);
+      });
+    });
+    const results = [];
+    for (let count = 0; count < 4; count += 1) results.push(await send(url, {}, '{}'));
+    expect(results.map(({ responseStatus }) => responseStatus)).toEqual([204, 204, 204, 204]);
+    expect(requests).toEqual([1, 1, 1, 2, 2]);
+  });
+
+  test('several kept ones that were closed are replaced, each request once for each of them', async () => {
+    let closing = false;
+    const url = await bareServer((socket) => {
+      const isOld = !closing;
+      socket.on('data', () => (closing && isOld ? socket.destroy() : socket.write(OK)));
+    });
+    await Promise.all(Array.from({ length: 5 }, () => send(url, {}, '{}')));
+    closing = true;
+    expect(await send(url, {}, '{}')).toMatchObject({ responseStatus: 204, error: null });
+  });
+
+  test('a response that goes on after 100 Continue or early hints counts by its last status', async () => {
+    const informed = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+    const url = await bareServer((socket) => void socket.once('data', () => socket.write(informed + OK)));
+    expect(await send(url, {}, '{}')).toMatchObject({ responseStatus: 204, error: null });
+  });
+});
+
 describe('response statuses', () => {
   test.each([200, 201, 202, 204, 299])('a response of %i counts as delivered', async (status) => {
     const target = await receiver(answerStatus(status, status === 204 ? '' : 'thanks'));
