@@ -40,7 +40,9 @@ export function timeAt(
   { year, month, day, hour = 0, minute = 0, second = 0, millisecond = 0 }: ClockTime,
   offsetMs: number,
 ): Date | null {
-  const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second, millisecond));
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day); // Date.UTC would take the years 0 to 99 for those of the last century
+  date.setUTCHours(hour, minute, second, millisecond);
   const exists =
     date.getUTCMonth() === month - 1 && date.getUTCDate() === day && date.getUTCHours() === hour && minute < 60;
   return exists && second < 60 ? new Date(date.getTime() - offsetMs) : null;
