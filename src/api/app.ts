@@ -55,6 +55,8 @@ import {
 import { ROUTES } from './routes/index.ts';
 import { noQuery, parse } from './schemas.ts';
 
+/** What a list as CSV is, for an Accept that names its parameters (RFC 4180, section 3). */
+const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 /** By then most of the requests in progress are done. */
 const OVERLOAD_RETRY_AFTER_SECONDS = 1;
 /** Requests that wait for a place: the 600 of a minute of several keys may come at once. */
@@ -162,7 +164,7 @@ async function serve(
         now,
         outcome: () => undefined,
         repeatId: null,
-        wantsCsv: route.success.paginated === true && ctx.accepts('application/json', 'text/csv') === 'text/csv',
+        wantsCsv: route.success.paginated === true && ctx.accepts('application/json', CSV_TYPE) === CSV_TYPE,
       };
       return await handleIdempotently(guards.idempotencyKeys, route, keyIsKnown, call, ctx);
     });
