@@ -148,7 +148,7 @@ CREATE TABLE audit_log (
 );
 CREATE INDEX audit_log_by_time ON audit_log (created_at);
 CREATE INDEX audit_log_by_subject ON audit_log (organisation_id, subject);
-COMMENT ON TABLE audit_log IS 'Actions of operators, and of callers who decide, each proven by a secret.';
+COMMENT ON TABLE audit_log IS 'Actions of operators, and of callers who decide, each proven by a secret, but for the reason.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 -- The login of the service cannot state who decided: operators, codes, proposals, the audit log and the scopes
