@@ -110,16 +110,22 @@ describe('on a phone', () => {
     await waitFor('the countdown', async () => /^(29|30):\d\d$/.test(await clock.innerText()));
     const shown = await clock.innerText();
     await waitFor('the countdown to go on', async () => (await clock.innerText()) !== shown);
-    await page.getByRole('button', { name: 'Copy Account number' }).tap();
-    await page.getByRole('button', { name: 'Copied Account number' }).waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(payment.virtualAccount.accountNumber);
+    for (const [name, copied] of [
+      ['Amount', '2020.00'],
+      ['Account number', payment.virtualAccount.accountNumber],
+    ] as const) {
+      await page.getByRole('button', { name: `Copy ${name}` }).tap();
+      await page.getByRole('button', { name: `Copied ${name}` }).waitFor();
+      expect(await page.getByRole('status').innerText()).toBe(`${name} copied`);
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(copied);
+    }
     expect(await findingsOf(page)).toEqual([]);
 
-    await page.locator('#copy').focus();
+    await page.locator('#copy-number').focus();
     await credit(payment, 100_000);
     await headline(page, '₦1,000.00 received, ₦1,020.00 to go');
     expect(await page.getByRole('status').innerText()).toContain('₦1,000.00 received, ₦1,020.00 to go');
-    expect(await page.evaluate('document.activeElement.id')).toBe('copy');
+    expect(await page.evaluate('document.activeElement.id')).toBe('copy-number');
     expect(await page.locator('.amount').innerText()).toBe('₦1,020.00');
     expect(await findingsOf(page)).toEqual([]);
 
@@ -179,6 +185,24 @@ describe('on a phone', () => {
     expect(await findingsOf(page)).toEqual([]);
   });
 
+  test('late money is shown while it is checked, and when it has been sent back', async () => {
+    const payment = await create({ onMismatch: 'refund' });
+    const { page } = await openRecorded();
+    await page.goto(payment.checkoutUrl);
+    await flows.test.post(`/simulations/payments/${payment.id}/expire`);
+    await headline(page, 'This payment has expired');
+    await explains(page, 'No money arrived in time.');
+    await credit(payment, PAYABLE);
+    await waitFor('the return', async () => {
+      const [found] = (await flows.test.get(`/review-cases?paymentId=${payment.id}`)).items;
+      return found?.status === 'returned_to_sender';
+    });
+    await page.reload();
+    await explains(page, 'We received ₦2,020.00 and sent it back to the account it came from.');
+    expect(await page.getByText('No money arrived in time').count()).toBe(0);
+    expect(await findingsOf(page)).toEqual([]);
+  });
+
   test('a page whose events are refused polls, and shows a change all the same', async () => {
     const payment = await create();
     const { page, requested } = await openRecorded();
@@ -229,7 +253,7 @@ describe('on a phone', () => {
     await page.locator('#waiting').waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true);
     const targets = await page.locator('button:visible, a.button:visible').all();
-    expect(targets).toHaveLength(2);
+    expect(targets).toHaveLength(3);
     for (const target of targets) {
       const { width = 0, height = 0 } = (await target.boundingBox()) ?? {};
       expect(Math.min(width, height)).toBeGreaterThanOrEqual(44);

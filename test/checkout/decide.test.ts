@@ -17,6 +17,7 @@ const pending: PagePayment = {
   amountInReview: 0,
   amountRecalled: 0,
   amountRefunded: 0,
+  amountReturned: 0,
   onMismatch: 'hold',
   expiresAt: inSeconds(300),
   description: 'Order 7',
@@ -70,6 +71,7 @@ describe('the words', () => {
       ],
       transfer: {
         amount: '₦2,020.00',
+        amountDigits: '2020.00',
         breakdown: '₦2,000.00 and a fee of ₦20.00',
         accountNumber: '0123456789',
         bankName: 'Sandbox Bank',
@@ -169,6 +171,19 @@ describe('the words', () => {
     expect(words).toContain('ask Ada Shoes for a new payment. Do not use this account number again.');
     for (const part of parts) expect(words).toContain(part);
   });
+
+  test.each([
+    [0, 202_000],
+    [100_000, 100_000],
+  ])(
+    'of an expired payment with %i kobo received whose %i kobo went back: sent back',
+    (amountReceived, amountReturned) => {
+      const words = wordsOf({ status: 'expired', amountReceived, amountReturned });
+      expect(words).toContain(`We received ₦${amountReturned === 202_000 ? '2,020' : '1,000'}.00 and sent it back`);
+      expect(words).not.toMatch(/arrived in time|will be returned|is not lost/);
+      expect(words).toContain('ask Ada Shoes for a new payment.');
+    },
+  );
 
   test('lead back where there is a way back', () => {
     const returnUrl = 'https://shop.example/thanks';

@@ -2,7 +2,7 @@
 // still change.
 import { type Kobo, nairaText } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
-import type { PaymentWithAccount } from '../../resources/payments/queries.ts';
+import type { PaymentWithPayee } from '../../resources/payments/queries.ts';
 
 /**
  * `awaiting` and `partial` take money. `overdue`: the window has closed, and the payment's flow has not ended it yet,
@@ -13,7 +13,7 @@ export type PageState = 'awaiting' | 'partial' | 'overdue' | 'in_review' | 'paid
 /** What the page is about. */
 export interface PagePayment
   extends Pick<
-    PaymentWithAccount,
+    PaymentWithPayee['payment'],
     | 'status'
     | 'baseAmount'
     | 'fee'
@@ -22,6 +22,7 @@ export interface PagePayment
     | 'amountInReview'
     | 'amountRecalled'
     | 'amountRefunded'
+    | 'amountReturned'
     | 'onMismatch'
     | 'expiresAt'
     | 'description'
@@ -29,7 +30,7 @@ export interface PagePayment
     | 'version'
   > {
   account: Pick<
-    NonNullable<PaymentWithAccount['account']>,
+    NonNullable<PaymentWithPayee['payment']['account']>,
     'accountNumber' | 'bankName' | 'accountName' | 'acceptsAmount'
   >;
 }
@@ -48,6 +49,8 @@ export interface PageContent {
   /** What is left to pay, and where. Null: no money may be sent. */
   transfer: {
     amount: string;
+    /** For the form of a bank, such as `2020.00`. */
+    amountDigits: string;
     /** What the amount consists of; null: there is no fee, or a part of it was paid. */
     breakdown: string | null;
     accountNumber: string;
@@ -101,6 +104,7 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
     transfer: takesMoney
       ? {
           amount: nairaText(missingAmount(payment)),
+          amountDigits: nairaText(missingAmount(payment)).replaceAll(/[₦,]/g, ''),
           breakdown:
             payment.fee > 0 && state === 'awaiting'
               ? `${nairaText(payment.baseAmount)} and a fee of ${nairaText(payment.fee)}`
@@ -209,6 +213,14 @@ function afterExpiry(payment: PagePayment, payee: string): string[] {
   const isReturned = payment.onMismatch === 'refund';
   const received = nairaText(payment.amountReceived);
   const askAgain = `If you still want to pay, ask ${payee} for a new payment. Do not use this account number again.`;
+  if (payment.amountReturned > 0) {
+    const returned = nairaText(payment.amountReturned);
+    return [
+      `We received ${returned} and sent it back to the account it came from.`,
+      `It was not in time, or not all of ${nairaText(payableOf(payment))}.`,
+      askAgain,
+    ];
+  }
   if (payment.amountReceived === 0) {
     return [
       'No money arrived in time.',

@@ -93,22 +93,28 @@ export async function findPayment(sql: Sql, book: Book, id: Uuid): Promise<Payme
 
 /** A payment as its payer sees it: with the name of the organisation that asks for it, and the time of the database. */
 export interface PaymentWithPayee {
-  payment: PaymentWithAccount;
+  payment: PaymentWithAccount & {
+    /** What was sent back to its senders, in time or not. */
+    amountReturned: Kobo;
+  };
   payee: string;
   now: Date;
 }
 
 export async function findPaymentWithPayee(sql: Sql, book: Book, id: Uuid): Promise<PaymentWithPayee | null> {
-  const [found] = await sql<(PaymentQueryRow & Omit<PaymentWithPayee, 'payment'>)[]>`
-    SELECT found.*, o.name AS payee, now()::timestamptz(3) AS now
+  const [found] = await sql<(PaymentQueryRow & Omit<PaymentWithPayee, 'payment'> & { amountReturned: Kobo })[]>`
+    SELECT found.*, o.name AS payee, now()::timestamptz(3) AS now,
+           (SELECT coalesce(sum(amount), 0) FROM review_cases
+            WHERE organisation_id = ${book.organisationId} AND payment_id = ${id}
+              AND status = 'returned_to_sender')::bigint AS amount_returned
     FROM (
       ${select(sql)}
       WHERE p.organisation_id = ${book.organisationId} AND p.environment = ${book.environment} AND p.id = ${id}
     ) found
     JOIN organisations o ON o.organisation_id = ${book.organisationId}`;
   if (found === undefined) return null;
-  const { payee, now, ...row } = found;
-  return { payment: withAccount(row), payee, now };
+  const { payee, now, amountReturned, ...row } = found;
+  return { payment: { ...withAccount(row), amountReturned }, payee, now };
 }
 
 export interface PaymentFilters extends ListFilters {

@@ -110,22 +110,24 @@ function clockText(seconds) {
 }
 
 function prepareCopy() {
-  const button = /** @type {HTMLButtonElement | null} */ (document.getElementById('copy'));
   // Without https there is no clipboard; the number is selected as a whole by one tap.
-  if (button === null || navigator.clipboard === undefined) return;
-  button.hidden = false;
-  button.addEventListener('click', () => {
-    navigator.clipboard.writeText(button.dataset.copy ?? '').then(
-      () => {
-        button.textContent = 'Copied';
-        announce('Account number copied');
-      },
-      () => {
-        button.textContent = 'Not copied';
-        announce('The account number could not be copied');
-      },
-    );
-  });
+  if (navigator.clipboard === undefined) return;
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('[data-copy]'))) {
+    const name = button.closest('dl > div')?.querySelector('dt')?.textContent ?? '';
+    button.hidden = false;
+    button.addEventListener('click', () => {
+      navigator.clipboard.writeText(button.dataset.copy ?? '').then(
+        () => {
+          button.textContent = 'Copied';
+          announce(`${name} copied`);
+        },
+        () => {
+          button.textContent = 'Not copied';
+          announce(`${name} could not be copied`);
+        },
+      );
+    });
+  }
 }
 
 /** Events of the server while the page is live, else polls. */
