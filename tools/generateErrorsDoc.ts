@@ -162,9 +162,9 @@ const HTML_PAGE = `<!doctype html>
 <link rel="icon" href="data:,">
 <style>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; color: #1b1b1b; }
-code { background: #f2f2f2; padding: 0.1em 0.3em; border-radius: 3px; overflow-wrap: anywhere; }
+code { background: #f2f2f2; padding: 0.1em 0.3em; border-radius: 3px; overflow-wrap: break-word; }
 pre { background: #f2f2f2; padding: 1rem; overflow-x: auto; }
-table { border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: 0.3rem 0.6rem; text-align: left; }
+table { display: block; overflow-x: auto; border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: 0.3rem 0.6rem; text-align: left; }
 h3 { font-family: ui-monospace, monospace; font-size: 1rem; overflow-wrap: anywhere; } h3:target { background: #fff3bf; }
 </style>
 </head>

@@ -47,6 +47,7 @@ describe('the files', () => {
       targets(read(page)).filter((target) => {
         const [file = '', heading] = target.split('#');
         const place = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
+        if (place === '../') return false; // the reference
         if (globSync(place, { cwd: folder }).length === 0) return true;
         return heading !== undefined && heading !== '' && !read(place).includes(` id="${heading}"`);
       }),
@@ -83,6 +84,7 @@ describe('on the sandbox host', () => {
 
   test('a reader finds a guide, chooses a language and searches; nothing is loaded from another host', async () => {
     const page = await openPage(browser, PAGE_LIMIT_MS);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const { requested, problems } = recordPage(page);
     const visible = (language: string) =>
       page.locator(`pre[data-language="${language}"]`).filter({ visible: true }).count();
@@ -96,12 +98,27 @@ describe('on the sandbox host', () => {
     await page.getByRole('button', { name: 'TypeScript' }).click();
     expect([await visible('curl'), await visible('TypeScript')]).toEqual([0, expect.any(Number)]);
     expect(await visible('TypeScript')).toBeGreaterThan(3);
+    const shown = page.locator('pre[data-language="TypeScript"]').first();
+    await page.getByRole('button', { name: 'Copy' }).filter({ visible: true }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await shown.locator('code').textContent());
 
     await page.getByRole('searchbox').fill('refund destination required');
     await page.locator('#found a').first().waitFor();
     await page.locator('#found a', { hasText: 'REFUND_DESTINATION_REQUIRED' }).first().click();
     await page.waitForURL(/errors\.html#refund_destination_required$/);
     expect(await page.locator('h3:target').innerText()).toBe('REFUND_DESTINATION_REQUIRED');
+
+    for (const [words, heading] of [
+      ['cancel a payment', 'Cancel a payment'],
+      ['escrow', 'Commission, splits and escrow'],
+      ['commission', 'Commission, splits and escrow'],
+    ] as const) {
+      await page.getByRole('searchbox').fill(words);
+      await page.locator('#found li').first().filter({ hasText: heading }).waitFor();
+    }
+    await page.getByRole('link', { name: 'API reference' }).click();
+    await page.waitForURL(`${origins.test}/docs/`);
 
     // The choice is kept.
     await page.goto(`${origins.test}/docs/guide/collect.html`);

@@ -1,6 +1,6 @@
 // The scripts of the guide, in the browser: the choice of the language of code blocks, and the search, whose index is
 // loaded when it is first used. Without scripts, all pages and both languages can be read.
-const { document, localStorage, fetch, location } = /** @type {any} */ (globalThis);
+const { document, localStorage, fetch, location, navigator } = /** @type {any} */ (globalThis);
 const page = document.documentElement;
 const root = new URL(page.dataset.root, location.href);
 
@@ -24,6 +24,24 @@ if (languages !== null) {
     localStorage.setItem('language', language);
     choose(language);
   });
+}
+
+// Without https there is no clipboard.
+if (navigator.clipboard !== undefined) {
+  for (const block of document.querySelectorAll('pre')) {
+    const box = document.createElement('div');
+    box.className = 'code';
+    Object.assign(box.dataset, block.dataset);
+    block.replaceWith(box);
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = 'Copy';
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(block.querySelector('code').textContent);
+      button.textContent = 'Copied';
+    });
+    box.append(block, button);
+  }
 }
 
 const RESULTS_MAX = 12;

@@ -1,5 +1,5 @@
 // The HTML around the content of a page. Scripts and styles are files of the guide, so that the pages need no inline
-// ones, and every address is relative: the guide works below any path of any host.
+// ones, and every address is relative: the guide works below any path of any host. The reference is the page above it.
 import { CONTENTS } from './contents.ts';
 import { escapeHtml, LANGUAGES, outputOf, type RenderedPage, relative } from './markdown.ts';
 
@@ -40,6 +40,7 @@ export function pageHtml(source: string, page: RenderedPage): string {
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="name" href="${to('index.html')}">Manilla</a>
+<a href="${to('index.html').replace(/index\.html$/, '')}../" aria-label="API reference">API</a>
 <search hidden><input type="search" placeholder="Search" aria-label="Search" aria-controls="found">
 <ol id="found" aria-live="polite"></ol></search>
 </header>
