@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { EVENTS, event, eventSchemaName } from '../../src/api/contract/events.ts';
 import { type Route, takesIdempotencyKey } from '../../src/api/route.ts';
 import { ROUTES } from '../../src/api/routes/index.ts';
+import { DESCRIPTIONS } from './descriptions.ts';
 import { successOf } from './envelope.ts';
 import { ErrorResponses, errorExamples } from './errors.ts';
 import type { Examples } from './examples.ts';
@@ -73,10 +74,8 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
     operationId: route.operationId,
     summary: route.summary,
     tags: [tagOf(route)],
-    ...(route.environments !== undefined && {
-      description: 'On the sandbox host only.',
-      'x-environments': route.environments,
-    }),
+    description: descriptionOf(route),
+    ...(route.environments !== undefined && { 'x-environments': route.environments }),
     security: securityOf(route),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && {
@@ -100,6 +99,12 @@ function operationOf(route: Route, writer: SchemaWriter, errors: ErrorResponses,
       ...errors.of(route, (names) => headersOf(route, names)),
     },
   };
+}
+
+function descriptionOf({ operationId, environments }: Route): string {
+  const description = DESCRIPTIONS[operationId];
+  if (description === undefined) throw new Error(`describe ${operationId} in tools/openapi/descriptions.ts`);
+  return environments === undefined ? description : `On the sandbox host only. ${description}`;
 }
 
 /** The scopes of a key that may use the route: one of these. */

@@ -11,7 +11,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get the health of the service */
+        /**
+         * Get the health of the service
+         * @description Whether this environment can serve: 200, or 503 with the part that is down. Needs no key.
+         */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -28,10 +31,16 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List wallets */
+        /**
+         * List wallets
+         * @description Find a wallet by your own id with `externalReference`, or by `email`.
+         */
         get: operations["listWallets"];
         put?: never;
-        /** Create a wallet */
+        /**
+         * Create a wallet
+         * @description For one of your customers. A new wallet has `kycStatus` `none`: it cannot hold money or show a balance until `submitKyc`. Settlement wallets are made by the service.
+         */
         post: operations["createWallet"];
         delete?: never;
         options?: never;
@@ -46,14 +55,20 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a wallet */
+        /**
+         * Get a wallet
+         * @description `amountOwed` is what the wallet still owes after the bank took money back.
+         */
         get: operations["getWallet"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change a wallet's contact details */
+        /**
+         * Change a wallet's contact details
+         * @description Only what is sent changes. Identity details are changed with `submitKyc`.
+         */
         patch: operations["updateWallet"];
         trace?: never;
     };
@@ -66,7 +81,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Submit a customer's KYC details */
+        /**
+         * Submit a customer's KYC details
+         * @description The wallet becomes `tier1`: it can hold and move money within the limits of that tier. The details are stored encrypted and are not verified.
+         */
         post: operations["submitKyc"];
         delete?: never;
         options?: never;
@@ -81,7 +99,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a wallet's balance, now or at a time */
+        /**
+         * Get a wallet's balance, now or at a time
+         * @description The sum of all entries of the wallet. With `at`, the balance as of that time, the movement of that millisecond included. 422 below tier1.
+         */
         get: operations["getWalletBalance"];
         put?: never;
         post?: never;
@@ -98,7 +119,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a wallet's permanent account number */
+        /**
+         * Get a wallet's permanent account number
+         * @description Anyone may pay into this account number, at any time. It is opened by the first request and stays the same.
+         */
         get: operations["getDepositAccount"];
         put?: never;
         post?: never;
@@ -115,7 +139,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List the deposits to a wallet */
+        /**
+         * List the deposits to a wallet
+         * @description What was paid into the permanent account number: who sent it, when, and what became of it.
+         */
         get: operations["listWalletDeposits"];
         put?: never;
         post?: never;
@@ -132,7 +159,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List a wallet's statement */
+        /**
+         * List a wallet's statement
+         * @description Each line has the balance after it, what it was for and the other side. As CSV: `Accept: text/csv`.
+         */
         get: operations["listWalletTransactions"];
         put?: never;
         post?: never;
@@ -149,7 +179,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a ledger transaction with its postings */
+        /**
+         * Get a ledger transaction with its postings
+         * @description One business event as double-entry postings, by the id of a line of a statement.
+         */
         get: operations["getTransaction"];
         put?: never;
         post?: never;
@@ -168,7 +201,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Transfer money to another wallet */
+        /**
+         * Transfer money to another wallet
+         * @description Between two wallets of yours. Final at once: 201 means that the money has moved.
+         */
         post: operations["createTransfer"];
         delete?: never;
         options?: never;
@@ -183,7 +219,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List transfers */
+        /**
+         * List transfers
+         * @description By wallet, or by your `reference`.
+         */
         get: operations["listTransfers"];
         put?: never;
         post?: never;
@@ -200,7 +239,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a transfer */
+        /**
+         * Get a transfer
+         * @description A transfer never changes after it was made.
+         */
         get: operations["getTransfer"];
         put?: never;
         post?: never;
@@ -219,7 +261,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Pay a payment from a wallet */
+        /**
+         * Pay a payment from a wallet
+         * @description Settles a pending payment of method `virtual_wallet` with the money of this wallet, at once.
+         */
         post: operations["payFromWallet"];
         delete?: never;
         options?: never;
@@ -236,7 +281,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Withdraw money to a bank account */
+        /**
+         * Withdraw money to a bank account
+         * @description 201 means accepted: amount and fee have left the wallet. The end comes as `withdrawal.completed`, `withdrawal.failed` or `withdrawal.returned`; after the last two everything is back. An `accountName` is compared with the name at the bank first.
+         */
         post: operations["createWithdrawal"];
         delete?: never;
         options?: never;
@@ -251,7 +299,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List withdrawals */
+        /**
+         * List withdrawals
+         * @description By wallet, status, or your `reference`.
+         */
         get: operations["listWithdrawals"];
         put?: never;
         post?: never;
@@ -268,7 +319,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a withdrawal */
+        /**
+         * Get a withdrawal
+         * @description `processing` is not paid yet. `failureCode` says why it failed or came back.
+         */
         get: operations["getWithdrawal"];
         put?: never;
         post?: never;
@@ -285,10 +339,16 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List payments */
+        /**
+         * List payments
+         * @description By status, wallet, account number, or your `reference`.
+         */
         get: operations["listPayments"];
         put?: never;
-        /** Create a payment */
+        /**
+         * Create a payment
+         * @description With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires.
+         */
         post: operations["createPayment"];
         delete?: never;
         options?: never;
@@ -303,7 +363,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a payment */
+        /**
+         * Get a payment
+         * @description `amountReceived` is what has come and counts, `amountInReview` what has come and waits for a decision: ask the payer for nothing more while it does.
+         */
         get: operations["getPayment"];
         put?: never;
         post?: never;
@@ -320,7 +383,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List the credits that a payment received */
+        /**
+         * List the credits that a payment received
+         * @description Each transfer that came for it: sender, session id, time, and where the money went.
+         */
         get: operations["listPaymentCredits"];
         put?: never;
         post?: never;
@@ -339,7 +405,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Refund a payment */
+        /**
+         * Refund a payment
+         * @description All, or a part of it, to the account or wallet that paid. Where that is not known, name a `bankAccount`. The end comes as `refund.completed` or `refund.failed`. The fee is kept.
+         */
         post: operations["refundPayment"];
         delete?: never;
         options?: never;
@@ -354,7 +423,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a refund */
+        /**
+         * Get a refund
+         * @description After `failed` the money is back in the wallet.
+         */
         get: operations["getRefund"];
         put?: never;
         post?: never;
@@ -371,7 +443,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List the refunds of a payment */
+        /**
+         * List the refunds of a payment
+         * @description Together they never exceed what the payment brought.
+         */
         get: operations["listPaymentRefunds"];
         put?: never;
         post?: never;
@@ -388,7 +463,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List refunds */
+        /**
+         * List refunds
+         * @description Of all payments: by status, destination, or your `reference`.
+         */
         get: operations["listRefunds"];
         put?: never;
         post?: never;
@@ -405,10 +483,16 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List payouts */
+        /**
+         * List payouts
+         * @description By status, wallet, or your `reference`. With their items, but not as CSV.
+         */
         get: operations["listPayouts"];
         put?: never;
-        /** Create a payout */
+        /**
+         * Create a payout
+         * @description 202 means that the whole batch is checked and reserved. Items succeed and fail one by one, each with an event; `payout.completed`, `payout.partially_completed` or `payout.failed` ends it. The body may be a CSV file.
+         */
         post: operations["createPayout"];
         delete?: never;
         options?: never;
@@ -423,7 +507,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a payout */
+        /**
+         * Get a payout
+         * @description With all items, and how many have succeeded and failed.
+         */
         get: operations["getPayout"];
         put?: never;
         post?: never;
@@ -440,7 +527,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List the items of a payout, in the order of the request */
+        /**
+         * List the items of a payout, in the order of the request
+         * @description For a large payout: find the failed ones with `status=failed`.
+         */
         get: operations["listPayoutItems"];
         put?: never;
         post?: never;
@@ -459,7 +549,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Check a payout without making it */
+        /**
+         * Check a payout without making it
+         * @description The same checks as a payout, account names included, and what it would cost. Reserves nothing.
+         */
         post: operations["validatePayout"];
         delete?: never;
         options?: never;
@@ -474,10 +567,16 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List webhook endpoints */
+        /**
+         * List webhook endpoints
+         * @description Secrets are not shown.
+         */
         get: operations["listWebhookEndpoints"];
         put?: never;
-        /** Register a webhook endpoint */
+        /**
+         * Register a webhook endpoint
+         * @description Events are signed with the `secret` of the response, which is shown this once. Without `eventTypes` it gets all.
+         */
         post: operations["createWebhookEndpoint"];
         delete?: never;
         options?: never;
@@ -492,15 +591,24 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a webhook endpoint */
+        /**
+         * Get a webhook endpoint
+         * @description Its address, its event types, and whether it is enabled.
+         */
         get: operations["getWebhookEndpoint"];
         put?: never;
         post?: never;
-        /** Delete a webhook endpoint */
+        /**
+         * Delete a webhook endpoint
+         * @description Deliveries to it end.
+         */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
         head?: never;
-        /** Change a webhook endpoint */
+        /**
+         * Change a webhook endpoint
+         * @description Disable it to pause deliveries; what it missed can be sent with `redeliverToEndpoint`.
+         */
         patch: operations["updateWebhookEndpoint"];
         trace?: never;
     };
@@ -513,7 +621,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Make a new signing secret */
+        /**
+         * Make a new signing secret
+         * @description For a day events are signed with both secrets, so that no delivery is refused meanwhile.
+         */
         post: operations["rotateWebhookSecret"];
         delete?: never;
         options?: never;
@@ -530,7 +641,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Send a test event to an endpoint */
+        /**
+         * Send a test event to an endpoint
+         * @description To see that the address is reached and the signature is verified. It moves nothing.
+         */
         post: operations["sendTestEvent"];
         delete?: never;
         options?: never;
@@ -545,7 +659,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List the deliveries that failed at an endpoint */
+        /**
+         * List the deliveries that failed at an endpoint
+         * @description Events that were given up after all attempts, with the last response.
+         */
         get: operations["listFailedDeliveries"];
         put?: never;
         post?: never;
@@ -564,7 +681,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Send an endpoint everything again that it missed since a time */
+        /**
+         * Send an endpoint everything again that it missed since a time
+         * @description After an outage of yours: every event since `since` that it has not received.
+         */
         post: operations["redeliverToEndpoint"];
         delete?: never;
         options?: never;
@@ -579,7 +699,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List review cases */
+        /**
+         * List review cases
+         * @description Received money that waits for a decision: late, too much, over a limit, or for a frozen wallet. Find those of a payment with `paymentId`.
+         */
         get: operations["listReviewCases"];
         put?: never;
         post?: never;
@@ -596,7 +719,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get a review case */
+        /**
+         * Get a review case
+         * @description `actions` are what this key may decide now.
+         */
         get: operations["getReviewCase"];
         put?: never;
         post?: never;
@@ -615,7 +741,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Decide where the money of a review case belongs */
+        /**
+         * Decide where the money of a review case belongs
+         * @description Credit it, send it back to its sender, or set it aside. Large amounts need two operators.
+         */
         post: operations["resolveReviewCase"];
         delete?: never;
         options?: never;
@@ -630,7 +759,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List events */
+        /**
+         * List events
+         * @description To catch up after an outage, read `order=asc` from your last cursor.
+         */
         get: operations["listEvents"];
         put?: never;
         post?: never;
@@ -647,7 +779,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get an event */
+        /**
+         * Get an event
+         * @description As it was delivered. Apply it only if its `sequence` is higher than the last one of the resource.
+         */
         get: operations["getEvent"];
         put?: never;
         post?: never;
@@ -664,7 +799,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List an event's deliveries */
+        /**
+         * List an event's deliveries
+         * @description To which endpoints it went, each attempt, and when the next one is due.
+         */
         get: operations["listEventDeliveries"];
         put?: never;
         post?: never;
@@ -683,7 +821,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Send an event again */
+        /**
+         * Send an event again
+         * @description With the same `webhook-id`, so that a receiver which has it can ignore it.
+         */
         post: operations["redeliverEvent"];
         delete?: never;
         options?: never;
@@ -698,10 +839,16 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List API keys */
+        /**
+         * List API keys
+         * @description Those that can be used and those that have ended. No key is shown, only its beginning.
+         */
         get: operations["listApiKeys"];
         put?: never;
-        /** Create an API key */
+        /**
+         * Create an API key
+         * @description The key is shown this once. It has no scope that its maker lacks, shares its rate limit, and ends with it.
+         */
         post: operations["createApiKey"];
         delete?: never;
         options?: never;
@@ -716,11 +863,17 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Get an API key */
+        /**
+         * Get an API key
+         * @description Its scopes, who made it, when it was last used, and when it ends.
+         */
         get: operations["getApiKey"];
         put?: never;
         post?: never;
-        /** Revoke an API key */
+        /**
+         * Revoke an API key
+         * @description At once, with every key that was made by it.
+         */
         delete: operations["revokeApiKey"];
         options?: never;
         head?: never;
@@ -736,7 +889,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Replace an API key by a new one */
+        /**
+         * Replace an API key by a new one
+         * @description The old key works on for `overlapHours`, a day unless you choose otherwise.
+         */
         post: operations["rotateApiKey"];
         delete?: never;
         options?: never;
@@ -751,7 +907,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List the requests of the last days */
+        /**
+         * List the requests of the last days
+         * @description Each request by a key of this environment: status, error and duration, without its body.
+         */
         get: operations["listRequestLogs"];
         put?: never;
         post?: never;
@@ -768,7 +927,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** List the banks */
+        /**
+         * List the banks
+         * @description Codes for `bankCode`, on one page.
+         */
         get: operations["listBanks"];
         put?: never;
         post?: never;
@@ -785,7 +947,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Look up the name of a bank account */
+        /**
+         * Look up the name of a bank account
+         * @description Name enquiry: whom an account number belongs to, before money is sent to it.
+         */
         get: operations["resolveBankAccount"];
         put?: never;
         post?: never;
@@ -802,7 +967,10 @@ export type paths = {
             path?: never;
             cookie?: never;
         };
-        /** Quote the fee of a movement */
+        /**
+         * Quote the fee of a movement
+         * @description What a movement of this amount costs. Withdrawals and payout items are charged alike.
+         */
         get: operations["quoteFee"];
         put?: never;
         post?: never;
@@ -821,7 +989,10 @@ export type paths = {
         };
         get?: never;
         put?: never;
-        /** Receive a callback of a bank rail */
+        /**
+         * Receive a callback of a bank rail
+         * @description For banks, not for integrators: signed by the provider of the contract.
+         */
         post: operations["receiveRailCallback"];
         delete?: never;
         options?: never;
@@ -840,7 +1011,7 @@ export type paths = {
         put?: never;
         /**
          * Send money to an account number
-         * @description On the sandbox host only.
+         * @description On the sandbox host only. As a payer would, to the account number of a payment or a wallet.
          */
         post: operations["simulateInboundCredit"];
         delete?: never;
@@ -860,7 +1031,7 @@ export type paths = {
         put?: never;
         /**
          * Add a line of the bank's own to its statement
-         * @description On the sandbox host only.
+         * @description On the sandbox host only. A charge, interest or other doing of the bank, which the next reconciliation finds.
          */
         post: operations["simulateStatementLine"];
         delete?: never;
@@ -880,7 +1051,7 @@ export type paths = {
         put?: never;
         /**
          * Have the bank take a credit back
-         * @description On the sandbox host only.
+         * @description On the sandbox host only. The money of a credit leaves again, as after a fraud report of the sender.
          */
         post: operations["simulateRecall"];
         delete?: never;
@@ -899,7 +1070,7 @@ export type paths = {
         get?: never;
         /**
          * Choose how transfers to a bank account end
-         * @description On the sandbox host only.
+         * @description On the sandbox host only. Later transfers to the account are paid, rejected, returned, held, or lost in some way.
          */
         put: operations["simulateBankAccount"];
         post?: never;
@@ -918,7 +1089,7 @@ export type paths = {
         };
         /**
          * Get a transfer as the sandbox bank has it
-         * @description On the sandbox host only.
+         * @description On the sandbox host only. To compare what the bank did with what the withdrawal, refund or payout item says.
          */
         get: operations["getSimulatedTransfer"];
         put?: never;
@@ -940,7 +1111,7 @@ export type paths = {
         put?: never;
         /**
          * End a transfer that the sandbox bank holds
-         * @description On the sandbox host only.
+         * @description On the sandbox host only. As paid, rejected or returned.
          */
         post: operations["resolveSimulatedTransfer"];
         delete?: never;
@@ -960,7 +1131,7 @@ export type paths = {
         put?: never;
         /**
          * Have a payment expire now
-         * @description On the sandbox host only.
+         * @description On the sandbox host only. Instead of waiting until `expiresAt`.
          */
         post: operations["simulateExpiry"];
         delete?: never;
