@@ -232,7 +232,7 @@ async function useTemporal(running: Supervisor, wanted: ServerPorts): Promise<Te
   sayMoved(wanted.temporal, temporalPort, print);
   const uiPort = await retryWhenTaken(async () => {
     const port = await freePort(wanted.temporalUi.port);
-    publishedUi = await publishTemporalUi(Number(new URL(server.uiUrl).port), port);
+    publishedUi = await publishTemporalUi(server.uiUrl, port);
     return port;
   });
   sayMoved(wanted.temporalUi, uiPort, print);

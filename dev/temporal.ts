@@ -1,5 +1,6 @@
 // The Temporal server of the embedded stack, `temporal server start-dev`, and what the service requires of any server:
 // the namespace and the search attributes.
+import { randomInt } from 'node:crypto';
 import { Connection } from '@temporalio/client';
 import { connect } from '../src/temporal/connect.ts';
 import { type Credentials, DEFAULT_NAMESPACE, type TemporalTarget } from '../src/temporal/profile.ts';
@@ -82,6 +83,13 @@ interface TemporalOptions {
   dynamicConfig?: Record<string, number>;
 }
 
+/**
+ * The UI's server takes anything from anyone and checks no Host, so a page of another site whose name leads to it could
+ * use it. Linux has 16 million addresses of this machine, of which no page can guess one; elsewhere there is one.
+ */
+const uiAddress = (): string =>
+  process.platform === 'linux' ? `127.${[1, 2, 3].map(() => randomInt(1, 255)).join('.')}` : '127.0.0.1';
+
 const NO_TLS = (): Credentials => ({ tls: false });
 
 /** Starts the development server. */
@@ -92,7 +100,8 @@ export async function startTemporal(
   const { program, portPreferred, uiPortPreferred, databaseFile, dynamicConfig } = options;
   return await retryWhenTaken(async () => {
     const port = await freePort(portPreferred);
-    const uiPort = uiPortPreferred === undefined ? undefined : await freePort(uiPortPreferred, [port]);
+    const uiIp = uiAddress();
+    const uiPort = uiPortPreferred === undefined ? undefined : await freePort(uiPortPreferred, [port], uiIp);
     const httpPort = await freePort(undefined, [port, ...(uiPort === undefined ? [] : [uiPort])]);
     const address = `127.0.0.1:${port}`;
     await supervisor.start({
@@ -105,7 +114,7 @@ export async function startTemporal(
         '--ip=127.0.0.1',
         `--port=${port}`,
         `--http-port=${httpPort}`,
-        uiPort === undefined ? '--headless' : `--ui-port=${uiPort}`,
+        ...(uiPort === undefined ? ['--headless'] : [`--ui-ip=${uiIp}`, `--ui-port=${uiPort}`]),
         '--log-level=warn',
         ...(databaseFile === undefined ? [] : [`--db-filename=${databaseFile}`]),
         // Six times the workflows a second of SQLite's defaults; a machine crash still leaves a consistent file.
@@ -124,7 +133,7 @@ export async function startTemporal(
         return true;
       },
     });
-    return { address, uiUrl: uiPort === undefined ? '' : `http://127.0.0.1:${uiPort}` };
+    return { address, uiUrl: uiPort === undefined ? '' : `http://${uiIp}:${uiPort}` };
   });
 }
 

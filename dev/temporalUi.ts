@@ -23,8 +23,9 @@ export function refuseRequest(
     : 'This UI starts no workflow and answers for no worker. Use the command line of Temporal.';
 }
 
-/** Publishes the UI of this port under another one. */
-export async function publishTemporalUi(uiPort: number, port: number): Promise<HttpListener> {
+/** Publishes the UI at this address under a port. */
+export async function publishTemporalUi(uiUrl: string, port: number): Promise<HttpListener> {
+  const { hostname: host, port: uiPort } = new URL(uiUrl);
   const handle: RequestHandler = (request, response) => {
     const refusal = refuseRequest(request, port);
     if (refusal !== null) {
@@ -32,7 +33,7 @@ export async function publishTemporalUi(uiPort: number, port: number): Promise<H
       return;
     }
     const { method, url } = request;
-    const asked = { host: '127.0.0.1', port: uiPort, method, path: url, headers: request.headers };
+    const asked = { host, port: uiPort, method, path: url, headers: request.headers };
     const forwarded = forward(asked, (answer) => {
       const headers = { ...answer.headers };
       delete headers.connection; // of the other one
