@@ -17,7 +17,7 @@ export interface Growth extends Omit<Series, 'points'> {
   first: number;
   last: number;
   perHour: number;
-  /** By how much it grew from the middle fifth of the run to the last one. */
+  /** By how much its least value, after a burst or a collection of garbage, grew from the middle to the end. */
   late: number;
   growsTooMuch: boolean;
 }
@@ -26,7 +26,7 @@ const HOUR_MS = 3_600_000;
 /** Caches fill at the start. */
 const WARM_UP = 0.2;
 const MIDDLE = { from: 0.4, to: 0.6 };
-const END = { from: 0.8, to: 1 };
+const END = { from: 0.9, to: 1 };
 /** What levels may vary by this share. */
 const VARIES = 0.25;
 
@@ -34,11 +34,9 @@ export function growthOf({ points, ...series }: Series): Growth {
   const start = points[0]?.atMs ?? 0;
   const length = (points.at(-1)?.atMs ?? 0) - start;
   const within = ({ from, to }: { from: number; to: number }): number =>
-    median(
-      points
-        .filter(({ atMs }) => atMs >= start + from * length && atMs <= start + to * length)
-        .map(({ value }) => value),
-    );
+    points
+      .filter(({ atMs }) => atMs >= start + from * length && atMs <= start + to * length)
+      .reduce((least, { value }) => Math.min(least, value), Infinity);
   const middle = within(MIDDLE);
   const late = within(END) - middle;
   return {
@@ -49,10 +47,6 @@ export function growthOf({ points, ...series }: Series): Growth {
     late,
     growsTooMuch: series.slack !== null && late > Math.max(series.slack, VARIES * middle),
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** By least squares, for each millisecond. */

@@ -7,11 +7,11 @@ import { apart, type Fault, makePlan, ofCustomers, type Plan, type PlanOptions, 
 const GAP_MS = { min: 4_000, max: 16_000 };
 /** A worker that stood still for 150 s once led to breaks that were none. In a short soak it is a share of the run. */
 const STILL_MS = { min: 2_000, max: 150_000 };
-const STILL_MAX_SHARE = 0.2;
+const STILL_MAX_SHARE = 0.15;
 const API_STILL_MS = { min: 300, max: 6_000 };
 const DISK_FULL_MS = { min: 500, max: 3_000 };
-/** The last tenth is free of faults, so that what should level has done so. */
-const FAULTY_SHARE = 0.9;
+/** The end is free of faults, so that what has piled up is done. */
+const CALM = { share: 0.25, maxMs: 180_000 };
 /** Each choice is a process of the command line, and those of chaos come every few seconds. */
 const CHOICES_KEPT_OF = 5;
 
@@ -24,6 +24,7 @@ const freeze = (part: 'api-1' | 'api-2' | 'worker-1' | 'worker-2', forMs: number
 export function makeSoakPlan(options: PlanOptions): Plan {
   const { seed, seconds } = options;
   const lengthMs = seconds * 1000;
+  const calmMs = lengthMs - Math.min(CALM.maxMs, CALM.share * lengthMs);
   const still = fc.integer({ min: STILL_MS.min, max: Math.min(STILL_MS.max, lengthMs * STILL_MAX_SHARE) });
   const happening: fc.Arbitrary<Fault[]> = fc.oneof(
     { weight: 8, arbitrary: still.map((forMs) => [freeze('worker-1', forMs), freeze('worker-2', forMs)]) },
@@ -56,7 +57,7 @@ export function makeSoakPlan(options: PlanOptions): Plan {
     ...plan,
     traffic: ofCustomers(plan.traffic),
     clocks,
-    faults: apart(faults, lengthMs * FAULTY_SHARE, lengthMs),
+    faults: apart(faults, calmMs, calmMs),
     choices: plan.choices.filter((_, index) => index % CHOICES_KEPT_OF === 0),
   };
 }
