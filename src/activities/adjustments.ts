@@ -2,9 +2,9 @@
 import { publicId, requireUuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { postAdjustment, rejectAdjustment } from '../resources/adjustments/movements.ts';
-import { type Adjustment, findAdjustment } from '../resources/adjustments/queries.ts';
+import { type Adjustment, findAdjustment, findClosedPeriod } from '../resources/adjustments/queries.ts';
 import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
-import { describeRefusal } from '../workflows/adjustment/decide.ts';
+import { describeClosed, describeRefusal } from '../workflows/adjustment/decide.ts';
 import type { AdjustmentActivities } from '../workflows/adjustment/messages.ts';
 import { bookOf } from '../workflows/flows.ts';
 import type { AppliedDecision } from '../workflows/operators/messages.ts';
@@ -43,6 +43,9 @@ export function createAdjustmentActivities({ sql, journal }: ActivityDependencie
             status,
           };
         }
+        // It was open when the adjustment was requested.
+        const closed = action === 'approve' ? await findClosedPeriod(sql, book, row) : null;
+        if (closed !== null) return { outcome: 'refused', message: describeClosed(closed), status };
         const sent = { code, about: versionText(row), reason };
         const decision = decisionOf(sent, adjustmentId, `adjustment.${action}`);
         const result = await post(MOVEMENTS[action](book, row, decision));

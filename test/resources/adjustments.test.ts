@@ -183,6 +183,20 @@ test('a correction of the future, of a closed period or of what the book does no
   });
 });
 
+test('an approval is refused once the period that it is about is closed', async () => {
+  const wallet = await api.createWallet();
+  const effectiveAt = new Date('2025-02-15T12:00:00Z');
+  const row = await requested([credit(wallet, 1)], { effectiveAt });
+  await api.sql`INSERT INTO ledger.closed_periods VALUES (${book.organisationId}, 'test', '2025-02-01', now())`;
+  expect(await decide(row, 'approve')).toMatchObject({
+    outcome: 'refused',
+    message: expect.stringContaining('The period 2025-02 was closed since'),
+    status: 'requested',
+  });
+  expect(await api.balanceOf(wallet)).toBe(0);
+  expect(await decide(row, 'reject')).toMatchObject({ outcome: 'done', status: 'rejected' });
+});
+
 test('what the ledger refuses stays open, and is posted once the cause is gone', async () => {
   const [wallet, empty] = [await api.createWallet(undefined, { balance: 5_000 }), await api.createWallet()];
   const debit = await requested([{ debit: `wallet:${wallet}`, credit: 'receivable:bank', amount: 5_000 }]);

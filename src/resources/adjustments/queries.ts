@@ -4,7 +4,7 @@ import { type IdKind, parseId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Environment } from '../../money.ts';
-import { monthOf } from '../../times.ts';
+import { type Month, monthOf } from '../../times.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
 import type { AuditEntry } from '../wallets/status.ts';
 
@@ -124,11 +124,16 @@ export async function hasResource(sql: Sql, book: Book, publicId: string): Promi
   return false;
 }
 
-/** Whether the month of a time is closed in the book. */
-export async function isInClosedPeriod(sql: Sql, book: Book, at: Date): Promise<boolean> {
+/** The month of the time that an adjustment is about, if it is closed in the book; null: it is not. */
+export async function findClosedPeriod(
+  sql: Sql,
+  book: Book,
+  { effectiveAt: at = null }: Partial<Pick<Adjustment, 'effectiveAt'>>,
+): Promise<Month | null> {
+  if (at === null) return null;
+  const month = monthOf(at);
   const rows = await sql`
     SELECT FROM ledger.closed_periods
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment}
-      AND period = ${`${monthOf(at)}-01`}::date`;
-  return rows.length > 0;
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND period = ${`${month}-01`}::date`;
+  return rows.length > 0 ? month : null;
 }

@@ -4,11 +4,10 @@ import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book } from '../../money.ts';
-import { monthOf } from '../../times.ts';
 import type { Proof } from '../proofs.ts';
 import { type NewAdjustment, openAdjustment } from './movements.ts';
 import { accountsOf, refusePostings, reversedPostings } from './postings.ts';
-import { type Adjustment, findAccounts, findAdjustment, hasResource, isInClosedPeriod } from './queries.ts';
+import { type Adjustment, findAccounts, findAdjustment, findClosedPeriod, hasResource } from './queries.ts';
 
 /** `message`: why it is refused and what to do. */
 export type RequestOutcome = { outcome: 'requested'; id: Uuid } | { outcome: 'refused'; message: string };
@@ -39,18 +38,14 @@ export async function requestAdjustment(
 }
 
 /** Why it may not be about this; null if it may. */
-async function refuseSubject(
-  sql: Sql,
-  book: Book,
-  { effectiveAt = null, corrects = null }: Partial<Subject>,
-): Promise<string | null> {
+async function refuseSubject(sql: Sql, book: Book, about: Partial<Subject>): Promise<string | null> {
+  const { effectiveAt = null, corrects = null } = about;
   if (corrects !== null && !(await hasResource(sql, book, corrects)))
     return `This book has no ${corrects} that an adjustment can correct.`;
-  if (effectiveAt === null) return null;
-  if (effectiveAt > new Date()) return 'An adjustment is not about a time in the future.';
-  if (await isInClosedPeriod(sql, book, effectiveAt))
-    return `The period ${monthOf(effectiveAt)} is closed. Leave out --at: the adjustment is then of the day on which it is posted.`;
-  return null;
+  if (effectiveAt !== null && effectiveAt > new Date()) return 'An adjustment is not about a time in the future.';
+  const closed = await findClosedPeriod(sql, book, about);
+  if (closed === null) return null;
+  return `The period ${closed} is closed. Leave out --at: the adjustment is then of the day on which it is posted.`;
 }
 
 /** Requests the adjustment that undoes a posted one. */

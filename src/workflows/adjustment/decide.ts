@@ -28,6 +28,10 @@ const AFTER_REFUSAL: Readonly<Record<string, string>> = {
     'a posting exceeds its limit. Reject the adjustment and request one with smaller postings',
 };
 
+/** The message of an approval of what is about a month that was closed since. The adjustment stays open. */
+export const describeClosed = (month: string): string =>
+  `The period ${month} was closed since. Reject the adjustment and request one without --at.`;
+
 /** The message of an approval that the ledger refused. The adjustment stays open. */
 export function describeRefusal(code: string, account: string | null): string {
   const advice = AFTER_REFUSAL[code] ?? 'Find the cause and approve again, or reject the adjustment';
