@@ -27,7 +27,10 @@ export type ReferencedResource = keyof typeof TABLES;
 export const isReferenceTaken = (resource: ReferencedResource, constraint: string | null): boolean =>
   constraint === `${resource}_reference_unique`;
 
-/** The id of the resource that holds a reference; null when there is none. A payment that ended unpaid holds none. */
+/**
+ * The id of the resource that has a reference; null when there is none. A payment that ended unpaid has none, until money
+ * of it comes late: then it counts again, beside one that has its reference by then.
+ */
 export async function findByReference(
   sql: Sql,
   book: Book,
@@ -37,6 +40,10 @@ export async function findByReference(
   const [row] = await sql<{ id: Uuid }[]>`
     SELECT id FROM ${sql(TABLES[resource])}
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND reference = ${reference}
-      ${resource === 'payment' ? sql`AND NOT reference_is_free` : sql``}`;
+      ${
+        resource === 'payment'
+          ? sql`AND (NOT reference_is_free OR amount_received + amount_in_review > 0) ORDER BY reference_is_free LIMIT 1`
+          : sql``
+      }`;
   return row?.id ?? null;
 }

@@ -125,7 +125,7 @@ test('metadata has up to 50 keys, and comes back through the event', async () =>
   expect(data.metadata).toEqual(metadata);
 });
 
-test('a payment that expired without money leaves its reference to the next, for good', async () => {
+test('a payment that expired without money leaves its reference to the next, which keeps it', async () => {
   const reference = 'tried again';
   const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
   const expired = (await create('POST /payments', { reference })).data;
@@ -144,6 +144,26 @@ test('a payment that expired without money leaves its reference to the next, for
   if (row === null) throw new Error('the payment is gone');
   const payments = [paymentRow(nextVersion(row, { amountReceived: 500 }))];
   expect(await api.dependencies.journal.post({ book, rows: { payments } })).toEqual({ outcome: 'posted' });
+});
+
+test('a reference is free only while no money of its expired payment has come', async () => {
+  const book = { organisationId: api.organisation.organisationId, environment: 'test' as const };
+  for (const name of ['amountInReview', 'amountReceived'] as const) {
+    const reference = `late ${name}`;
+    const { id } = (await create('POST /payments', { reference })).data;
+    expect((await api.test.post(`/simulations/payments/${id}/expire`)).status).toBe(200);
+    const set = async (amount: number) => {
+      const row = await findPayment(api.sql, book, requireUuid('payment', id));
+      if (row === null) throw new Error('the payment is gone');
+      const payments = [paymentRow(nextVersion(row, { [name]: amount }))];
+      expect(await api.dependencies.journal.post({ book, rows: { payments } })).toEqual({ outcome: 'posted' });
+    };
+    await set(500);
+    const again = await create('POST /payments', { reference });
+    expect([again.status, again.error.details.id]).toEqual([409, id]);
+    await set(0); // it is back at its sender, or with the bank
+    expect((await create('POST /payments', { reference })).status).toBe(201);
+  }
 });
 
 test('a payment that expired with a part of its money, or was paid, keeps its reference', async () => {

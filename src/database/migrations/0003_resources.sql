@@ -78,7 +78,7 @@ CREATE TABLE payments (
   payer_wallet_id  uuid,
   description      text,
   reference        text, -- the caller's own
-  -- failed at its creation, or expired without money: another payment may have its reference, also if money comes late
+  -- failed at its creation, or expired without money: another payment may have its reference
   reference_is_free boolean NOT NULL DEFAULT false,
   metadata         jsonb,
   -- hold: opens a review case; refund: returned to the sender without a decision
