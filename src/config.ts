@@ -31,6 +31,8 @@ const orNull = <Schema extends z.ZodType>(schema: Schema) =>
   z.union([z.literal('').transform(() => null), schema]).default(null);
 /** One of these words; the first where it is not set. */
 const oneOf = <const Word extends string>(...words: [Word, ...Word[]]) => z.enum(words).default(words[0]);
+/** Whose the interest is that banks pay: `customers` are owed it, and adjustments distribute it. */
+export const bankInterest = oneOf('own', 'customers');
 /** What a connection to a database on another machine must have. */
 export const databaseTls = oneOf('verified', 'unverified', 'off');
 /** A setting in seconds, as milliseconds. */
@@ -229,6 +231,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Only checked: `migrate` stores it, because only the owner of the database may change it. */
     review: { creditByTwoFrom: read('REVIEW_CREDIT_BY_TWO_FROM_KOBO', positive.default(10_000_000)) },
     debts: { recovery: read('DEBT_RECOVERY', oneOf('automatic', 'operators')) },
+    interest: read('BANK_INTEREST', bankInterest),
     metrics: {
       ports: { api: read('METRICS_PORT', orNull(port)), worker: read('WORKER_METRICS_PORT', orNull(port)) },
       bindAddress: read('METRICS_BIND_ADDRESS', z.string().default('127.0.0.1')),

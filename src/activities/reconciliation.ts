@@ -1,6 +1,7 @@
 // Compares each organisation's book with its rail's statement. No break is repaired.
 import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
+import type { Config } from '../config.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Keyring } from '../keyring.ts';
 import { ENVIRONMENTS } from '../money.ts';
@@ -18,16 +19,19 @@ import { bankOf } from './railStatement.ts';
 const PROVED_WITHIN_DAYS = 7;
 
 export function createReconciliationActivities(
-  dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'> & { keyring: Keyring },
+  dependencies: Pick<ActivityDependencies, 'sql' | 'journal' | 'rails' | 'log'> & {
+    keyring: Keyring;
+    config: Pick<Config, 'interest'>;
+  },
 ): Pick<MaintenanceActivities, 'reconcileBooks' | 'proveDays'> {
-  const { sql, journal, log } = dependencies;
+  const { sql, journal, log, config } = dependencies;
   return {
     async reconcileBooks(input) {
       const period = input && { from: new Date(input.from), to: new Date(input.to) };
       const start: Reconciled = { books: 0, failed: 0, lines: 0, breaks: 0, opened: 0 };
       return await eachBook(dependencies, start, async (book, rail, onStep, total) => {
         const bank = bankOf(dependencies, book, rail, onStep);
-        const own: ReconcileDependencies = { sql, journal, onStep };
+        const own: ReconcileDependencies = { sql, journal, interest: config.interest, onStep };
         const now = (await readDatabaseTime(sql)).getTime();
         const { lines, breaks, opened } =
           period === null ? await reconcileToDate(own, bank, now) : await reconcilePeriod(own, bank, period, now);

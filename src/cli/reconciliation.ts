@@ -77,10 +77,11 @@ export function addReconciliationCommands(program: Command): void {
           const statement = readStatement(file, options);
           const book = { organisationId, environment: options.environment };
           const journal = new Journal(sql);
+          const { interest } = readSettings();
           await sql`
             SELECT ledger.audit(${organisationId}, ${book.environment}, ${proof}, 'reconciliation.import', ${rail}, NULL)`;
           const now = (await readDatabaseTime(sql)).getTime();
-          const imported = await reconcileImported({ sql, journal }, { book, rail }, statement, now);
+          const imported = await reconcileImported({ sql, journal, interest }, { book, rail }, statement, now);
           return { result: imported, period: statement.period };
         },
       );

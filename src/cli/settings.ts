@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { bankInterest, type Config } from '../config.ts';
 import { type Keyring, parseKeyring } from '../keyring.ts';
 import type { LineAccounts } from '../reconciliation/files/statement.ts';
 import { CommandError } from './failure.ts';
@@ -35,6 +36,7 @@ export interface Settings {
   keys: string | undefined;
   /** The accounts of a bank's own lines, by its word for them. */
   lineAccounts: LineAccounts;
+  interest: Config['interest'];
 }
 
 /** `.manilla` in the project, or MANILLA_HOME; a relative MANILLA_HOME is resolved against the project. */
@@ -66,7 +68,14 @@ export function readSettings(environment = process.env): Settings {
     operatorKey: environment.MANILLA_OPERATOR_KEY || operatorKey,
     keys: environment.MANILLA_KEYS || manillaKeys,
     lineAccounts: readLineAccounts(environment.STATEMENT_LINE_ACCOUNTS ?? ''),
+    interest: readInterest(environment.BANK_INTEREST),
   };
+}
+
+function readInterest(value: string | undefined): Config['interest'] {
+  const parsed = bankInterest.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new CommandError('BANK_INTEREST must be own or customers.');
 }
 
 const LINE_ACCOUNT = /^([a-z0-9_]{1,40})=((?:liability|receivable|expense|loss|income):[a-z][a-z0-9_]{0,39})$/;

@@ -40,7 +40,8 @@ export const FEE_INCOME: AccountCode = 'income:fees';
 /** Money that a bank owes outside of clearing, until it is paid or given up as a loss. */
 export const BANK_RECEIVABLE: AccountCode = 'receivable:bank';
 
-/** Interest that rails paid on the money that they hold. */
+/** Interest that rails paid on the money that they hold: own, or of customers, until adjustments give it to them. */
+export const INTEREST_OF_CUSTOMERS: AccountCode = 'unclaimed:interest';
 export const INTEREST_INCOME: AccountCode = 'income:interest';
 
 /** What rails charged. */

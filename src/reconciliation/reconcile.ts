@@ -1,10 +1,11 @@
 // Compares one book with its rail: reads the statement, imports what only the statement has, matches it with the
 // ledger, stores a report, and opens a review case for each new break. No break is repaired.
 import { mapAtMost } from '../concurrency/mapAtMost.ts';
+import type { Config } from '../config.ts';
 import { readDatabaseTime } from '../database/clock.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
-import { OWN_FUNDS, settlementAccount } from '../ledger/chart.ts';
+import { type AccountCode, INTEREST_OF_CUSTOMERS, OWN_FUNDS, settlementAccount } from '../ledger/chart.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Book, Kobo } from '../money.ts';
 import { findUnknownSessions } from '../resources/inboundCredits/queries.ts';
@@ -18,6 +19,7 @@ import {
   type BankLine,
   type BookAtRail,
   isOwnLine,
+  type LineKind,
   type LineName,
   nameOf,
   type StatementPeriod,
@@ -72,6 +74,8 @@ export interface Reconciliation {
 export interface ReconcileDependencies {
   sql: Sql;
   journal: Journal;
+  /** Whose the interest is that banks pay; default: own. */
+  interest?: Config['interest'];
   /** Called between steps: it reports that the run is alive, and throws when the run must end. */
   onStep?: () => void;
 }
@@ -257,12 +261,13 @@ interface Comparison extends Reconciliation {
  * every period with lines or breaks, or with new breaks only.
  */
 async function compare(
-  { sql, journal, onStep = () => {} }: ReconcileDependencies,
+  dependencies: ReconcileDependencies,
   bank: Bank,
   { from, to }: StatementPeriod,
   committed: Date,
   reported: 'all' | 'new breaks' = 'all',
 ): Promise<Comparison> {
+  const { sql, journal, onStep = () => {} } = dependencies;
   // Breaks are looked for from `judgedFrom` on; the hour before it has the lines of what was posted after it.
   const judgedFrom = earlier(from, LAG_MS);
   const readFrom = earlier(judgedFrom, LAG_MS);
@@ -271,7 +276,7 @@ async function compare(
   // The ledger is read after the statement, so that what is on the statement has been posted.
   const postings: BankLine[] = await findPostings(sql, bank, lines);
   const unposted = linesMissingIn(lines, postings);
-  postings.push(...(await postOwnLines({ sql, journal }, bank, unposted)));
+  postings.push(...(await postOwnLines(dependencies, bank, unposted)));
   await importCredits(sql, bank, unposted);
   const settled = earlier(to, LAG_MS);
   // Without history, what was posted in the first hour may be on the statement before.
@@ -339,16 +344,20 @@ async function hasSettled(sql: Sql, { organisationId, environment }: Book, rail:
 
 /** Posts the lines that are the bank's own doing. Returns them as posted lines. */
 async function postOwnLines(
-  { sql, journal }: ReconcileDependencies,
+  { sql, journal, interest }: ReconcileDependencies,
   { book, rail }: BookAtRail,
   unposted: readonly BankLine[],
 ): Promise<BankLine[]> {
   const own = [...new Map(unposted.filter(isOwnLine).map((line) => [nameOf(line), line])).values()];
+  const isFunded = own.some(({ kind }) => kind === 'funding') && !(await hasSettled(sql, book, rail));
+  const accounts: Partial<Record<LineKind, AccountCode | null>> = {
+    funding: isFunded ? OWN_FUNDS : null,
+    interest: interest === 'customers' ? INTEREST_OF_CUSTOMERS : null,
+  };
   // A concurrent run may have posted one meanwhile: a duplicate by its key, or a conflict of its row.
-  const funded = own.some(({ kind }) => kind === 'funding') && !(await hasSettled(sql, book, rail)) ? OWN_FUNDS : null;
   await Promise.all(
     own.map((line) =>
-      journal.post(postEntry(book, { rail, ...line, ...(line.kind === 'funding' && { account: funded }) })),
+      journal.post(postEntry(book, { rail, ...line, account: line.account ?? accounts[line.kind] ?? null })),
     ),
   );
   const at = await readDatabaseTime(sql);

@@ -246,7 +246,7 @@ export function expectStatementEntry(row: StatementEntry): Expectation {
     charge_returned: [chargedAccount(row), row.account ?? RAIL_EXPENSE],
     settled: [payout, clearing],
     settlement: [settlement, clearing],
-    interest: [payout, INTEREST_INCOME],
+    interest: [payout, row.account ?? INTEREST_INCOME],
     funding: [payout, row.account ?? settlement],
     check: [RAIL_EXPENSE, payout],
   };

@@ -200,6 +200,7 @@ describe('keys', () => {
       organisationId: undefined,
       keys: undefined,
       lineAccounts: {},
+      interest: 'own' as const,
     };
     const signedIn = (operatorKey: string) => signIn(sql, { ...settings, operatorKey }, 'keys create');
     await expect(signedIn(key)).rejects.toThrow('unknown or revoked');

@@ -8,6 +8,7 @@ import { createCreditPollingActivities } from '../../src/activities/creditPollin
 import { createReconciliationActivities } from '../../src/activities/reconciliation.ts';
 import type { TimeByRail } from '../../src/config.ts';
 import { newUuid, parseId, publicId, type Uuid } from '../../src/ids.ts';
+import { trialBalance } from '../../src/ledger/reports.ts';
 import type { Book } from '../../src/money.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
 import type { BankRail, InboundCreditReport, StatementLine, UnreadRow } from '../../src/rail/port.ts';
@@ -470,6 +471,21 @@ describe('the balance at the bank', () => {
       'settlement:sandbox': -40_000,
     });
     expect(await findings(book)).toEqual(['SHORTFALL null: >= 0, found -950']); // it has no own money
+  });
+
+  test('interest is owed to customers where the deployment says so', async () => {
+    const book = await openBook(2);
+    const rail = new StatedRail();
+    rail.list(book, line('interest', 'i1', 50, ago(27 * HOUR)));
+    const { config } = rail.dependencies;
+    const dependencies = { ...rail.dependencies, config: { ...config, interest: 'customers' as const } };
+    const { reconcileBooks } = createReconciliationActivities(dependencies);
+    expect(await new MockActivityEnvironment().run(reconcileBooks, null)).toMatchObject({ breaks: 0 });
+    expect(await trialBalance(api.sql, bookOf(book), new Date(Date.now() + 1_000))).toEqual([
+      { account: 'clearing:sandbox', balance: -50 },
+      { account: 'unclaimed:interest', balance: 50 },
+    ]);
+    expect(await findings(book)).toEqual([]);
   });
 
   test('money under way on either side is no finding, at any moment of a busy day', async () => {

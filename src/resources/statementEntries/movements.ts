@@ -26,7 +26,10 @@ export interface StatementEntry {
   reference: string;
   amount: Kobo;
   at: Date;
-  /** What a charge is booked to, if not to the expenses; where a funding is from, if not from settlement:<rail>. */
+  /**
+   * What a charge is booked to, if not to the expenses, and interest, if not to income; where a funding is from, if not
+   * from settlement:<rail>.
+   */
   account: AccountCode | null;
   createdAt: Date;
 }
@@ -53,7 +56,7 @@ function entryPosting({ rail, kind, reference, amount, account }: StatementEntry
     case 'settlement':
       return { debit: settlementAccount(rail), credit: clearing, amount };
     case 'interest':
-      return { debit: payoutAccount(rail), credit: INTEREST_INCOME, amount };
+      return { debit: payoutAccount(rail), credit: account ?? INTEREST_INCOME, amount };
     case 'funding':
       return { debit: payoutAccount(rail), credit: account ?? settlementAccount(rail), amount };
   }
