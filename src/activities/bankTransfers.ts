@@ -7,6 +7,7 @@ import { msOfRail } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
 import { timeOfId, type Uuid } from '../ids.ts';
 import type { Movement } from '../ledger/movement.ts';
+import { listShortfalls } from '../ledger/safeguarding.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import type { BankRail, TransferInstruction, TransferReport } from '../rail/port.ts';
@@ -143,6 +144,12 @@ function answerOfError(error: unknown, reference: string): Answer {
 
 export const notReadyOf = ({ why, retryAfterMs }: RailNotReadyError): NotReady => ({ why, retryAfterMs });
 
+/** The shortfall of a book without enough money at its bank, if it has one. */
+async function shortfallOf(sql: Sql, book: Book, { why }: NotReady): Promise<Pick<NotReady, 'shortfall'>> {
+  const [short] = why === 'underfunded' ? await listShortfalls(sql, book) : [];
+  return short === undefined ? {} : { shortfall: short.amount };
+}
+
 /** Keeps the rail's message, if there is one, for operators. */
 export async function keepProviderMessage(sql: Sql, book: Book, transferId: string, message: string | null) {
   if (message) await saveProviderMessage(sql, book, transferId, message);
@@ -244,7 +251,10 @@ export function createBankTransferSteps<Row>(
       const { count, sinceMs, isRefused } = acted.sends ?? sends;
       const sent = { sends: { count, sinceMs, isKnown, isRefused } };
       if (status === 'unreachable') return await unchanged('unreachable', sent);
-      if (status === 'not_ready') return await unchanged('not_ready', { ...sent, ...(notReady && { notReady }) });
+      if (status === 'not_ready') {
+        const explained = notReady && { notReady: { ...notReady, ...(await shortfallOf(sql, book, notReady)) } };
+        return await unchanged('not_ready', { ...sent, ...explained });
+      }
       const decision = decideTransfer(state, status);
       const known = status === 'unknown' ? 'unknown' : 'known';
       if (decision === 'none') return await unchanged(known, sent);

@@ -180,7 +180,6 @@ function problemOf({ task, activity, problem, attempt, since, error }: FailingFl
   return `${name}: ${error} for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ${TO_DO.stalled}.`;
 }
 
-/** Flows with a task that does not get done, as the last scan found them; with a filter, those that match. */
 /** Books whose banks hold less than what is owed. */
 async function listShort() {
   const short = await withDatabase('application', (sql) => listShortfalls(sql));
@@ -190,10 +189,11 @@ async function listShort() {
     attention: 'shortfall',
     since: null,
     amount,
-    error: `pay ${nairaText(amount)} of own money in at the provider (docs/operating.md, shortfall).`,
+    error: `pay ${nairaText(amount)} of own money in at the provider, as funding (docs/operating.md, shortfall).`,
   }));
 }
 
+/** Flows with a task that does not get done, as the last scan found them; with a filter, those that match. */
 async function listFailing(filter?: string) {
   const failing = await withDatabase('application', (sql) => listFailingFlows(sql));
   const matching = filter === undefined || failing.length === 0 ? null : await idsMatching(failing, filter);

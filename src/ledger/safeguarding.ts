@@ -41,10 +41,12 @@ export interface Shortfall {
   amount: Kobo;
 }
 
-/** The books with a shortfall now, of those that had one when own money was last debited. */
-export async function listShortfalls(sql: Sql): Promise<Shortfall[]> {
+/** The books with a shortfall now, of those that had one when own money was last debited; or this one, if it has. */
+export async function listShortfalls(sql: Sql, only: Book | null = null): Promise<Shortfall[]> {
+  const isOne = sql`AND organisation_id = ${only?.organisationId ?? null} AND environment = ${only?.environment ?? null}`;
   const books = await sql<Book[]>`
-    SELECT organisation_id, environment FROM ledger.own_funds WHERE shortfall > 0 ORDER BY organisation_id, environment`;
+    SELECT organisation_id, environment FROM ledger.own_funds WHERE shortfall > 0 ${only === null ? sql`` : isOne}
+    ORDER BY organisation_id, environment`;
   const found: Shortfall[] = [];
   for (const book of books) {
     const { headroom } = await readSafeguarding(sql, book);

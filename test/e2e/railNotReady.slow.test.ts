@@ -3,6 +3,7 @@
 
 import { afterAll, expect, test } from '@jest/globals';
 import type { RailNotice } from '../../src/rail/port.ts';
+import { postEntry } from '../../src/resources/statementEntries/movements.ts';
 import { SENDS_MAX } from '../../src/workflows/bankTransfer/decide.ts';
 import { runAs } from '../cli/run.ts';
 import { sendCallback } from '../support/callbacks.ts';
@@ -62,6 +63,23 @@ test.concurrent('two operators can give up a transfer that the rail did not acce
   expect(await flows.balanceOf(walletId)).toBe(FUNDS);
   const { status } = await flows.test.get(`/simulations/bank-transfers/${id}`);
   expect(status).toBe(404);
+});
+
+test('a transfer that waits for money of a book with a shortfall names it, and says what to do', async () => {
+  const book = { organisationId: flows.organisation.organisationId, environment: 'test' } as const;
+  const charge = {
+    rail: 'sandbox',
+    kind: 'charge',
+    reference: 'too much',
+    amount: 100_000_000,
+    at: new Date(),
+  } as const;
+  expect(await flows.dependencies.journal.post(postEntry(book, charge))).toEqual({ outcome: 'posted' });
+  const { details, path, fundBank } = await withdraw('3333333305');
+  expect(details).toMatch(/too low, and the banks hold ₦[\d,]+\.\d\d less than customers and the state are owed/);
+  expect(details).toMatch(/Pay ₦[\d,]+\.\d\d of own money in at the provider: its statement has that as funding/);
+  await fundBank();
+  await flows.untilStatus(path, 'completed');
 });
 
 test('operators read the message of the provider', async () => {

@@ -32,6 +32,17 @@ const NOT_READY: Record<NotReady['why'], { reason: string; remedy: string }> = {
   },
 };
 
+/** What waits for money of a book with a shortfall needs own money, and not only that of the next settlement. */
+function explain({ why, shortfall = 0 }: NotReady): { reason: string; remedy: string } {
+  const { reason, remedy } = NOT_READY[why];
+  if (shortfall === 0) return { reason, remedy };
+  const missing = nairaText(shortfall);
+  return {
+    reason: `${reason}, and the banks hold ${missing} less than customers and the state are owed (a shortfall)`,
+    remedy: `Pay ${missing} of own money in at the provider: its statement has that as funding.`,
+  };
+}
+
 const WAITS: Record<TransferProgress['rail'], string> = {
   known: 'is with the rail, which has not reported a final status yet',
   unknown: 'is not known to the rail yet',
@@ -55,7 +66,7 @@ export const describeWait = (
       ? rail === 'unknown' && flow.isRefused
         ? REFUSED
         : WAITS[rail]
-      : `is waiting: ${NOT_READY[notReady.why].reason}. It is sent again automatically`,
+      : `is waiting: ${explain(notReady).reason}. ${explain(notReady).remedy} It is sent again automatically`,
   );
 
 function details(input: BankTransferInput, { sends }: TransferFlowState, activity: string): string {
@@ -125,7 +136,7 @@ const unsentView = (input: BankTransferInput): ParkedView => ({
 
 /** The rail did not accept the transfer, so it was certainly not paid out. */
 function notReadyView(input: BankTransferInput, notReady: NotReady | undefined): ParkedView {
-  const { reason, remedy } = NOT_READY[notReady?.why ?? 'unauthorised'];
+  const { reason, remedy } = explain(notReady ?? { why: 'unauthorised', retryAfterMs: null });
   return {
     summary:
       `The rail has not accepted the transfer for longer than the limit: ${reason}. ${remedy} Nothing was paid out. The ` +

@@ -42,10 +42,14 @@ export const withTransferUpdate = (message: FlowMessage): FlowMessage => ({
   signal: { name: transferUpdated.name, payload: null },
 });
 
-/** Why a rail does not accept a transfer for now, and after how long it wants it again; null: unknown. */
+/**
+ * Why a rail does not accept a transfer for now, and after how long it wants it again; null: unknown. `shortfall`: of an
+ * underfunded one, how much less the banks of the book hold than is owed.
+ */
 export interface NotReady {
   why: 'underfunded' | 'duplicate_guard' | 'rate_limited' | 'unauthorised' | 'feature_off';
   retryAfterMs: number | null;
+  shortfall?: Kobo;
 }
 
 /** The state of a transfer after a step. */
