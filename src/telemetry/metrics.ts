@@ -224,6 +224,11 @@ export const shortfall = gauge(
   'How much less the banks hold than what customers and the state are owed, of all books.',
   ['environment'],
 );
+export const unprovedDays = gauge(
+  'manilla_unproved_days',
+  'Days of the last month, each at a bank, that have ended and are neither proved nor waived.',
+  ['environment'],
+);
 export const openReviewCases = gauge('manilla_review_cases_open', 'Unresolved review cases.', ['environment']);
 export const reviewCaseAge = gauge(
   'manilla_review_case_oldest_age_seconds',

@@ -24,6 +24,7 @@ import {
   suspenseBalance,
   unattemptedAge,
   undeliveredAge,
+  unprovedDays,
 } from '../telemetry/metrics.ts';
 import type { Collector } from '../telemetry/metricsServer.ts';
 import { ADJUSTMENT_ATTENTION } from '../workflows/adjustment/decide.ts';
@@ -34,6 +35,8 @@ import { ATTENTION, ATTENTION_SINCE } from '../workflows/searchAttributes.ts';
 
 /** Shorter than the time a scrape waits (3 s), so that no statement is still running at the next scrape. */
 const STATEMENT_TIMEOUT_MS = 2_000;
+/** Days that are looked at for proofs: a month is closed soon after it. */
+const DAYS_READ = 31;
 /** Parked flows read per query. Above this the oldest one may be missed; the count alone raises the alert. */
 const PARKED_READ_MAX = 1_000;
 
@@ -46,6 +49,7 @@ const BY_ENVIRONMENT = {
   unattemptedAge,
   suspenseBalance,
   shortfall,
+  unprovedDays,
   openReviewCases,
   reviewCaseAge,
   reconciliationAge,
@@ -158,6 +162,16 @@ export function databaseGauges(
           WHERE available < ${railBalanceLow} GROUP BY environment
           UNION ALL
           SELECT 'railBalance', environment || ' ' || rail, min(available)::float8 FROM balances GROUP BY environment, rail
+          UNION ALL
+          SELECT 'unprovedDays', a.environment, count(*)::float8
+          FROM ledger.accounts a
+          CROSS JOIN ledger.accounting_day(now()) t (today)
+          CROSS JOIN LATERAL generate_series(greatest(ledger.accounting_day(a.created_at), today - ${DAYS_READ}::integer), today - 1, interval '1 day') d (day)
+          WHERE a.class <> 'customer' AND starts_with(a.code, 'clearing:') AND NOT EXISTS (
+            SELECT FROM day_proofs p
+            WHERE p.organisation_id = a.organisation_id AND p.environment = a.environment AND p.day = d.day::date
+              AND p.rail = substr(a.code, length('clearing:_')))
+          GROUP BY a.environment
           UNION ALL
           SELECT 'railPaused', environment, 1 FROM rail_pauses
           UNION ALL

@@ -22,6 +22,7 @@ const FUNDS = 1_000_000;
 const UNMATCHED_AMOUNT = 5_000;
 /** A charge beyond own money. */
 const SHORTFALL = 700;
+const UNPROVED_DAYS = 3;
 const UNAVAILABLE_ACCOUNT = '9999999008';
 const UNDERFUNDED_ACCOUNT = '3333333399';
 
@@ -85,6 +86,8 @@ async function runWorkload(): Promise<void> {
 
   const liveBook = { organisationId: flows.organisation.organisationId, environment: 'live' } as const;
   await flows.dependencies.journal.post(move(liveBook, 'expense:rail', 'clearing:other', SHORTFALL));
+  await flows.sql`
+    UPDATE ledger.accounts SET created_at = now() - make_interval(days => ${UNPROVED_DAYS}) WHERE code = 'clearing:other'`;
   await flows.credit('1234567890', UNMATCHED_AMOUNT);
   await waitFor('a review case', async () => (await flows.reviewCases()).length === 1);
   const address = `/rails/sandbox/callbacks/${publicId('organisation', flows.organisation.organisationId)}`;
@@ -268,6 +271,11 @@ describe('metric values', () => {
   test('a shortfall is reported by environment', () => {
     expect(scraped.value('manilla_shortfall_kobo', { environment: 'live' })).toBe(SHORTFALL);
     expect(scraped.value('manilla_shortfall_kobo', { environment: 'test' })).toBe(0);
+  });
+
+  test('days that are neither proved nor waived are reported by environment', () => {
+    expect(scraped.value('manilla_unproved_days', { environment: 'live' })).toBe(UNPROVED_DAYS);
+    expect(scraped.value('manilla_unproved_days', { environment: 'test' })).toBe(0);
   });
 
   test('suspense balances and review cases are reported by environment', () => {
