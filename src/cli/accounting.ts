@@ -81,7 +81,7 @@ export function addAccountingCommands(group: Command): void {
           `There is no account ${code} in this book. List its accounts: npm run cli -- ledger trial-balance`,
         );
       }
-      const { opening, entries, closing } = found;
+      const { amountOwed, opening, entries, closing } = found;
       const balanceRow = (name: string, balance: Kobo) => [name, '', '', '', '', '', '', decimals(balance), '', ''];
       report(options, {
         json: {
@@ -90,6 +90,7 @@ export function addAccountingCommands(group: Command): void {
           from: period.from,
           before: period.to,
           currency: CURRENCY,
+          ...(amountOwed !== null && { amountOwed }),
           opening,
           entries: entries.map(({ number, transactionId, ...entry }) => ({
             entry: number,
@@ -110,7 +111,12 @@ export function addAccountingCommands(group: Command): void {
           'Happened (UTC)',
           'Belongs to',
         ],
-        rows: [balanceRow('Opening', opening), ...entries.map(entryRow), balanceRow('Closing', closing)],
+        rows: [
+          balanceRow('Opening', opening),
+          ...entries.map(entryRow),
+          balanceRow('Closing', closing),
+          ...(amountOwed === null ? [] : [balanceRow('Owes now', amountOwed)]),
+        ],
       });
     });
 

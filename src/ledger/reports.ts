@@ -4,7 +4,7 @@ import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book, Kobo } from '../money.ts';
 import { type Day, dayAfter, dayStart } from '../times.ts';
-import { type AccountCode, TAX_EXPENSE } from './chart.ts';
+import { type AccountCode, TAX_EXPENSE, walletOf } from './chart.ts';
 
 export interface AccountBalance {
   account: AccountCode;
@@ -40,6 +40,8 @@ export interface Entry {
 }
 
 export interface AccountReport {
+  /** Of a wallet: what it owes now; null: of another account. */
+  amountOwed: Kobo | null;
   opening: Kobo;
   entries: Entry[];
   closing: Kobo;
@@ -54,11 +56,13 @@ export async function reportAccount(
 ): Promise<AccountReport | null> {
   const { organisationId, environment } = book;
   // The numbers limit what is read; the times decide.
-  const [account] = await sql<{ id: number; opening: Kobo; after: string; until: string }[]>`
-    SELECT account_id AS id, opening, after::text, until::text
-    FROM ledger.account_range(${organisationId}, ${environment}, ${code}, ${from}, ${to})`;
+  const [account] = await sql<{ id: number; opening: Kobo; after: string; until: string; owed: Kobo }[]>`
+    SELECT r.account_id AS id, r.opening, r.after::text, r.until::text, a.owed
+    FROM ledger.account_range(${organisationId}, ${environment}, ${code}, ${from}, ${to}) r
+    JOIN ledger.accounts a ON a.organisation_id = ${organisationId} AND a.id = r.account_id`;
   if (account === undefined) return null;
   const { opening } = account;
+  const amountOwed = walletOf(code) === null ? null : account.owed;
   const entries = await sql<Entry[]>`
     SELECT number, transaction_id, kind, resource, contra, debit, credit, created_at, effective_at, belongs_to,
            (${opening} + sum(credit - debit) OVER (ORDER BY number, transaction_id))::bigint AS balance
@@ -66,7 +70,7 @@ export async function reportAccount(
     WHERE organisation_id = ${organisationId} AND account_id = ${account.id} AND created_at >= ${from} AND created_at < ${to}
       AND number > ${account.after}::text::bigint AND number <= ${account.until}::text::bigint
     ORDER BY number, transaction_id`;
-  return { opening, entries: [...entries], closing: entries.at(-1)?.balance ?? opening };
+  return { amountOwed, opening, entries: [...entries], closing: entries.at(-1)?.balance ?? opening };
 }
 
 /** What was earned and what it cost. `net`: the first less the others. */

@@ -61,11 +61,12 @@ test('an account is printed with its opening, running and closing balance', asyn
       { contra: 'income:fees', debit: 5, credit: 0, balance: 149_995 },
     ],
     closing: 149_995,
+    amountOwed: 0,
   });
   const csv = (await ledger('account', wallet, '--format', 'csv')).output.trim().split('\r\n');
-  expect(csv).toHaveLength(5);
+  expect(csv).toHaveLength(6);
   expect(csv[3]).toMatch(/,income:fees,0.05,0.00,1499.95,/);
-  expect(csv[4]).toBe('Closing,,,,,,,1499.95,,');
+  expect(csv.slice(4)).toEqual(['Closing,,,,,,,1499.95,,', 'Owes now,,,,,,,0.00,,']);
 });
 
 test('income is printed by day and month, with its sum', async () => {
