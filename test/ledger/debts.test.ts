@@ -175,6 +175,14 @@ describe('a credit', () => {
       expect(await stateOf(wallet)).toEqual([300, 1_000, 1_000]);
       await expectPosted(books.journal.post(move(books.book, wallet, receivableOf(wallet), 300)));
       expect(await stateOf(wallet)).toEqual([0, 700, 700]);
+      // A refund would make the debt worse, and says so; what the wallet has beyond it is refunded.
+      await expectPosted(books.journal.post(credit(wallet, 900)));
+      const refund = (amount: Kobo) => move(books.book, wallet, RAIL, amount, { kind: 'refund_hold' });
+      const detail = { attemptedAmount: 201, amountOwed: 700 };
+      expect(await books.journal.post(refund(201))).toMatchObject({ code: 'WALLET_INSUFFICIENT_FUNDS', detail });
+      await expectPosted(books.journal.post(refund(200)));
+      await expectPosted(books.journal.post(debit(wallet, 700)));
+      expect(await stateOf(wallet)).toEqual([0, 700, 700]);
     } finally {
       await books.owner`UPDATE decision_limits SET recovers_debts = true`;
     }

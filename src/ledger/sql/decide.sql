@@ -7,7 +7,8 @@
 -- ledger.guard_own_money.
 --
 -- A posting of the receivable of a wallet changes what the wallet owes, and a credit to a wallet that owes repays it at
--- once, as far as it goes: the next posting finds what is left. Not where operators recover debts (decision_limits).
+-- once, as far as it goes: the next posting finds what is left. Not where operators recover debts (decision_limits): there
+-- a refund still leaves the wallet what it owes.
 CREATE OR REPLACE FUNCTION ledger.decide(
   organisation uuid, accounts text[], transactions ledger.batch_transaction[], postings ledger.batch_posting[],
   states ledger.account_states, rejections ledger.rejection[], falls bigint[] DEFAULT NULL, headroom bigint DEFAULT NULL
@@ -64,7 +65,8 @@ BEGIN
     CONTINUE WHEN is_rejected;
     IF amount > posting_maxes[debit] OR amount > posting_maxes[credit] OR amount > balances[debit]
        OR balances[credit] + amount > balance_maxes[credit] OR falls[movement] > greatest(headroom, 0)
-       OR has_debts AND (amount > owed[debtors[credit]] OR balances[debtors[debit]] > 0) THEN
+       OR has_debts AND (amount > owed[debtors[credit]] OR balances[debtors[debit]] > 0
+                         OR transactions[movement].kind ~ '^refund_(hold|completion)$' AND amount > balances[debit] - owed[debit]) THEN
       refusal := ledger.refusal(
         organisation, accounts, states, transactions[movement], debit, credit, amount, balances[debit], balances[credit],
         (SELECT coalesce(sum(p.kobo), 0) FROM unnest(postings[first:position - 1]) AS p (m, d, payee, kobo) WHERE p.payee = credit)::bigint,
@@ -148,7 +150,7 @@ BEGIN
     WHEN checks_payee AND amount > payee.posting_max THEN ledger.over_limit('transaction', payee_code, payee.posting_max, amount)
     WHEN credit_balance + amount > balance_max THEN
       ledger.over_limit('balance', payee_code, own_max, credit_balance + amount)
-    WHEN debit_balance < amount THEN ledger.refused(
+    WHEN debit_balance - CASE WHEN transaction.kind ~ '^refund_(hold|completion)$' THEN debit_owed ELSE 0 END < amount THEN ledger.refused(
       'WALLET_INSUFFICIENT_FUNDS', payer_code,
       jsonb_strip_nulls(jsonb_build_object('attemptedAmount', amount, 'amountOwed', nullif(debit_owed, 0))))
     WHEN fall > greatest(headroom, 0) AND checks_payer AND payer.class = 'own'
