@@ -37,6 +37,13 @@ export const NIP_WORDS: FailureWords = {
   'routing error': 'bank_unavailable',
 };
 
+/** The codes that NIP has words for, each with the first of them. */
+export const NIP_WORDS_OF = Object.fromEntries(
+  Object.entries(NIP_WORDS)
+    .toReversed()
+    .map(([words, code]) => [code, words]),
+) as Partial<Record<RailFailureCode, string>>;
+
 /** The words of a provider as tables have them. */
 export const keyOf = (words: string): string =>
   words

@@ -83,7 +83,7 @@ function controlOf({ bank, rail, organisationId }: TestSandbox): ProviderControl
       throw new RailUnavailableError('the response was lost');
     },
     end: async (reference, outcome) => {
-      expect(await bank.transfers.resolve(organisationId, reference, OUTCOMES[outcome], false)).toBe(true);
+      expect(await bank.transfers.resolve(organisationId, reference, OUTCOMES[outcome])).toBe(true);
     },
     timesPaid: async (reference) => (await bank.transfers.find(organisationId, reference))?.timesPaid ?? 0,
     secrets: [],

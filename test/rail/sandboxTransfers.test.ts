@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { newUuid } from '../../src/ids.ts';
 import { RailCallError, RailRefusedError } from '../../src/rail/errors.ts';
+import { explainFailure, NIP_WORDS_OF, RAIL_FAILURES, type RailFailureCode } from '../../src/rail/failures.ts';
 import { BANKS } from '../../src/rail/sandbox/banks.ts';
 import { BEHAVIOURS, type Behaviour, OUTCOMES, type Outcome } from '../../src/rail/sandbox/destinations.ts';
 import { waitFor } from '../support/waitFor.ts';
@@ -34,7 +35,7 @@ const statusOf = (reference: string) =>
 const resolveName = (accountNumber: string, bankCode = '058') =>
   sandbox.rail.resolveAccount({ organisationId: sandbox.organisationId, accountNumber, bankCode });
 const end = (reference: string, outcome: Outcome, contradict = false) =>
-  sandbox.bank.transfers.resolve(sandbox.organisationId, reference, outcome, contradict);
+  sandbox.bank.transfers.resolve(sandbox.organisationId, reference, outcome, { contradict });
 const record = (reference: string) => sandbox.bank.transfers.find(sandbox.organisationId, reference);
 const setBehaviour = (accountNumber: string, behaviour: Behaviour, more: { bankCode?: string; name?: string } = {}) =>
   sandbox.bank.transfers.setDestination(
@@ -50,6 +51,18 @@ function newAccountNumber(): string {
   lastAccountNumber += 1;
   return String(lastAccountNumber);
 }
+
+test.each(['reject', 'return'] as const)('a held transfer can %s with each code of NIP', async (outcome) => {
+  for (const code of Object.keys(NIP_WORDS_OF) as RailFailureCode[]) {
+    const { reference } = await sandbox.rail.sendTransfer(to('9999999003'));
+    await sandbox.bank.transfers.resolve(sandbox.organisationId, reference, outcome, { failureCode: code });
+    const report = await statusOf(reference);
+    const change = outcome === 'reject' ? 'fail' : 'return';
+    expect(explainFailure(change, report?.reason ?? null, sandbox.rail.failures).code).toBe(code);
+  }
+  const general = ['bank_refused', 'bank_returned'];
+  expect([...Object.keys(NIP_WORDS_OF), ...general].toSorted()).toEqual(Object.keys(RAIL_FAILURES).toSorted());
+});
 
 describe('transfers to the preset accounts', () => {
   test('a transfer is processing at first, then completed with a callback, and has a session id of NIBSS form', async () => {
@@ -243,7 +256,7 @@ describe('transfers to configured accounts', () => {
       accountName: 'ADA OBI',
     });
     expect(await sandbox.bank.transfers.find(newUuid(), own.reference)).toBeNull();
-    expect(await sandbox.bank.transfers.resolve(newUuid(), own.reference, 'reject', false)).toBe(false);
+    expect(await sandbox.bank.transfers.resolve(newUuid(), own.reference, 'reject')).toBe(false);
   });
 });
 

@@ -1,5 +1,6 @@
 // Simulations: requests by which an integrator controls the sandbox bank (docs/sandbox.md). On the test host only.
 import { z } from 'zod';
+import { NIP_WORDS_OF, type RailFailureCode } from '../../rail/failures.ts';
 import { OWN_LINE_KINDS, SessionIdTakenError } from '../../rail/sandbox/bank.ts';
 import { isBankCode } from '../../rail/sandbox/banks.ts';
 import { BEHAVIOURS, OUTCOMES } from '../../rail/sandbox/destinations.ts';
@@ -141,7 +142,16 @@ const resolveTransfer = route({
   access: 'any',
   idempotencyKey: 'none',
   environments: ['test'],
-  body: z.strictObject({ outcome: z.enum(OUTCOMES), contradict: optionalOr(z.boolean(), false) }),
+  body: z
+    .strictObject({
+      outcome: z.enum(OUTCOMES),
+      contradict: optionalOr(z.boolean(), false),
+      failureCode: optional(z.enum(Object.keys(NIP_WORDS_OF) as RailFailureCode[])),
+    })
+    .refine(({ outcome, failureCode }) => failureCode === undefined || outcome !== 'complete', {
+      path: ['failureCode'],
+      message: 'is only allowed with the outcome reject or return',
+    }),
   handle: async (call) => {
     const { dependencies, book, body } = call;
     const { reference } = await requireTransfer(call, SUBMISSION_WAIT_MS);
@@ -149,7 +159,7 @@ const resolveTransfer = route({
       book.organisationId,
       reference,
       body.outcome,
-      body.contradict,
+      body,
     );
     const transfer = await requireTransfer(call);
     if (!resolved) {

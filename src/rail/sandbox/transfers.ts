@@ -7,6 +7,7 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
+import { NIP_WORDS_OF, type RailFailureCode } from '../failures.ts';
 import type { TransferInstruction, TransferReport } from '../port.ts';
 import { SANDBOX_BANK } from './banks.ts';
 import { creditCallback, transferCallback } from './callbacks.ts';
@@ -172,12 +173,19 @@ export class SandboxTransfers {
    * Ends a transfer in progress, or returns a completed one that was not paid to an account of this bank. Repeating the
    * same outcome sends the callback again. Returns false, without a change, for a transfer that ended another way,
    * unless it is to be contradicted: a failed one is paid after all, or the money of a completed one is back.
+   * `failureCode`: why it is rejected or returned, in the words of NIP.
    */
-  async resolve(organisationId: Uuid, reference: string, outcome: Outcome, contradict: boolean): Promise<boolean> {
+  async resolve(
+    organisationId: Uuid,
+    reference: string,
+    outcome: Outcome,
+    { contradict = false, failureCode }: { contradict?: boolean; failureCode?: RailFailureCode | undefined } = {},
+  ): Promise<boolean> {
     const { sql } = this.#options;
+    const words = failureCode === undefined ? null : (NIP_WORDS_OF[failureCode] ?? null);
     const contradicted = contradict ? CONTRADICTED[outcome] : undefined;
     const ended = await this.#end(sql`
-      SELECT organisation_id, reference, status, ${outcome}::text AS outcome FROM sandbox_bank.transfers t
+      SELECT organisation_id, reference, status, ${outcome}::text AS outcome, ${words}::text AS words FROM sandbox_bank.transfers t
       WHERE organisation_id = ${organisationId} AND reference = ${reference}
         AND (status IN ('processing', ${ENDINGS[outcome].status}) OR status = 'failed' AND ${contradicted === 'failed'}::boolean
              OR (${outcome === 'return' || contradicted === 'completed'}::boolean AND status = 'completed' AND NOT EXISTS (
@@ -194,7 +202,7 @@ export class SandboxTransfers {
       concurrency: END_BATCH_SIZE,
       claim: (max) =>
         this.#end(sql`
-          SELECT organisation_id, reference, status, outcome FROM sandbox_bank.transfers
+          SELECT organisation_id, reference, status, outcome, NULL AS words FROM sandbox_bank.transfers
           WHERE due_at <= now() ORDER BY due_at LIMIT ${max} FOR UPDATE SKIP LOCKED`),
       handle: async () => {},
       onError: (error) => log.warn({ err: error }, 'the sandbox bank could not end its due transfers; retrying'),
@@ -202,7 +210,7 @@ export class SandboxTransfers {
   }
 
   /**
-   * Ends the transfers selected by `chosen` (organisation, reference, outcome, current status), together with the
+   * Ends the transfers selected by `chosen` (organisation, reference, outcome, words, current status), together with the
    * statement lines, the inbound credit if the account is one of this bank, and the callbacks.
    */
   async #end(chosen: postgres.Fragment): Promise<{ reference: string }[]> {
@@ -215,7 +223,7 @@ export class SandboxTransfers {
                              ${outcomes.map(([, { reason }]) => reason)}::text[]) AS e (outcome, status, reason)
       ), ended AS (
         UPDATE sandbox_bank.transfers t
-        SET status = e.status, reason = e.reason, outcome = NULL, due_at = NULL
+        SET status = e.status, reason = coalesce(c.words, e.reason), outcome = NULL, due_at = NULL
         FROM chosen c JOIN ending e USING (outcome)
         WHERE t.organisation_id = c.organisation_id AND t.reference = c.reference
         RETURNING t.*, c.status AS status_before
