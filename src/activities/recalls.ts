@@ -15,6 +15,7 @@ import {
   recallUnposted,
   setAsideRecallMovement,
 } from '../resources/recalls/movements.ts';
+import { isHeld } from '../resources/reviewCases/movements.ts';
 import { findCasesOfCredit, findPaymentOfCase } from '../resources/reviewCases/queries.ts';
 import { findWallet } from '../resources/wallets/queries.ts';
 import { bookOf } from '../workflows/flows.ts';
@@ -50,19 +51,19 @@ export function createRecallActivities(dependencies: ActivityDependencies): Pick
     const found = walletId == null ? null : await findWallet(sql, book, walletId);
     const wallet = requireRow(found, `the wallet of inbound credit ${credit.id}`);
     const isOfPayment = wallet.id === payment?.targetWalletId;
-    const holdsSurplus = holder === 'wallet' && (surplus?.status === 'open' || surplus?.status === 'unclaimed');
     return recallFromWallet(book, credit, wallet.id, wallet.balance, {
       payment: isOfPayment ? payment : null,
-      surplus: holdsSurplus ? surplus : null,
+      surplus: holder === 'wallet' && surplus?.status !== 'credited' ? surplus : null,
     });
   }
 
-  /** Takes a credit, recalled when its money had left, out of the case that has it again; null: none has. */
+  /** Takes a credit, recalled when it or its surplus had left, out of the case that has that again; null: none has. */
   async function cameBack(book: Book, credit: InboundCredit): Promise<Movement | null> {
-    const { whole } = await findCasesOfCredit(sql, book, credit);
-    if (credit.recalledFrom !== null || credit.recalledTaken !== 0 || whole === null) return null;
-    if (locateMoney({ ...credit, payment: 'expired', reviewCase: whole }) !== 'case') return null;
-    return recallFromCase(book, credit, whole, await findPaymentOfCase(sql, book, whole));
+    const { whole, surplus } = await findCasesOfCredit(sql, book, credit);
+    const hadLeft = credit.recalledFrom === null && credit.recalledTaken === 0;
+    const has = hadLeft ? whole : surplus;
+    if (has === null || !isHeld(has) || (hadLeft && has.amount < credit.amount)) return null;
+    return recallFromCase(book, credit, has, await findPaymentOfCase(sql, book, has));
   }
 
   return {

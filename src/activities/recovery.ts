@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { scanFailingFlows } from '../recovery/failingFlows.ts';
 import { findMissingFlows, restartFlow } from '../recovery/missingFlows.ts';
 import { signalFlowsOfRail } from '../recovery/pausedFlows.ts';
+import { endRepaidCases } from '../recovery/repaidDebts.ts';
 import { failingFlowScans, flowsRestarted, sweeps } from '../telemetry/metrics.ts';
 import type { MaintenanceActivities, SweepResult } from '../workflows/maintenance/messages.ts';
 import type { RailResumeActivities } from '../workflows/railResume/messages.ts';
@@ -14,7 +15,7 @@ import type { ActivityDependencies } from './dependencies.ts';
 /** Ids in a result. After the loss of all Temporal data a sweep may restart a hundred thousand flows. */
 const NAMED_MAX = 50;
 
-type Dependencies = Pick<ActivityDependencies, 'sql' | 'log'> & {
+type Dependencies = Pick<ActivityDependencies, 'sql' | 'journal' | 'log'> & {
   client: Client;
   config: Pick<Config, 'attention' | 'maintenance' | 'temporal'>;
 };
@@ -22,7 +23,7 @@ type Dependencies = Pick<ActivityDependencies, 'sql' | 'log'> & {
 type RecoveryActivities = Pick<MaintenanceActivities, 'restartMissingFlows' | 'scanForFailingFlows'> &
   RailResumeActivities;
 
-export function createRecoveryActivities({ sql, log, client, config }: Dependencies): RecoveryActivities {
+export function createRecoveryActivities({ sql, journal, log, client, config }: Dependencies): RecoveryActivities {
   const { taskQueue } = config.temporal;
   const onProgress = (flows: number): void => {
     requireTimeLeft(0);
@@ -45,6 +46,7 @@ export function createRecoveryActivities({ sql, log, client, config }: Dependenc
         if (result.restarted.length < NAMED_MAX) result.restarted.push(id);
         heartbeat(result.scanned);
       }
+      await endRepaidCases(sql, journal);
       sweeps.inc();
       return result;
     },

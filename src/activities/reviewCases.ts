@@ -93,7 +93,8 @@ export const returnAdapter = (sql: Sql): TransferAdapter<{ row: ReviewCase; send
     if (change === 'complete') return completeReturn(book, row, payment);
     const recalled = await findRecalledAway(sql, book, row);
     const failure = change === 'return' ? 'returned' : (FAILURES[code] ?? 'refused');
-    return returnToSuspense(book, row, failure, detail ? `${reason}: ${detail}` : reason, { payment, recalled });
+    const failureReason = detail ? `${reason}: ${detail}` : reason;
+    return returnToSuspense(book, row, { failure, failureCode: code, failureReason }, { payment, recalled });
   },
 });
 

@@ -142,10 +142,11 @@ const caseView = (row: Case) => ({
   walletId: row.walletId && publicId('wallet', row.walletId),
   inboundCreditId: row.inboundCreditId && publicId('inboundCredit', row.inboundCreditId),
   transfer: row.transfer,
-  /** The rail reference of the last attempt to return the money; `failure` and `failureReason` say how it failed. */
+  /** The rail reference of the last attempt to return the money; `failure`, `failureCode` and `failureReason` say how. */
   reference: row.attempts === 0 ? null : returnReference(row),
   attempts: row.attempts,
   failure: row.failure,
+  failureCode: row.failureCode,
   failureReason: row.failureReason,
   since: row.createdAt,
   resolvedAt: row.resolvedAt,

@@ -256,7 +256,8 @@ export const reviewCase = z
       .enum(RETURN_FAILURES)
       .nullable()
       .describe('How the last attempt to return the money failed: operators decide then'),
-    returnFailureReason: z.string().nullable(),
+    returnFailureCode: z.enum(FAILURE_CODES).nullable().describe('Why, for programs; as of a withdrawal'),
+    returnFailureReason: z.string().nullable().describe('For people'),
     createdAt: time,
     resolvedAt: time.nullable(),
   })

@@ -53,5 +53,6 @@ export const reviewCaseView = viewOf(schemas.reviewCase, (row: ReviewCase) => ({
   ...row,
   actions: [...keyActions(row)],
   returnFailure: row.failure,
+  returnFailureCode: row.failureCode,
   returnFailureReason: row.failureReason,
 }));

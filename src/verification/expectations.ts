@@ -205,9 +205,12 @@ export const isOutOfPayment = ({ recall, recalledFrom }: Pick<InboundCredit, 're
 
 /**
  * What a payment has accepted is expected of the payment; a recall is expected of its credit. `surplusRecalled`: what
- * the recall took of it from the case of the surplus, in suspense or unclaimed.
+ * the recall took of it from the case of the surplus, in suspense or unclaimed; from the bank, if that had left for its
+ * sender (`surplusIsAway`).
  */
-export function expectInboundCredit(row: InboundCredit & { surplusRecalled?: Kobo | null }): Expectation {
+export function expectInboundCredit(
+  row: InboundCredit & { surplusRecalled?: Kobo | null; surplusIsAway?: boolean | null },
+): Expectation {
   const resource = publicId('inboundCredit', row.id);
   const { amount, recalledFrom, recalledTaken } = row;
   const surplus = row.surplusRecalled ?? 0;
@@ -234,7 +237,11 @@ export function expectInboundCredit(row: InboundCredit & { surplusRecalled?: Kob
       [receivable, taken + surplus - recalled],
     );
   const keys = [...(isOfPayment && !isOutOfPayment(row) ? [] : [creditKey(row)]), recallKey(row), cameBackKey(row)];
-  return { resource, keys, effects: [effect(UNMATCHED), effect(UNCLAIMED)] };
+  return {
+    resource,
+    keys,
+    effects: row.surplusIsAway ? [effect(BANK_RECEIVABLE)] : [effect(UNMATCHED), effect(UNCLAIMED)],
+  };
 }
 
 export function expectStatementEntry(row: StatementEntry): Expectation {
@@ -269,6 +276,7 @@ export function expectReviewCase(row: ReviewCase): Expectation {
   const effects: Record<ReviewCase['status'], Expectation['effects']> = {
     open: [after()],
     closed: [NOTHING],
+    repaid: [NOTHING],
     returning: [to(IN_TRANSIT_RETURNS)],
     credited: [
       after(

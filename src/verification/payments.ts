@@ -69,7 +69,10 @@ async function readPage(
                WHERE status = 'credited' AND wallet_id = p.target_wallet_id
                  AND reason NOT IN ('partial_expired', 'surplus_over_limit')), 0) AS received,
              coalesce(sum(amount) FILTER (WHERE status IN ('open', 'returning')), 0) AS in_review,
-             coalesce(sum(amount) FILTER (WHERE status = 'recalled' AND reason = 'surplus_over_limit'), 0) AS recalled
+             coalesce(sum(amount) FILTER (
+               WHERE status <> 'credited' AND reason = 'surplus_over_limit' AND EXISTS (
+                 SELECT FROM inbound_credits i
+                 WHERE i.organisation_id = ${organisationId} AND i.id = inbound_credit_id AND i.recall = 'posted')), 0) AS recalled
       FROM review_cases
       WHERE organisation_id = ${organisationId} AND payment_id = p.id AND ${caseOfPayment(snapshot)}
     ) k
@@ -132,7 +135,7 @@ async function readExcess(
       UNION ALL
       SELECT p.id, p.environment, t.created_at, 2, NULL, -(i.amount - coalesce((
                SELECT sum(k.amount) FROM review_cases k
-               WHERE k.organisation_id = i.organisation_id AND k.inbound_credit_id = i.id AND k.status = 'recalled'
+               WHERE k.organisation_id = i.organisation_id AND k.inbound_credit_id = i.id AND k.status <> 'credited'
                  AND k.reason = 'surplus_over_limit'), 0))
       FROM paid p
       JOIN inbound_credits i ON i.organisation_id = p.organisation_id AND i.environment = p.environment AND i.owner_id = p.id

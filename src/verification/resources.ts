@@ -93,11 +93,13 @@ const READERS: Partial<Record<IdKind, Reader>> = {
     'inbound_credits',
     expectInboundCredit,
     (sql, rows, organisationId) => sql`
-      SELECT r.*, CASE WHEN r.recall = 'posted' THEN (
-        SELECT sum(amount)::bigint FROM review_cases
-        WHERE organisation_id = ${organisationId} AND inbound_credit_id = r.id AND reason = 'surplus_over_limit'
-          AND status = 'recalled'
-      ) END AS surplus_recalled FROM (${rows}) r ORDER BY r.id`,
+      SELECT r.*, s.* FROM (${rows}) r
+      LEFT JOIN LATERAL (
+        SELECT amount AS surplus_recalled, status <> 'recalled' AS surplus_is_away FROM review_cases
+        WHERE r.recall = 'posted' AND organisation_id = ${organisationId} AND inbound_credit_id = r.id
+          AND reason = 'surplus_over_limit' AND status <> 'credited'
+      ) s ON true
+      ORDER BY r.id`,
   ),
   statementEntry: reader('statement_entries', expectStatementEntry),
   reviewCase: reader('review_cases', expectReviewCase),

@@ -35,6 +35,7 @@ test('a case has what the money was for and what may be decided', async () => {
     inboundCreditId: expect.stringMatching(/^svc_\w{26}_inc$/),
     actions: ['credit', 'return_to_sender', 'move_to_unclaimed'],
     returnFailure: null,
+    returnFailureCode: null,
     returnFailureReason: null,
     createdAt: expect.any(String),
     resolvedAt: null,

@@ -127,7 +127,8 @@ class Story {
         const row = await this.#nth(one.which, 'review_cases', findReviewCase);
         if (row?.status !== 'returning') return;
         const [payment, recalled] = [await findPaymentOfCase(sql, book, row), await findRecalledAway(sql, book, row)];
-        await this.#post(returnToSuspense(book, row, 'refused', FAILED.reason, { payment, recalled }));
+        const failed = { failure: 'refused', failureCode: FAILED.code, failureReason: FAILED.reason } as const;
+        await this.#post(returnToSuspense(book, row, failed, { payment, recalled }));
         for (const credit of recalled) await this.#applyRecall(credit);
         return;
       }

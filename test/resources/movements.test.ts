@@ -47,9 +47,10 @@ const PARTS: readonly unknown[] = [
   paymentParts.paymentAfter,
   caseParts.returnRefusalOf,
   caseParts.holderOf,
+  caseParts.isHeld,
   caseParts.inReview,
   caseParts.openReviewCase,
-  caseParts.recallCase,
+  caseParts.endCase,
   caseParts.withCaseFlows,
   caseParts.withoutCredit,
 ];

@@ -8,6 +8,7 @@ import { type AccountCode, BANK_RECEIVABLE, receivableOf } from '../../src/ledge
 import type { Movement } from '../../src/ledger/movement.ts';
 import type { Posting } from '../../src/ledger/postings.ts';
 import type { Book, Kobo } from '../../src/money.ts';
+import { endRepaidCases } from '../../src/recovery/repaidDebts.ts';
 import { requestAdjustment } from '../../src/resources/adjustments/request.ts';
 import { creditToSuspense, depositMovement } from '../../src/resources/inboundCredits/movements.ts';
 import { recallFromNowhere, recallFromWallet } from '../../src/resources/recalls/movements.ts';
@@ -50,13 +51,24 @@ async function deposit(walletId: string, amount: Kobo) {
   return { ...credit, version: 2, status: 'posted' as const };
 }
 
-/** A wallet whose owner has spent a deposit that the bank takes back. */
-async function debtor(): Promise<string> {
+/** A wallet whose owner has spent deposits that the bank takes back. */
+async function debtor(...amounts: Kobo[]): Promise<string> {
   const walletId = await api.createWallet();
-  const credit = await deposit(walletId, AMOUNT);
-  await spend(walletId, AMOUNT);
-  await post(recallFromWallet(book, credit, requireUuid('wallet', walletId), 0));
+  const credits = [];
+  for (const amount of amounts) credits.push(await deposit(walletId, amount));
+  await spend(
+    walletId,
+    amounts.reduce((sum, amount) => sum + amount, 0),
+  );
+  for (const credit of credits) await post(recallFromWallet(book, credit, requireUuid('wallet', walletId), 0));
   return walletId;
+}
+
+/** The cases of the debts of a wallet, the oldest first, after a sweep. */
+async function sweptCases(walletId: string): Promise<string[]> {
+  await endRepaidCases(api.sql, api.dependencies.journal);
+  const { items } = await api.test.get(`/review-cases?walletId=${walletId}`);
+  return items.map(({ status, amount }) => `${status} ${amount}`).toReversed();
 }
 
 async function spend(walletId: string, amount: Kobo): Promise<void> {
@@ -137,7 +149,7 @@ const GIVEN_UP = { ...BANK_PAYS, debit: 'loss:operations' };
 describe('a receivable', () => {
   const STORIES: Record<string, () => Promise<void>> = {
     'receivable:wallet:<id>': async () => {
-      const id = await debtor();
+      const id = await debtor(AMOUNT);
       const owes = async () => [
         (await api.test.get(`/wallets/${id}`)).data.amountOwed,
         await owedIn(receivableOf(`wallet:${id}`)),
@@ -159,8 +171,10 @@ describe('a receivable', () => {
       ]);
       await decide('debt-paid', id, '--into', 'clearing:sandbox', '--amount', '1000');
       expect(await owes()).toEqual([2_000, 2_000]);
+      expect(await sweptCases(id)).toEqual([`open ${AMOUNT}`]);
       await decide('write-off', id);
       expect(await owes()).toEqual([0, 0]);
+      expect(await sweptCases(id)).toEqual([`repaid ${AMOUNT}`]);
       expect((await wallets('write-off', id, '--reason', 'x', '--evidence', 'y')).errors).toContain('owes nothing');
       expect((await wallets('close', id, '--reason', 'customer left')).exitCode).toBe(0);
     },
@@ -203,6 +217,19 @@ describe('a receivable', () => {
   test.each(Object.entries(STORIES))('%s is seen, repaid and written off', async (_, story) => {
     await story();
     expect(await owedIn(BANK_RECEIVABLE)).toBe(0);
+  });
+
+  test('of a wallet ends its cases once they are repaid, the oldest first, with an event each', async () => {
+    const id = await debtor(3_000, 2_000, 1_000);
+    await deposit(id, 2_999);
+    expect(await sweptCases(id)).toEqual(['open 3000', 'open 2000', 'open 1000']);
+    await deposit(id, 1);
+    expect(await sweptCases(id)).toEqual(['repaid 3000', 'open 2000', 'open 1000']);
+    await deposit(id, 3_500);
+    expect(await sweptCases(id)).toEqual(['repaid 3000', 'repaid 2000', 'repaid 1000']);
+    const { items } = await api.test.get('/events?type=review_case.resolved');
+    const resolved = items.map(({ data }) => data as Record<string, unknown>).filter(({ walletId }) => walletId === id);
+    expect(resolved).toMatchObject([1_000, 2_000, 3_000].map((amount) => ({ status: 'repaid', amount })));
   });
 
   test('stands in docs/accounting.md', () => {

@@ -284,6 +284,17 @@ export const WITHOUT_SCENARIO = [
   'sweep',
 ];
 
+/** The bank takes back a deposit of which its wallet has spent ₦500.00. `account`: of the wallet. */
+async function recalledWhenSpent(stage: ScenarioContext): Promise<ScenarioRun & { account: string }> {
+  const wallet = await stage.wallet('owner');
+  const account = await stage.depositAccount(wallet);
+  const sessionId = await stage.credit(account, 70_000);
+  await stage.untilApplied(1);
+  const transfer = { destinationWalletId: await stage.wallet('other'), amount: 50_000 };
+  await stage.money(`/wallets/${wallet}/transfer`, transfer);
+  return { ...(await stage.recall(sessionId)), account };
+}
+
 /** A recall that the bank reports and does not confirm, until an operator sets it aside. */
 async function recallSetAside(stage: ScenarioContext): Promise<ScenarioRun> {
   const wallet = await stage.wallet('owner');
@@ -428,15 +439,7 @@ export const SCENARIOS: Scenario[] = [
   ...endings<Scenario>('recall', {
     takenFromWallet: {
       needs: 'recalls',
-      run: async (stage) => {
-        const wallet = await stage.wallet('owner');
-        const account = await stage.depositAccount(wallet);
-        const sessionId = await stage.credit(account, 70_000);
-        await stage.untilApplied(1);
-        const transfer = { destinationWalletId: await stage.wallet('other'), amount: 50_000 };
-        await stage.money(`/wallets/${wallet}/transfer`, transfer);
-        return await stage.recall(sessionId);
-      },
+      run: recalledWhenSpent,
       outcome: {
         status: 'posted',
         money: { 'receivable:wallet': -50_000, 'wallet:other': 50_000 },
@@ -1048,6 +1051,17 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
   }),
   ...endings<IsolatedScenario>('reviewCase', {
     bouncedThenCredited: { run: (stage) => reviewed(stage, 'returns', 'return_to_sender', 'credit') },
+    repaid: {
+      run: async (stage) => {
+        const { account } = await recalledWhenSpent(stage);
+        const [workflowId = ''] = await stage.caseIds();
+        await stage.untilAttention(workflowId, 'review');
+        await stage.credit(account, 50_000);
+        await stage.untilApplied(2);
+        await stage.flows.runMaintenance('sweep');
+        return { workflowId, path: null };
+      },
+    },
     continuedAsNew: {
       run: (stage) => firstRun(stage, reviewed(stage, 'completes', 'return_to_sender')),
       eventsMax: EVENTS_MAX,

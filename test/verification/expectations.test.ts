@@ -61,9 +61,10 @@ function expectations(path: readonly Step[]): Expectation[] {
     ),
     ...credits.map((credit) => {
       const isSurplus = (row: ReviewCase) =>
-        row.inboundCreditId === credit.id && row.reason === 'surplus_over_limit' && row.status === 'recalled';
-      const surplus = latestRows(path, 'review_cases').find(isSurplus);
-      return expectInboundCredit({ ...credit, surplusRecalled: surplus?.amount ?? null });
+        row.inboundCreditId === credit.id && row.reason === 'surplus_over_limit' && row.status !== 'credited';
+      const surplus = credit.recall === 'posted' ? latestRows(path, 'review_cases').find(isSurplus) : undefined;
+      const surplusIsAway = surplus !== undefined && surplus.status !== 'recalled';
+      return expectInboundCredit({ ...credit, surplusRecalled: surplus?.amount ?? null, surplusIsAway });
     }),
     ...latestRows(path, 'statement_entries').map(expectStatementEntry),
     ...latestRows(path, 'review_cases').map(expectReviewCase),

@@ -863,7 +863,7 @@ class ResolvedBankAccount(TypedDict):
 class ReviewCase(TypedDict):
     id: str
     reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
-    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"]
     amount: int
     fee: int
     currency: Literal["NGN"]
@@ -874,6 +874,7 @@ class ReviewCase(TypedDict):
     lateBySeconds: int | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
     returnFailure: Literal["refused", "returned", "never_received", "decided", None]
+    returnFailureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     returnFailureReason: str | None
     createdAt: str
     resolvedAt: str | None
@@ -897,7 +898,7 @@ class ReviewCaseOpenedEventDataCredit(TypedDict):
 class ReviewCaseOpenedEventData(TypedDict):
     id: str
     reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
-    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"]
     amount: int
     fee: int
     currency: Literal["NGN"]
@@ -908,6 +909,7 @@ class ReviewCaseOpenedEventData(TypedDict):
     lateBySeconds: int | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
     returnFailure: Literal["refused", "returned", "never_received", "decided", None]
+    returnFailureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     returnFailureReason: str | None
     createdAt: str
     resolvedAt: str | None
@@ -941,7 +943,7 @@ class ReviewCaseResolvedEventDataCredit(TypedDict):
 class ReviewCaseResolvedEventData(TypedDict):
     id: str
     reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
-    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
+    status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"]
     amount: int
     fee: int
     currency: Literal["NGN"]
@@ -952,6 +954,7 @@ class ReviewCaseResolvedEventData(TypedDict):
     lateBySeconds: int | None
     actions: list[Literal["credit", "return_to_sender", "move_to_unclaimed"]]
     returnFailure: Literal["refused", "returned", "never_received", "decided", None]
+    returnFailureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
     returnFailureReason: str | None
     createdAt: str
     resolvedAt: str | None
@@ -1544,6 +1547,7 @@ class SimulateBankAccountBody(TypedDict):
 class ResolveSimulatedTransferBody(TypedDict):
     outcome: Literal["complete", "reject", "return"]
     contradict: NotRequired[bool | None]
+    failureCode: NotRequired[Literal["bank_unavailable", "suspected_fraud", "account_limit_exceeded", "account_restricted", "account_closed", "name_mismatch", "account_not_resolved", "account_dormant", None]]
 
 
 Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | PaymentInReviewEvent | PaymentReviewedEvent | PaymentRecalledEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
@@ -1949,7 +1953,7 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
-        status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"] | None = None,
+        status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"] | None = None,
         reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"] | None = None,
         payment_id: str | None = None,
         wallet_id: str | None = None,

@@ -3172,7 +3172,7 @@ export type components = {
             /** @enum {string} */
             reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
             /** @enum {string} */
-            status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
+            status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
             /** @description In kobo; 100 kobo are one naira */
             amount: number;
             /** @description What a credit to the wallet of its payment is charged, in kobo: as it would have been on time */
@@ -3194,6 +3194,12 @@ export type components = {
              * @enum {string|null}
              */
             returnFailure: "refused" | "returned" | "never_received" | "decided" | null;
+            /**
+             * @description Why, for programs; as of a withdrawal
+             * @enum {string|null}
+             */
+            returnFailureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
+            /** @description For people */
             returnFailureReason: string | null;
             /**
              * Format: date-time
@@ -3228,7 +3234,7 @@ export type components = {
                 /** @enum {string} */
                 reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
                 /** @enum {string} */
-                status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
+                status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number;
                 /** @description What a credit to the wallet of its payment is charged, in kobo: as it would have been on time */
@@ -3250,6 +3256,12 @@ export type components = {
                  * @enum {string|null}
                  */
                 returnFailure: "refused" | "returned" | "never_received" | "decided" | null;
+                /**
+                 * @description Why, for programs; as of a withdrawal
+                 * @enum {string|null}
+                 */
+                returnFailureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
+                /** @description For people */
                 returnFailureReason: string | null;
                 /**
                  * Format: date-time
@@ -3306,7 +3318,7 @@ export type components = {
                 /** @enum {string} */
                 reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
                 /** @enum {string} */
-                status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
+                status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number;
                 /** @description What a credit to the wallet of its payment is charged, in kobo: as it would have been on time */
@@ -3328,6 +3340,12 @@ export type components = {
                  * @enum {string|null}
                  */
                 returnFailure: "refused" | "returned" | "never_received" | "decided" | null;
+                /**
+                 * @description Why, for programs; as of a withdrawal
+                 * @enum {string|null}
+                 */
+                returnFailureCode: "account_not_resolved" | "name_mismatch" | "account_dormant" | "account_closed" | "account_restricted" | "account_limit_exceeded" | "bank_unavailable" | "suspected_fraud" | "bank_refused" | "bank_returned" | "never_received" | "wallet_refused" | "operator_decision" | null;
+                /** @description For people */
                 returnFailureReason: string | null;
                 /**
                  * Format: date-time
@@ -8783,7 +8801,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
-                status?: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
+                status?: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
                 reason?: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
                 paymentId?: string;
                 walletId?: string;
@@ -10502,6 +10520,8 @@ export interface operations {
                     /** @enum {string} */
                     outcome: "complete" | "reject" | "return";
                     contradict?: boolean | null;
+                    /** @enum {string|null} */
+                    failureCode?: "bank_unavailable" | "suspected_fraud" | "account_limit_exceeded" | "account_restricted" | "account_closed" | "name_mismatch" | "account_not_resolved" | "account_dormant" | null;
                 };
             };
         };

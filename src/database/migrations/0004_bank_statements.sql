@@ -43,7 +43,7 @@ CREATE TABLE review_cases (
   id                uuid NOT NULL,
   version           integer NOT NULL,
   reason            text NOT NULL,
-  status            text NOT NULL CHECK (status IN ('open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed', 'recalled')),
+  status            text NOT NULL CHECK (status IN ('open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed', 'recalled', 'repaid')),
   -- in suspense; without money: in question, or the rest that is missing
   amount            bigint NOT NULL CHECK (amount >= 0),
   account_code      text,
@@ -56,6 +56,7 @@ CREATE TABLE review_cases (
   -- references used to return the money; the last one may be sent again
   attempts          integer NOT NULL CHECK (attempts >= 0),
   failure           text CHECK (failure IN ('refused', 'returned', 'never_received', 'decided')),
+  failure_code      text,
   failure_reason    text,
   created_at        timestamptz(3) NOT NULL,
   resolved_at       timestamptz(3),
@@ -70,8 +71,8 @@ CREATE TABLE review_cases (
   -- Cases of these reasons hold no money that could be credited, returned or moved to unclaimed.
   CONSTRAINT review_case_money CHECK (
     CASE WHEN reason IN ('reconciliation_break', 'credit_unconfirmed', 'paid_after_failure', 'credit_recalled')
-         THEN account_code IS NULL AND status IN ('open', 'closed')
-         ELSE account_code IS NOT NULL AND amount > 0 AND status <> 'closed' END)
+         THEN account_code IS NULL AND (status IN ('open', 'closed') OR status = 'repaid' AND reason = 'credit_recalled')
+         ELSE account_code IS NOT NULL AND amount > 0 AND status NOT IN ('closed', 'repaid') END)
 );
 CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, created_at, id);
 CREATE INDEX review_cases_by_status ON review_cases (organisation_id, environment, status, created_at, id);

@@ -37,8 +37,8 @@ BEGIN
        'session_id created_at completed_at returned_at clawed_back reference metadata failure_code failure_detail',
        'version status failure_reason failure_code failure_detail session_id completed_at returned_at clawed_back'),
       ('review_cases', 'id version reason status amount account_code inbound_credit_id payment_id wallet_id rail attempts failure '
-       'failure_reason created_at resolved_at transfer reference fee with_held recalled_unclaimed late_by_seconds',
-       'version status amount wallet_id rail attempts failure failure_reason resolved_at fee with_held recalled_unclaimed'),
+       'failure_code failure_reason created_at resolved_at transfer reference fee with_held recalled_unclaimed late_by_seconds',
+       'version status amount wallet_id rail attempts failure failure_code failure_reason resolved_at fee with_held recalled_unclaimed'),
       ('statement_entries', 'id rail kind reference amount at account created_at', NULL),
       ('transfers', 'id source_wallet_id destination_wallet_id amount fee status description created_at reference metadata', NULL),
       ('virtual_accounts', 'rail account_number owner_kind owner_id bank_name account_name expires_at created_at bank_code '

@@ -20,10 +20,11 @@ import type { InboundCredit } from '../inboundCredits/queries.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
 import { paymentEvent, paymentRow } from '../payments/rows.ts';
 import {
+  endCase,
   holderOf,
   inReview,
+  isHeld,
   openReviewCase,
-  recallCase,
   withCaseFlows,
   withoutCredit,
 } from '../reviewCases/movements.ts';
@@ -50,8 +51,8 @@ export function setAsideRecallMovement(book: Book, credit: InboundCredit): Movem
 }
 
 /**
- * Takes the money from a wallet with this balance. `payment`: the one by which the wallet was credited; a part of the
- * credit may be in the case of its surplus, which ends.
+ * Takes the money from a wallet with this balance. `payment`: the one by which the wallet was credited. `surplus`: the
+ * case of a part of the credit, which ends; if that part has left for its sender, the bank owes it.
  */
 export function recallFromWallet(
   book: Book,
@@ -62,7 +63,9 @@ export function recallFromWallet(
 ): Movement {
   const amount = credit.amount - (surplus?.amount ?? 0);
   const taken = Math.min(amount, balance);
-  const fromSurplus = surplus === null ? [] : [{ account: holderOf(surplus), amount: surplus.amount }];
+  const held = surplus !== null && isHeld(surplus) ? surplus : null;
+  const fromSurplus =
+    surplus === null ? [] : [{ account: held === null ? BANK_RECEIVABLE : holderOf(held), amount: surplus.amount }];
   const movement = recallMovement(
     book,
     credit,
@@ -73,12 +76,15 @@ export function recallFromWallet(
   );
   const missing = amount - taken;
   const inboundCreditId = publicId('inboundCredit', credit.id);
-  const ended = surplus === null ? null : recallCase(book, surplus);
+  const ended = held === null ? null : endCase(book, held, 'recalled');
   const changed = recalled(payment, credit, {
     amountRecalled: amount,
-    amountInReview: surplus === null ? 0 : -inReview(surplus),
+    amountInReview: held === null ? 0 : -inReview(held),
   });
-  const opened = missing > 0 ? [missingCase(credit, missing, walletId)] : [];
+  const opened = [
+    ...(missing > 0 ? [missingCase(credit, missing, walletId)] : []),
+    ...(surplus !== null && held === null ? [missingCase(credit, surplus.amount, null)] : []),
+  ];
   const withCase = withCaseFlows({
     ...movement,
     rows: { ...movement.rows, ...changed.rows, review_cases: opened },
@@ -103,8 +109,8 @@ export function recallFromPayment(
 
 /**
  * Takes the money of a case from suspense or unclaimed. Of one that holds other credits too, the rest stays. `payment`:
- * the one that the case's money was received for. If the money was on its way to the sender when the bank took it back,
- * and has come back since, it is what the bank owed.
+ * the one that the case's money was received for. If the money, or the surplus that it is, was on its way to the sender
+ * when the bank took the credit back, and has come back since, it is what the bank owed.
  */
 export function recallFromCase(
   book: Book,
@@ -112,20 +118,27 @@ export function recallFromCase(
   held: ReviewCase,
   payment: PaymentWithAccount | null,
 ): Movement {
+  const isSurplus = held.reason === 'surplus_over_limit';
+  const amount = isSurplus ? held.amount : credit.amount;
   const whole = recallMovement(book, credit, holderOf(held), credit.amount, BANK_RECEIVABLE);
-  const cameBack = [{ debit: holderOf(held), credit: BANK_RECEIVABLE, amount: credit.amount }];
+  const cameBack = [{ debit: holderOf(held), credit: BANK_RECEIVABLE, amount }];
   const movement =
     credit.recall === 'posted'
-      ? { ...whole, transaction: { ...whole.transaction, key: cameBackKey(credit), postings: cameBack } }
+      ? {
+          ...whole,
+          transaction: { ...whole.transaction, key: cameBackKey(credit), postings: cameBack },
+          // The rest was taken from the wallet, as the row says.
+          rows: isSurplus ? { inbound_credits: [nextVersion(credit, {})] } : whole.rows,
+        }
       : whole;
   const changed = recalled(payment, credit, {
-    amountReceived: held.reason === 'partial_expired' ? -credit.amount : 0,
-    amountInReview: inReview(held) > 0 ? -credit.amount : 0,
+    amountReceived: held.reason === 'partial_expired' ? -amount : 0,
+    amountInReview: inReview(held) > 0 ? -amount : 0,
   });
   const ended =
-    held.amount === credit.amount
-      ? recallCase(book, held)
-      : { rows: { review_cases: [withoutCredit(held, credit.amount)] } };
+    held.amount === amount
+      ? endCase(book, held, 'recalled')
+      : { rows: { review_cases: [withoutCredit(held, amount)] } };
   return together(together(movement, ended), changed);
 }
 

@@ -27,7 +27,7 @@ import { creditedEvents, paymentEvent, paymentRow, reviewChange } from '../payme
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
 import type { Wallet } from '../wallets/queries.ts';
-import { isInternal, type ReturnFailure, type ReviewCase, type ReviewReason, returnReference } from './queries.ts';
+import { isInternal, type ReviewCase, type ReviewReason, returnReference } from './queries.ts';
 
 export function openReviewCase(
   about: Pick<ReviewCase, 'reason' | 'amount'> &
@@ -57,6 +57,7 @@ export function openReviewCase(
     rail: null,
     attempts: 0,
     failure: null,
+    failureCode: null,
     failureReason: null,
     createdAt: new Date(),
     resolvedAt: null,
@@ -187,6 +188,9 @@ function decided(
 export const inReview = ({ status, amount }: ReviewCase): Kobo =>
   status === 'open' || status === 'returning' ? amount : 0;
 
+/** Whether its money is here: not credited, and not on its way to the sender or there. */
+export const isHeld = ({ status }: Pick<ReviewCase, 'status'>): boolean => status === 'open' || status === 'unclaimed';
+
 /** Moves money of an unknown owner to the unclaimed account. */
 export function moveCaseToUnclaimed(book: Book, open: ReviewCase, payment: PaymentWithAccount | null = null): Movement {
   const transaction = move(open, `${caseId(open)}/unclaimed/${open.version}`, suspenseOf(open), UNCLAIMED);
@@ -210,7 +214,12 @@ export function holdReturn(
 
 /** After the rail has returned the money to its sender. */
 export function completeReturn(book: Book, row: ReviewCase, payment: PaymentWithAccount | null = null): Movement {
-  const next: ReviewCase = { ...resolved(row, 'returned_to_sender'), failure: null, failureReason: null };
+  const next: ReviewCase = {
+    ...resolved(row, 'returned_to_sender'),
+    failure: null,
+    failureCode: null,
+    failureReason: null,
+  };
   return decided(book, row, next, payment, {
     ...move(row, completionKey(row), IN_TRANSIT_RETURNS, payoutAccount(railOf(row))),
     resolves: holdKey(row, row.version - 1),
@@ -224,13 +233,12 @@ export function completeReturn(book: Book, row: ReviewCase, payment: PaymentWith
 export function returnToSuspense(
   book: Book,
   row: ReviewCase,
-  failure: ReturnFailure,
-  failureReason: string,
+  failed: Pick<ReviewCase, 'failure' | 'failureCode' | 'failureReason'>,
   { payment = null, recalled = [] }: { payment?: PaymentWithAccount | null; recalled?: readonly InboundCredit[] } = {},
 ): Movement {
   const wasCompleted = row.status === 'returned_to_sender';
   const source = wasCompleted ? payoutAccount(railOf(row)) : IN_TRANSIT_RETURNS;
-  const next = nextVersion(row, { status: 'open', failure, failureReason, resolvedAt: null });
+  const next = nextVersion(row, { status: 'open', ...failed, resolvedAt: null });
   const reopened = decided(book, row, next, payment, {
     ...move(row, `${returnReference(row)}/return/${row.version}`, source, suspenseOf(row)),
     reverses: wasCompleted ? completionKey(row) : holdKey(row, row.version - 1),
@@ -245,9 +253,12 @@ export function closeCase(book: Book, open: ReviewCase): Movement {
   return { book, rows: { review_cases: [next] }, events };
 }
 
-/** Ends a case because the bank has taken its credit back. The movement of the recall posts the money. */
-export function recallCase(book: Book, open: ReviewCase): Movement {
-  const next = resolved(open, 'recalled');
+/**
+ * Ends a case for another reason than a decision: the bank has taken its credit back, whose movement posts the money; or
+ * the wallet no longer owes what it is about.
+ */
+export function endCase(book: Book, open: ReviewCase, status: 'recalled' | 'repaid'): Movement {
+  const next = resolved(open, status);
   return {
     book,
     rows: { review_cases: [next] },

@@ -4,6 +4,7 @@ import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
+import type { FailureCode } from '../failureCodes.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import { findPayment, type PaymentWithAccount } from '../payments/queries.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
@@ -31,7 +32,10 @@ export type ReviewReason = (typeof REVIEW_REASONS)[number];
 export const RETURN_FAILURES = ['refused', 'returned', 'never_received', 'decided'] as const;
 export type ReturnFailure = (typeof RETURN_FAILURES)[number];
 
-/** `returning`: on its way to the sender. `closed`: without money. `recalled`: taken back by the bank. */
+/**
+ * `returning`: on its way to the sender. `closed`: without money. `recalled`: taken back by the bank. `repaid`: what was
+ * owed was repaid, or written off.
+ */
 export const REVIEW_STATUSES = [
   'open',
   'returning',
@@ -40,6 +44,7 @@ export const REVIEW_STATUSES = [
   'unclaimed',
   'closed',
   'recalled',
+  'repaid',
 ] as const;
 
 /**
@@ -67,8 +72,9 @@ export interface ReviewCase extends Versioned {
   rail: string | null;
   /** The number of references used to return the money. */
   attempts: number;
-  /** How the latest attempt failed, and the rail's reason. */
+  /** How the latest attempt failed, and why. */
   failure: ReturnFailure | null;
+  failureCode: FailureCode | null;
   failureReason: string | null;
   createdAt: Date;
   resolvedAt: Date | null;
@@ -122,7 +128,7 @@ const { columns, rowsOf, find } = bookTable<ReviewCase>(
   'review_cases',
   (sql) => sql`
     id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
-    failure_reason, created_at, resolved_at, transfer, reference, fee, with_held, recalled_unclaimed, late_by_seconds`,
+    failure_code, failure_reason, created_at, resolved_at, transfer, reference, fee, with_held, recalled_unclaimed, late_by_seconds`,
 );
 export const findReviewCase = find;
 

@@ -78,6 +78,7 @@ export interface DaysProved {
 }
 
 export interface MaintenanceActivities {
+  /** Ends the cases of repaid debts too. */
   restartMissingFlows: () => Promise<SweepResult>;
   scanForFailingFlows: () => Promise<FailingFlowsResult>;
   deleteExpiredRows: () => Promise<DeletedRows>;

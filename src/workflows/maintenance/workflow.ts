@@ -30,7 +30,7 @@ const { verifyLedger } = proxyActivities<MaintenanceActivities>({
   heartbeatTimeout: '2 minutes',
 });
 
-/** Every half minute: finds accepted resources without a flow, and restarts their flows. */
+/** Every half minute: restarts the flows of accepted resources that have none, and ends the cases of repaid debts. */
 export async function sweep(): Promise<SweepResult> {
   const result = await restartMissingFlows();
   const flows = result.restarted.map((id) => `\n- \`${id}\``).join('');

@@ -22,7 +22,8 @@ const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[];
     choices: ['close'],
     because:
       'the bank took back a credit that was more than was left of it. The case holds no money; claim the rest from the ' +
-      'owner of the wallet or from the bank, book it by an adjustment, then close the case.',
+      'owner of the wallet or from the bank and book it by an adjustment. It ends by itself once the wallet has repaid it; ' +
+      'close one without a wallet.',
   },
   paid_after_failure: {
     choices: ['close'],

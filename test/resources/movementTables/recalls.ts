@@ -29,6 +29,12 @@ import { EXPIRED_WITH_PART, EXPIRED_WITH_PARTS, FIRST_PART, LATE, SETTLED, SURPL
 
 const RECALL = 'credit_recall recall/sandbox/session of inboundCredit, exempt';
 
+const REFUSED = {
+  failure: 'refused',
+  failureCode: 'account_dormant',
+  failureReason: 'The account is dormant',
+} as const;
+
 function creditOf(after: Step) {
   const [credit] = latestRows(pathOf(after), 'inbound_credits').slice(-1);
   if (credit === undefined) throw new Error(`${after.title}: no credit`);
@@ -39,6 +45,13 @@ function caseOf(after: Step) {
   const row = latestRows(pathOf(after), 'review_cases').at(-1);
   if (row?.accountCode == null) throw new Error(`${after.title}: no case with money`);
   return { ...row, accountCode: row.accountCode };
+}
+
+/** The case of the surplus, of several. */
+function surplusOf(after: Step) {
+  const row = latestRows(pathOf(after), 'review_cases').find(({ reason }) => reason === 'surplus_over_limit');
+  if (row === undefined) throw new Error(`${after.title}: no surplus`);
+  return row;
 }
 
 function paymentOf(after: Step): PaymentWithAccount {
@@ -84,6 +97,47 @@ const unclaimed = step({
   transaction: 'review_unclaimed reviewCase/unclaimed/1, enforced',
   rows: ['review_cases: unclaimed, version 2, unknown_account of 70000 in suspense:unmatched'],
   events: ['review_case.resolved'],
+});
+
+const surplusLeaves = step({
+  title: 'the surplus of a credit whose recall is reported is on its way to its sender',
+  after: surplus,
+  call: call(holdReturn, BOOK, caseOf(surplus), { rail: 'sandbox', attempts: 1 }, paymentOf(surplus)),
+  net: { 'suspense:unmatched': -700, 'in_transit:returns': 700 },
+  transaction: 'review_hold reviewCase/hold/1, enforced',
+  rows: ['review_cases: returning, version 2, surplus_over_limit of 700 in suspense:unmatched, attempts 1'],
+});
+const surplusLeft = step({
+  title: 'the recall of a credit whose surplus is on its way to its sender is for that part receivable from the bank',
+  after: surplusLeaves,
+  call: call(recallFromWallet, BOOK, creditOf(surplusLeaves), OWNER, 900_000, {
+    payment: paymentOf(surplusLeaves),
+    surplus: caseOf(surplusLeaves),
+  }),
+  net: { 'receivable:bank': -700, 'wallet:owner': -202_000, 'clearing:sandbox': 202_700 },
+  transaction: RECALL,
+  rows: [
+    'payments: settled, version 3, received 202700, credited 200000, in review 700, recalled 202000',
+    'inbound_credits: posted, version 4',
+    'review_cases: open, version 1, credit_recalled of 700 in no account',
+  ],
+  events: ['wallet.debited', 'payment.recalled'],
+  outbox: ['reviewCase: start'],
+});
+const surplusIsBack = step({
+  title: 'a surplus that did not reach its sender is in review again, and the flow of its recall takes it',
+  after: surplusLeft,
+  call: call(returnToSuspense, BOOK, surplusOf(surplusLeft), REFUSED, {
+    payment: paymentOf(surplusLeft),
+    recalled: [creditOf(surplusLeft)],
+  }),
+  net: { 'in_transit:returns': -700, 'suspense:unmatched': 700 },
+  transaction: 'review_return reviewCase/return/2, enforced, reverses reviewCase/hold/1',
+  rows: [
+    'review_cases: open, version 3, surplus_over_limit of 700 in suspense:unmatched, attempts 1, last one refused',
+  ],
+  events: ['review_case.opened'],
+  outbox: ['recall: start, again'],
 });
 
 const unposted = receivedCredit(70_000, NO_OWNER);
@@ -142,7 +196,7 @@ const owed = step({
 const cameBack = step({
   title: 'a return that fails after its credit was taken back reopens the case, and starts the recall again',
   after: owed,
-  call: call(returnToSuspense, BOOK, rowAfter(onItsWay, 'review_cases'), 'refused', 'The account is dormant', {
+  call: call(returnToSuspense, BOOK, rowAfter(onItsWay, 'review_cases'), REFUSED, {
     recalled: [creditOf(owed)],
   }),
   net: { 'in_transit:returns': -70_000, 'suspense:unmatched': 70_000 },
@@ -208,6 +262,23 @@ export const RECALLS = [
     ],
     ...RESOLVED,
     events: ['wallet.debited', 'payment.recalled', 'review_case.resolved'],
+  }),
+  surplusLeaves,
+  surplusLeft,
+  surplusIsBack,
+  step({
+    title: 'the surplus of a recalled credit that is in review again is what the bank owed',
+    after: surplusIsBack,
+    call: call(recallFromCase, BOOK, creditOf(surplusIsBack), surplusOf(surplusIsBack), paymentOf(surplusIsBack)),
+    net: { 'suspense:unmatched': -700, 'receivable:bank': 700 },
+    transaction: 'credit_recall recall/sandbox/session of inboundCredit/return, exempt',
+    rows: [
+      'payments: settled, version 4, received 202700, credited 200000, recalled 202000',
+      'inbound_credits: posted, version 5',
+      'review_cases: recalled, version 4, surplus_over_limit of 700 in suspense:unmatched, attempts 1, last one refused',
+    ],
+    ...RESOLVED,
+    events: ['review_case.resolved', 'payment.recalled'],
   }),
   ...(
     [

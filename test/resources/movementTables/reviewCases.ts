@@ -69,13 +69,22 @@ function withMoney(opened: Step, about: string, reason: string, amount: Kobo, su
     });
 
   const back = (title: string, after: Step, failure: ReturnFailure, reverses = 'hold/1', from = TRANSIT) =>
-    move(title, after, call(returnToSuspense, BOOK, caseOf(after), failure, 'The account is dormant'), {
-      from,
-      to: suspense,
-      transaction: `review_return reviewCase/return/${caseOf(after).version}, enforced, reverses reviewCase/${reverses}`,
-      status: 'open',
-      more: `, attempts 1, last one ${failure}`,
-    });
+    move(
+      title,
+      after,
+      call(returnToSuspense, BOOK, caseOf(after), {
+        failure,
+        failureCode: 'account_dormant',
+        failureReason: 'The account is dormant',
+      }),
+      {
+        from,
+        to: suspense,
+        transaction: `review_return reviewCase/return/${caseOf(after).version}, enforced, reverses reviewCase/${reverses}`,
+        status: 'open',
+        more: `, attempts 1, last one ${failure}`,
+      },
+    );
 
   const unclaim = (title: string, after: Step, more = '') =>
     move(title, after, call(moveCaseToUnclaimed, BOOK, caseOf(after)), {
