@@ -109,6 +109,7 @@ class Story {
       case 'refundFails': {
         const refund = await this.#nth(one.which, 'refunds', findRefund);
         if (refund?.status !== 'processing') return;
+        if ((await api.balanceOf(publicId('wallet', wallet))) > BALANCE_MAX) return; // it would open a case of its own
         const more = { refusal: null, others: 0 };
         await this.#post(returnRefundFunds(book, await this.row(), refund, 'fail', FAILED, more));
         return;
