@@ -8845,6 +8845,7 @@ export interface operations {
                      *             "move_to_unclaimed"
                      *           ],
                      *           "returnFailure": null,
+                     *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
                      *           "createdAt": "2026-11-26T17:59:44.311Z",
                      *           "resolvedAt": null
@@ -8924,6 +8925,7 @@ export interface operations {
                      *           "move_to_unclaimed"
                      *         ],
                      *         "returnFailure": null,
+                     *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
                      *         "createdAt": "2026-11-26T17:59:44.311Z",
                      *         "resolvedAt": null
@@ -9011,6 +9013,7 @@ export interface operations {
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
+                     *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
                      *         "createdAt": "2026-11-26T17:59:44.311Z",
                      *         "resolvedAt": "2026-11-26T17:59:44.586Z"
@@ -12250,6 +12253,7 @@ export interface operations {
                  *           "move_to_unclaimed"
                  *         ],
                  *         "returnFailure": null,
+                 *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
                  *         "createdAt": "2026-11-26T17:59:49.589Z",
                  *         "resolvedAt": null,
@@ -12325,6 +12329,7 @@ export interface operations {
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
+                 *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
                  *         "createdAt": "2026-11-26T17:59:49.736Z",
                  *         "resolvedAt": "2026-11-26T17:59:53.325Z"
