@@ -223,5 +223,9 @@ async function printReport(): Promise<void> {
   for (const { name, read } of report.toSorted((a, b) => b.read - a.read)) process.stdout.write(`${read}\t${name}\n`);
   const unused = await api.sql<{ name: string }[]>`
     SELECT schemaname || '.' || indexrelname AS name FROM pg_stat_user_indexes WHERE idx_scan = 0 ORDER BY 1`;
+  const sizes = await api.sql<{ name: string; bytes: number }[]>`
+    SELECT indexrelname AS name, pg_relation_size(indexrelid) / greatest(1, n_live_tup) AS bytes
+    FROM pg_stat_user_indexes i JOIN pg_stat_user_tables t USING (relid) WHERE n_live_tup > 1000 ORDER BY 2 DESC`;
+  process.stdout.write(`bytes a row: ${sizes.map(({ name, bytes }) => `${name} ${bytes}`).join(', ')}\n`);
   process.stdout.write(`not used here: ${unused.map(({ name }) => name).join(' ')}\n`);
 }
