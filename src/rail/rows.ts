@@ -17,21 +17,26 @@ export interface ListedRow<Row> extends Pick<UnreadRow, 'reference'> {
 
 export const isWithin = (time: Date, { from, to }: Period): boolean => time >= from && time < to;
 
+/** A list may have what is a little outside of its bounds: rounded to hours or days, perhaps of another zone. */
+const MARGIN_MS = 24 * 3_600_000;
+
 /**
- * The rows of a period. `asked`: the bounds that the list was given, with what their rounding adds. A row outside of
- * these is set aside, because no other period may list it. `timeOf` null: the row has no time yet.
+ * The rows of a period. What is a little outside of it is of another period, which lists it too. What is further
+ * outside is set aside, because perhaps no period lists it otherwise. `timeOf` null: the row has no time yet.
  */
 export const ofPeriod = <Row>(
   rows: readonly ListedRow<Row>[],
   timeOf: (row: Row) => Date | null,
   period: Period,
-  asked: Period,
-): ListedRow<Row>[] =>
-  rows.flatMap((listed) => {
+  marginMs = MARGIN_MS,
+): ListedRow<Row>[] => {
+  const around = { from: new Date(period.from.getTime() - marginMs), to: new Date(period.to.getTime() + marginMs) };
+  return rows.flatMap((listed) => {
     const at = listed.row && timeOf(listed.row);
     if (at === null || isWithin(at, period)) return [listed];
-    return isWithin(at, asked) ? [] : [{ ...listed, row: null }];
+    return isWithin(at, around) ? [] : [{ ...listed, row: null }];
   });
+};
 
 /** `names`: the fields with its id and its times, in the order of preference. */
 export function readRows<Row>(

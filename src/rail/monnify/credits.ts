@@ -92,11 +92,7 @@ export function createCredits(client: ProviderClient, banks: BankList) {
       },
     };
     const { rows, next } = await readPage(client, request, ROWS, at, PAGE_SIZE, signal);
-    const asked = {
-      from: new Date(period.from.getTime() - CREATED_BEFORE_MS),
-      to: new Date(period.to.getTime() + CREATED_BEFORE_MS),
-    };
-    return { rows: ofPeriod(rows, ({ completedOn }) => completedOn, period, asked), next };
+    return { rows: ofPeriod(rows, ({ completedOn }) => completedOn, period, CREATED_BEFORE_MS), next };
   }
 
   /**

@@ -26,23 +26,21 @@ export function createWallet(client: ProviderClient, accountNumber: string) {
     signal?: AbortSignal,
     pageSize = PAGE_SIZE,
   ): Promise<Page<WalletRow>> {
-    // The time filter counts whole hours, the last one perhaps inclusive.
-    const hours = [Math.floor(period.from.getTime() / HOUR_MS), Math.ceil(period.to.getTime() / HOUR_MS)] as const;
-    const asked = { from: new Date(hours[0] * HOUR_MS), to: new Date((hours[1] + 1) * HOUR_MS) };
+    // The time filter counts whole hours, so the query is for whole hours, and the rows are sorted out here.
     const request: HttpRequest = {
       method: 'GET',
       route: '/api/v1/disbursements/wallet/{accountNumber}/statement',
       params: { accountNumber },
       query: {
-        startDate: String(hours[0] * HOUR_MS),
-        endDate: String(hours[1] * HOUR_MS),
+        startDate: String(Math.floor(period.from.getTime() / HOUR_MS) * HOUR_MS),
+        endDate: String(Math.ceil(period.to.getTime() / HOUR_MS) * HOUR_MS),
         enableTimeFilter: 'true',
         pageNo: String(at.page),
         pageSize: String(pageSize),
       },
     };
     const { rows, next } = await readPage(client, request, ROWS, at, pageSize, signal);
-    return { rows: ofPeriod(rows, ({ transactionDate }) => transactionDate, period, asked), next };
+    return { rows: ofPeriod(rows, ({ transactionDate }) => transactionDate, period), next };
   }
 
   /**

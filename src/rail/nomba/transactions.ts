@@ -34,29 +34,26 @@ function directionOf({ entryType }: ListedTransaction): 'in' | 'out' | null {
 const sessionOf = ({ sessionId, paymentVendorReference }: ListedTransaction): string | null =>
   sessionId ?? paymentVendorReference;
 
-const secondOf = (ms: number): Date => new Date(Math.floor(ms / 1_000) * 1_000);
-
 /** `yyyy-MM-ddTHH:mm:ss` in UTC. */
 const boundOf = (time: Date): string => time.toISOString().slice(0, 19);
 
 export function createTransactions(client: ProviderClient, banks: BankList) {
   async function page({ from, to, cursor }: PageRequest, signal?: AbortSignal) {
-    // Whole seconds, the last one perhaps inclusive.
-    const asked = { from: secondOf(from.getTime()), to: secondOf(to.getTime() + 1_999) };
     const request: HttpRequest = {
       method: 'POST',
       route: '/v1/transactions/accounts',
       query: {
         limit: PAGE_SIZE,
         dateFrom: boundOf(from),
-        dateTo: boundOf(secondOf(to.getTime() + 999)),
+        // Whole seconds, and perhaps inclusive: rows are sorted out by their time.
+        dateTo: boundOf(new Date(to.getTime() + 999)),
         ...(cursor === null ? {} : { cursor }),
       },
       body: '{}',
     };
     const { results, cursor: next } = await client.read(request, transactionsPage, signal);
     const listed = readRows('nomba', results, listedTransaction, NAMES, timeOf);
-    const rows = ofPeriod(listed, (row) => row.timeCreated, { from, to }, asked);
+    const rows = ofPeriod(listed, ({ timeCreated }) => timeCreated, { from, to });
     const atOf = ({ row }: (typeof rows)[number]): number => row?.timeCreated.getTime() ?? 0;
     rows.sort((one, other) => atOf(one) - atOf(other));
     return { rows, nextCursor: results.length === 0 ? null : next || null };

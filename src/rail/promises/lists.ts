@@ -73,7 +73,7 @@ export const listPromises: readonly RailPromise[] = [
   ),
   ofLists(
     'list.unread',
-    'a row that cannot be read, or is outside of the period that was asked for, is set aside once; the others count',
+    'a row that cannot be read, or is of a time far outside of the period, is set aside once; the others count',
     async (harness, lists) => {
       const whole = await paid(harness);
       for (const fields of [null, ...lists.unreadable]) {
