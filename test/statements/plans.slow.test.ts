@@ -117,7 +117,7 @@ async function valuesOf(): Promise<Record<string, string>> {
     externalReference: 'reference-7',
     email: 'payer7@test.example',
     accountNumber: '0000000007',
-    requestId: 'req_00000000000000000000000007',
+    requestId: 'req_000000000000000000000007',
   };
 }
 
@@ -147,7 +147,7 @@ async function requests(): Promise<string[]> {
   return lists.flatMap(({ path, filters }) => {
     const filled = path.replace(':id', parameters[path] ?? ':id');
     const shape = (filters as z.ZodObject).shape as Record<string, z.ZodType>;
-    const reference = `${path.slice(1, -1)}-7`;
+    const reference = `${path.split('/')[1]?.slice(0, -1)}-7`;
     const queries = Object.entries(shape).flatMap(([name, schema]) =>
       (optionsOf(schema) ?? [name === 'reference' ? reference : (values[name] ?? `missing: ${path} ${name}`)]).map(
         (value) => `?${name}=${encodeURIComponent(value)}`,
