@@ -63,9 +63,9 @@ async function findingsOf(page: Page): Promise<string[]> {
     await page.emulateMedia({ colorScheme });
     await page.evaluate(`${axe.source}\n0`);
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const { violations, passes } = (await page.evaluate(
+    const { violations, passes } = await page.evaluate<AxeFindings>(
       `axe.run(document, { runOnly: ${JSON.stringify(tags)} })`,
-    )) as AxeFindings;
+    );
     if (passes.length < 10) findings.push(`${colorScheme}: axe has checked almost nothing`);
     findings.push(
       ...violations.flatMap(({ id, nodes }) =>

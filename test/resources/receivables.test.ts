@@ -68,7 +68,7 @@ async function debtor(...amounts: Kobo[]): Promise<string> {
 async function sweptCases(walletId: string): Promise<string[]> {
   await endRepaidCases(api.sql, api.dependencies.journal);
   const { items } = await api.test.get(`/review-cases?walletId=${walletId}`);
-  return items.map(({ status, amount }) => `${status} ${amount}`).toReversed();
+  return items.map(({ status, amount }) => `${status} ${String(amount)}`).toReversed();
 }
 
 async function spend(walletId: string, amount: Kobo): Promise<void> {

@@ -4,7 +4,7 @@ import type postgres from 'postgres';
 import type { Uuid } from '../../src/ids.ts';
 
 /** Rows with a rare value: more than a page. */
-export const RARE = 30;
+const RARE = 30;
 
 /** Values that rows usually have, and the others of each column, of which there are `RARE` rows each. */
 const USUAL: Readonly<Record<string, [usual: string, ...rare: string[]]>> = {

@@ -112,7 +112,8 @@ function clockText(seconds) {
 function prepareCopy() {
   // Without https there is no clipboard; the number is selected as a whole by one tap.
   if (navigator.clipboard === undefined) return;
-  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('[data-copy]'))) {
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    if (!(button instanceof HTMLButtonElement)) continue;
     const name = button.closest('dl > div')?.querySelector('dt')?.textContent ?? '';
     button.hidden = false;
     button.addEventListener('click', () => {
