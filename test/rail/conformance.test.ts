@@ -4,24 +4,23 @@ import { afterAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
 import { type Keyring, parseKeyring } from '../../src/keyring.ts';
 import { RailUnavailableError } from '../../src/rail/errors.ts';
-import { createHarness, type ProviderControl } from '../../src/rail/promises/harness.ts';
-import { PROMISES } from '../../src/rail/promises/promises.ts';
+import { createHarness } from '../../src/rail/promises/harness.ts';
 import { SIGNATURE_HEADER, signCallback } from '../../src/rail/sandbox/callbacks.ts';
 import type { Behaviour } from '../../src/rail/sandbox/destinations.ts';
 import { newSessionId } from '../../src/rail/sandbox/transfers.ts';
-import { findBroken, optionsOf } from './promises.ts';
+import type { ControlledHarness, ProviderControl } from './promises/control.ts';
+import { findBroken, optionsOf, PROMISES } from './promises/promises.ts';
 import { KEYRING, startSandbox, type TestSandbox } from './sandbox.ts';
 
 const sandbox = await startSandbox();
 const { rail, organisationId, sent } = sandbox;
 const control = controlOf(sandbox);
 const clock = { now: () => new Date(), pause: (ms: number) => delay(Math.min(ms, 20)) };
-const harness = createHarness(
-  { rail, organisationId, contract: null, isLive: false },
-  await optionsOf(control, () => sent),
-  clock,
+const subject = { rail, organisationId, contract: null, isLive: false };
+const harness: ControlledHarness = {
+  ...createHarness(subject, await optionsOf(control, () => sent), clock),
   control,
-);
+};
 
 afterAll(() => sandbox.close());
 
@@ -40,7 +39,7 @@ function controlOf({ bank, rail, organisationId }: TestSandbox): ProviderControl
       await set(String(lastAccount), 'hold');
       return { accountNumber: String(lastAccount), bankCode: '058' };
     },
-    noDestination: { accountNumber: '9999999006', bankCode: '058' },
+    noAccount: { accountNumber: '9999999006', bankCode: '058' },
     payIn: async (accountNumber, amount) => {
       const sender = { senderName: 'Chidi Eze', senderAccountNumber: '0065432190', senderBankCode: '058' };
       const sessionId = newSessionId(new Date());

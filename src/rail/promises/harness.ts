@@ -1,15 +1,12 @@
-// What promises are tried with: a rail, what an operator allows and brings, and, of a fake, control of the provider.
+// What promises are tried with: a rail, and what an operator allows and brings.
 import { setTimeout as delay } from 'node:timers/promises';
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
-import type { NotReadyCause } from '../errors.ts';
 import type { Exchange } from '../exchanges.ts';
 import type {
-  AccountRequest,
   BankRail,
   CallbackRequest,
   InboundCreditReport,
-  OpenedAccount,
   Period,
   TransferInstruction,
   TransferReport,
@@ -38,83 +35,14 @@ export interface HarnessOptions {
   movesMoney: boolean;
   /** The account that transfers go to, of the operator's own; null: none was named. */
   to: Destination | null;
+  /** An account that does not exist, for a fake that knows any other. */
+  noAccount?: Destination;
   /** Of a person who agreed, for an account number of a wallet; null: it is not tried. */
   bvn: string | null;
   /** Null: no one will pay. */
   payer: Payer | null;
   /** What arrived at the callback address so far; null: nothing listens there. */
   callbacks: (() => readonly SentCallback[]) | null;
-}
-
-/** An answer of a provider that is no status, and what it means. */
-export interface ProviderAnswer {
-  to: 'send' | 'status';
-  /** `refused`, `exists`: of a send. `absent`: it has no such transfer. `unclear`: nothing follows from it. */
-  means: 'refused' | 'exists' | 'absent' | 'unclear';
-  words: string;
-  /** Given to the next request. `acts`: the send is accepted all the same, and shown once the result is called. */
-  give: (acts: boolean) => () => void;
-}
-
-/** What a fake does to the lists of the provider. */
-export interface ListControl {
-  /** The statuses of a credit that say that its money came, and the one that says that it left again. */
-  came: readonly string[];
-  takenBack: string;
-  setStatus: (sessionId: string, status: string) => void;
-  /** Fields of the row of a credit that are replaced; undefined: the field is missing. */
-  alter: (sessionId: string, fields: Readonly<Record<string, unknown>>) => void;
-  /** Fields that make a row one that is not understood: unreadable, of another time than was asked for. */
-  unreadable: readonly Readonly<Record<string, unknown>>[];
-  /** Each page begins with the last row of the page before. */
-  overlap: (on: boolean) => void;
-  /** Every page is the first one, and another follows. */
-  loop: (on: boolean) => void;
-}
-
-/** What a fake does besides: as customers, as the receiving banks, and as a network that loses what it carries. */
-export interface ProviderControl {
-  /** An account that exists, and that no earlier transfer went to. The balance suffices for `AMOUNT_MAX` there. */
-  newDestination: () => Promise<Destination>;
-  /** An account that does not exist. */
-  noDestination: Destination;
-  /** A customer pays into an account number. Returns the credit's `sessionId`; null: the money was sent back. */
-  payIn: (accountNumber: string, amount: Kobo) => Promise<string | null>;
-  /** Of a rail that lists both directions alike: money leaves by a number of ours. Returns the session. */
-  payOut?: (accountNumber: string, amount: Kobo) => Promise<string>;
-  lists?: ListControl;
-  /** Of a rail whose signature covers some fields of a JSON body (`signed: 'fields'`): the paths of these fields. */
-  signedFields?: readonly string[];
-  /** Whether a callback names its contract, so that one of another contract is refused whatever it is signed with. */
-  namesContract: boolean;
-  /**
-   * A callback of another contract with the provider, which reports money that was paid to that contract as if it were
-   * paid into this account of ours. `secret`: signed with the secret of that contract, or with ours, which contracts of
-   * one merchant may share.
-   */
-  callbackOfAnother: (
-    secret: 'its_own' | 'ours',
-    account: Pick<OpenedAccount, 'reference' | 'accountNumber'>,
-  ) => Promise<SentCallback>;
-  /** Sends so that the request or the response is lost. Must reject with RailUnavailableError. */
-  sendLosing: (what: 'request' | 'response', instruction: TransferInstruction) => Promise<unknown>;
-  /**
-   * For each cause that the provider may have: sends the instruction while the provider does not accept it for that
-   * cause, which is over when the promise settles. Must reject with RailNotReadyError.
-   */
-  sendNotReady: Partial<Record<NotReadyCause, (instruction: TransferInstruction) => Promise<unknown>>>;
-  /** Whether logins fail, so that nothing can be sent; undefined: the rail has none. */
-  failLogins?: (fail: boolean) => void;
-  /** Each documented answer to a send or a query that is no status; undefined: the provider has none. */
-  answers?: readonly ProviderAnswer[];
-  /** Opens an account number so that the response is lost. */
-  openLosing: (request: AccountRequest) => Promise<unknown>;
-  /** The end of a transfer at the receiving bank. Resolves when the rail may report it. */
-  end: (reference: string, outcome: 'complete' | 'fail' | 'return') => Promise<void>;
-  /** How often the provider has paid the transfer. */
-  timesPaid: (reference: string) => Promise<number>;
-  /** Credentials and tokens, which must appear in no error. */
-  secrets: readonly string[];
 }
 
 /** The first transfer of a run, which several promises look at. */
@@ -155,8 +83,6 @@ export interface RailHarness extends HarnessOptions, Clock {
   organisationId: Uuid;
   /** Null: the rail needs none, as the sandbox bank. */
   contract: HarnessContract | null;
-  /** Null: it is a real provider. */
-  control: ProviderControl | null;
   /** Whether real money can move. */
   isLive: boolean;
   newReference: () => string;
@@ -176,7 +102,6 @@ export function createHarness(
   subject: Pick<RailHarness, 'rail' | 'organisationId' | 'contract' | 'isLive'>,
   options: HarnessOptions,
   clock: Clock = REAL_CLOCK,
-  control: ProviderControl | null = null,
 ): RailHarness {
   const { rail } = subject;
   const limit = (): AbortSignal => AbortSignal.timeout(rail.capabilities.calls.limitMs);
@@ -185,7 +110,6 @@ export function createHarness(
     ...subject,
     ...options,
     ...clock,
-    control,
     limit,
     newReference: () => publicId('railCheck', newUuid()),
     async send(instruction) {
@@ -227,7 +151,6 @@ export function createContractHarness(
   contract: ProviderContract,
   options: HarnessOptions,
   clock?: Clock,
-  control?: ProviderControl,
 ): RailHarness & { close: () => Promise<void> } {
   const opened: ClosableRail[] = [];
   const { credentials, organisationId } = contract;
@@ -243,7 +166,7 @@ export function createContractHarness(
     isLive: !provider.isSandbox(credentials),
   };
   return {
-    ...createHarness(subject, options, clock, control),
+    ...createHarness(subject, options, clock),
     close: async () => {
       await Promise.all(opened.map((one) => one.close()));
     },

@@ -1,7 +1,7 @@
 // What a promise of a rail is: one thing that the service relies on, tried through the port only. `rail check` tries
-// those that a real provider allows, and says what to do about each; the tests of an adapter try all with a fake.
-import assert from 'node:assert/strict';
-import type { ProviderControl, RailHarness } from './harness.ts';
+// those that a real provider allows, and says what to do about each; the tests of an adapter (test/rail/promises/) try
+// more with a fake.
+import type { RailHarness } from './harness.ts';
 
 /**
  * `PASS`: it is as the service expects. `WARN`: the service copes with it. `FAIL`: the service must not use the
@@ -26,10 +26,9 @@ export interface PromiseResult extends Finding {
 /**
  * `account`: an account of the operator's own, for name enquiries. `money`: leave to send some of it there. `payer`:
  * a person who pays into account numbers. `bvn`: that of a person who agreed. `callbacks`: an address where they
- * arrive. `trace`: an earlier promise has moved money. `contract`: credentials with a provider. `control`: of the
- * provider itself, which only a fake gives.
+ * arrive. `trace`: an earlier promise has moved money. `contract`: credentials with a provider.
  */
-export type Need = 'account' | 'money' | 'payer' | 'bvn' | 'callbacks' | 'trace' | 'contract' | 'control';
+export type Need = 'account' | 'money' | 'payer' | 'bvn' | 'callbacks' | 'trace' | 'contract';
 
 export interface RailPromise {
   id: string;
@@ -53,24 +52,3 @@ export const fault = (found: string, otherwise?: string): Finding =>
 export const skip = (found: string, todo: string): Finding => ({ verdict: 'SKIP', found, todo });
 /** The rail does not offer it, so that nothing relies on it. */
 export const notOffered = (found: string): Finding => ({ verdict: 'SKIP', found, todo: null });
-
-export interface ControlledHarness extends RailHarness {
-  control: ProviderControl;
-}
-
-/** A promise that only a fake of the provider can put to the test. It holds unless `run` throws. */
-export const underControl = (
-  id: string,
-  promised: string,
-  run: (harness: ControlledHarness) => Promise<void>,
-): RailPromise => ({
-  id,
-  needs: ['control'],
-  after: [],
-  run: async (harness) => {
-    const { control } = harness;
-    assert.ok(control !== null);
-    await run({ ...harness, control });
-    return pass(promised);
-  },
-});

@@ -69,8 +69,8 @@ const resolveUnknown = async (harness: RailHarness): Promise<Finding> =>
   resolveNothing(
     harness,
     'an account number that no bank issues',
-    harness.control?.noDestination.accountNumber ?? NO_ACCOUNT,
-    harness.control?.noDestination.bankCode ?? harness.to?.bankCode ?? LARGE_BANKS[0] ?? '',
+    harness.noAccount?.accountNumber ?? NO_ACCOUNT,
+    harness.noAccount?.bankCode ?? harness.to?.bankCode ?? LARGE_BANKS[0] ?? '',
   );
 
 /** The service enquires at banks of the list only, so that a provider may refuse the question too. */

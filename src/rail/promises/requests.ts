@@ -1,9 +1,8 @@
-// The requests that promises make: account numbers, and transfers to an account that no earlier transfer went to.
+// The requests that promises make: account numbers, and transfers.
 import type { Kobo } from '../../money.ts';
 import type { RailCapabilities } from '../capabilities.ts';
 import type { AccountRequest, OpenedAccount, TransferInstruction, VirtualAccount } from '../port.ts';
 import type { Destination, RailHarness } from './harness.ts';
-import type { ControlledHarness } from './promise.ts';
 
 export type Kind = AccountRequest['kind'];
 export const KINDS: readonly Kind[] = ['one_off', 'permanent'];
@@ -38,9 +37,6 @@ export function accountRequest(
   };
 }
 
-/** What the account was opened for; one of a wallet accepts any. */
-export const amountOf = (request: AccountRequest): Kobo => (request.kind === 'one_off' ? request.amount : ODD_AMOUNT);
-
 export const openedAs = (
   { organisationId, kind, reference }: AccountRequest,
   { accountNumber }: VirtualAccount,
@@ -58,9 +54,3 @@ export const instructionTo = (
   narration,
   ...to,
 });
-
-/** To an account that no earlier transfer went to. */
-export const instruct = async (
-  harness: ControlledHarness,
-  more?: Partial<TransferInstruction>,
-): Promise<TransferInstruction> => instructionTo(harness, await harness.control.newDestination(), more);

@@ -39,7 +39,6 @@ function missing(harness: RailHarness, { needs }: RailPromise): Finding | null {
   const { to, movesMoney, isLive, payer, bvn, callbacks, facts, contract, rail } = harness;
   const without: Record<Need, Finding | false> = {
     contract: contract === null && notOffered('the rail needs no contract'),
-    control: harness.control === null && notOffered('only a fake of a provider can show it'),
     account: to === null && skip('no account was named', 'Name one of your own: --to NUMBER --bank CODE.'),
     money: !movesMoney && skip('no money was to be moved', `Allow it: ${isLive ? '--live ' : ''}--yes-move-money.`),
     payer:

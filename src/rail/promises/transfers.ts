@@ -24,13 +24,12 @@ function instruct(harness: RailHarness, amount: Kobo, narration?: string): Trans
 
 /** Reads the status until the transfer has ended, or waits for an approval, or time is up. */
 async function follow(
-  { rail, organisationId, now, pause, limit, facts, control }: RailHarness,
+  { rail, organisationId, now, pause, limit, facts }: RailHarness,
   instruction: TransferInstruction,
   onStatus: (report: TransferReport) => void = () => {},
 ): Promise<TransferReport | null> {
   const { reference } = instruction;
   const endsAt = now().getTime() + ENDS_WITHIN_MS;
-  let isEnded = control === null;
   for (let last: TransferReport | null = null; ; ) {
     const report = await rail.transferStatus({ organisationId, reference }, limit());
     if (report !== null) onStatus(report);
@@ -38,8 +37,6 @@ async function follow(
     if (last?.status === 'completed') facts.paid.push(instruction);
     const isOver = last !== null && (last.status !== 'processing' || last.awaitsApproval === true);
     if (isOver || now().getTime() >= endsAt) return last;
-    if (!isEnded) await control?.end(reference, 'complete');
-    isEnded = true;
     await pause(POLL_EVERY_MS);
   }
 }

@@ -7,19 +7,14 @@ import { newUuid, publicId } from '../../../src/ids.ts';
 import { AMOUNT_MAX } from '../../../src/money.ts';
 import { DUPLICATE_GUARD_MS } from '../../../src/rail/monnify/outcomes.ts';
 import { createMonnifyRail, monnify as provider } from '../../../src/rail/monnify/rail.ts';
-import {
-  createContractHarness,
-  type ProviderAnswer,
-  type ProviderControl,
-  type RailHarness,
-} from '../../../src/rail/promises/harness.ts';
-import { PROMISES } from '../../../src/rail/promises/promises.ts';
+import { createContractHarness } from '../../../src/rail/promises/harness.ts';
 import type { Credentials } from '../../../src/rail/provider.ts';
-import { findBroken, optionsOf } from '../promises.ts';
+import type { ControlledHarness, ProviderAnswer, ProviderControl } from '../promises/control.ts';
+import { findBroken, optionsOf, PROMISES } from '../promises/promises.ts';
 import { BVN, instruct, type MonnifyHarness, ORGANISATION, startMonnify } from './harness.ts';
 
 let monnify: MonnifyHarness;
-let harness: RailHarness & { close: () => Promise<void> };
+let harness: ControlledHarness & { close: () => Promise<void> };
 
 beforeAll(async () => {
   // Enough for the largest amounts, and few enough kobo for a balance that can be read.
@@ -29,13 +24,13 @@ beforeAll(async () => {
   const open = (credentials: Credentials) => createMonnifyRail(credentials as typeof fake.credentials, now);
   const contract = { id: newUuid(), organisationId: ORGANISATION, environment: 'live' as const };
   const pause = async (ms: number): Promise<void> => pass(ms);
-  harness = createContractHarness(
+  const controlled = createContractHarness(
     { ...provider, open: ({ credentials }) => open(credentials) },
     { ...contract, credentials: fake.credentials },
     await optionsOf(control, () => fake.events, BVN),
     { now, pause },
-    control,
   );
+  harness = { ...controlled, control };
 });
 
 afterAll(() => Promise.all([harness.close(), monnify.close()]));
@@ -70,7 +65,7 @@ const ENDINGS = {
 
 const controlOf = ({ rail, fake, now, pass }: MonnifyHarness): ProviderControl => ({
   newDestination: () => Promise.resolve({ accountNumber: instruct().accountNumber, bankCode: '058' }),
-  noDestination: { accountNumber: UNKNOWN_ACCOUNT, bankCode: '058' },
+  noAccount: { accountNumber: UNKNOWN_ACCOUNT, bankCode: '058' },
   payIn: async (accountNumber, amount) => {
     const paid = await fake.pay(accountNumber, BigInt(amount));
     return typeof paid === 'string' ? null : paid.transactionReference;

@@ -7,15 +7,10 @@ import type { Row } from '../../../dev/nomba/views.ts';
 import { newUuid } from '../../../src/ids.ts';
 import { AMOUNT_MAX } from '../../../src/money.ts';
 import { createNombaRail, nomba } from '../../../src/rail/nomba/rail.ts';
-import {
-  createContractHarness,
-  type ProviderAnswer,
-  type ProviderControl,
-  type RailHarness,
-} from '../../../src/rail/promises/harness.ts';
-import { PROMISES } from '../../../src/rail/promises/promises.ts';
+import { createContractHarness } from '../../../src/rail/promises/harness.ts';
 import type { Credentials } from '../../../src/rail/provider.ts';
-import { findBroken, optionsOf } from '../promises.ts';
+import type { ControlledHarness, ProviderAnswer, ProviderControl } from '../promises/control.ts';
+import { findBroken, optionsOf, PROMISES } from '../promises/promises.ts';
 
 const SEND = 'POST /v2/transfers/bank';
 const LOGIN = 'POST /v1/auth/token/issue';
@@ -53,7 +48,7 @@ const ASKED: readonly Case[] = [
 ];
 
 let fake: NombaFake;
-let harness: RailHarness & { close: () => Promise<void> };
+let harness: ControlledHarness & { close: () => Promise<void> };
 
 beforeAll(async () => {
   let at = Date.parse('2026-11-22T09:30:00Z');
@@ -69,7 +64,7 @@ beforeAll(async () => {
       lastAccount += 1;
       return Promise.resolve({ accountNumber: String(lastAccount), bankCode: '058' });
     },
-    noDestination: { accountNumber: '8000000006', bankCode: '058' },
+    noAccount: { accountNumber: '8000000006', bankCode: '058' },
     payIn: (accountNumber, amount) => Promise.resolve(fake.pay(accountNumber, BigInt(amount))),
     payOut: (accountNumber, amount) => Promise.resolve(fake.payOut(accountNumber, BigInt(amount))),
     lists: {
@@ -176,13 +171,13 @@ beforeAll(async () => {
   const pause = async (ms: number): Promise<void> => {
     at += ms;
   };
-  harness = createContractHarness(
+  const controlled = createContractHarness(
     { ...nomba, open: ({ credentials }) => open(credentials) },
     { id: newUuid(), organisationId: newUuid(), environment: 'live', credentials: fake.credentials },
     await optionsOf(control, () => fake.events),
     { now, pause },
-    control,
   );
+  harness = { ...controlled, control };
 });
 
 afterAll(async () => {

@@ -1,11 +1,11 @@
 // Promises about lists: what came is on them whatever else its status says, one row hides no other, and they end.
 import assert from 'node:assert/strict';
-import { statementOf } from '../pages.ts';
-import type { StatementLine } from '../port.ts';
-import { fails } from './control.ts';
-import { listCredits, payIn } from './credits.ts';
-import { type ListControl, type RailHarness, runSoFar } from './harness.ts';
-import { type ControlledHarness, type RailPromise, underControl } from './promise.ts';
+import { statementOf } from '../../../src/rail/pages.ts';
+import type { StatementLine } from '../../../src/rail/port.ts';
+import { listCredits } from '../../../src/rail/promises/credits.ts';
+import { type RailHarness, runSoFar } from '../../../src/rail/promises/harness.ts';
+import { type ControlledHarness, fails, type ListControl, type TriedPromise, underControl } from './control.ts';
+import { payIn } from './credits.ts';
 
 /** More than a page of any list. */
 const MANY = 120;
@@ -21,7 +21,7 @@ const ofLists = (
   id: string,
   promised: string,
   run: (harness: ControlledHarness, lists: ListControl) => Promise<void>,
-): RailPromise =>
+): TriedPromise =>
   underControl(id, promised, async (harness) => {
     if (harness.control.lists !== undefined) await run(harness, harness.control.lists);
   });
@@ -29,7 +29,7 @@ const ofLists = (
 const paid = async (harness: ControlledHarness): Promise<string> =>
   (await payIn(harness, 'permanent')).credit.sessionId;
 
-export const listPromises: readonly RailPromise[] = [
+export const listsUnderControl: readonly TriedPromise[] = [
   ofLists(
     'list.came',
     'every status that says that money came is a credit, listed and confirmed',

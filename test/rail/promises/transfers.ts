@@ -1,15 +1,22 @@
-// Promises that a fake puts to the test: a reference is paid at most once, and a status is never guessed.
+// Promises about transfers, with a fake of the provider: a reference is paid at most once, and a status is never guessed.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
-import { AMOUNT_MAX } from '../../money.ts';
-import { RailNotReadyError, RailUnavailableError } from '../errors.ts';
-import type { TransferInstruction, TransferReport } from '../port.ts';
-import { reasonOf } from '../texts.ts';
-import { isAbout } from '../transferCalls.ts';
-import { fails, statusOf, until, untilStatus } from './control.ts';
-import type { ProviderAnswer } from './harness.ts';
-import { type ControlledHarness, type RailPromise, underControl } from './promise.ts';
-import { instruct } from './requests.ts';
+import { AMOUNT_MAX } from '../../../src/money.ts';
+import { RailNotReadyError, RailUnavailableError } from '../../../src/rail/errors.ts';
+import type { TransferInstruction, TransferReport } from '../../../src/rail/port.ts';
+import { reasonOf } from '../../../src/rail/texts.ts';
+import { isAbout } from '../../../src/rail/transferCalls.ts';
+import {
+  type ControlledHarness,
+  fails,
+  instruct,
+  type ProviderAnswer,
+  statusOf,
+  type TriedPromise,
+  underControl,
+  until,
+  untilStatus,
+} from './control.ts';
 
 /** A customer reads it: it may be missing, but it never repeats a status. */
 const assertReason = ({ reason }: TransferReport): void =>
@@ -58,7 +65,7 @@ async function assertSendAnswer(harness: ControlledHarness, answer: ProviderAnsw
   assert.equal((await statusOf(harness, instruction.reference)) !== null, acts, words);
 }
 
-const lost = (what: 'request' | 'response'): RailPromise =>
+const lost = (what: 'request' | 'response'): TriedPromise =>
   underControl(
     `transfer.lost_${what}`,
     `a send whose ${what} was lost is unknown, and is paid once when it is sent again`,
@@ -75,7 +82,7 @@ const lost = (what: 'request' | 'response'): RailPromise =>
     },
   );
 
-export const controlledTransferPromises: readonly RailPromise[] = [
+export const transfersUnderControl: readonly TriedPromise[] = [
   underControl(
     'transfer.repeated',
     'sending a reference again makes no second transfer, while it is in progress and after it was paid',
