@@ -104,7 +104,7 @@ async function freeBytes(): Promise<number | null> {
 /** What most calls read: the entries of an account, and their transactions by id. */
 const READ_MOST = ['postings', 'entries_by_debit', 'entries_by_credit', 'postings_pkey', 'transactions_pkey'];
 /** Large indexes in which the calls search for nothing. */
-const NOT_SEARCHED = ['transaction_key_unique', 'transfers_newest'];
+const NOT_SEARCHED = ['transaction_key_unique', 'transfers_organisation_id_environment_created_at_id_idx'];
 
 /**
  * Writes what is changed to disk before the measurement, and reads the book into memory as far as it fits: what is read

@@ -57,9 +57,10 @@ export async function reportAccount(
   const { organisationId, environment } = book;
   // The numbers limit what is read; the times decide.
   const [account] = await sql<{ id: number; opening: Kobo; after: string; until: string; owed: Kobo }[]>`
-    SELECT r.account_id AS id, r.opening, r.after::text, r.until::text, a.owed
-    FROM ledger.account_range(${organisationId}, ${environment}, ${code}, ${from}, ${to}) r
-    JOIN ledger.accounts a ON a.organisation_id = ${organisationId} AND a.id = r.account_id`;
+    SELECT o.account_id AS id, o.balance AS opening, o.after::text, c.until::text, a.owed
+    FROM ledger.balances_before(${organisationId}, ${environment}, ${from}, ${[code]}::text[]) o
+    CROSS JOIN ledger.balances_before(${organisationId}, ${environment}, ${to}, ${[code]}::text[]) c
+    JOIN ledger.accounts a ON a.organisation_id = ${organisationId} AND a.id = o.account_id`;
   if (account === undefined) return null;
   const { opening } = account;
   const amountOwed = walletOf(code) === null ? null : account.owed;

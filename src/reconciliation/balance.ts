@@ -104,8 +104,9 @@ export async function compareClosing(
 async function readBooks(sql: Sql, { book }: BookAtRail, account: AccountCode, before?: Date) {
   const moment = before === undefined ? sql`'infinity'` : sql`${before}`;
   const rows = await sql<{ account: AccountCode; balance: Kobo }[]>`
-    SELECT b.account, b.balance FROM unnest(${[account, ...IN_TRANSIT]}::text[]) AS c (code)
-    CROSS JOIN LATERAL ledger.balances_before(${book.organisationId}, ${book.environment}, ${moment}, c.code) b`;
+    SELECT account, balance
+    FROM ledger.balances_before(${book.organisationId}, ${book.environment}, ${moment},
+                                ${[account, ...IN_TRANSIT]}::text[])`;
   const balances = new Map(rows.map((row) => [row.account, row.balance]));
   const inTransit = IN_TRANSIT.reduce((sum, code) => sum + (balances.get(code) ?? 0), 0);
   return { held: -(balances.get(account) ?? 0), inTransit };

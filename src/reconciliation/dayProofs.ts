@@ -49,8 +49,8 @@ export async function listDays(sql: Sql, book: Book, from: Day, to: Day): Promis
     ) f
     LEFT JOIN LATERAL (
       SELECT sum(e.debit - e.credit) AS amount
-      FROM ledger.account_range(${organisationId}, ${environment}, ${clearingAccount('')}::text || d.rail, f.created_at,
-                                'infinity') r
+      FROM ledger.balances_before(${organisationId}, ${environment}, f.created_at,
+                                  ARRAY[${clearingAccount('')}::text || d.rail]) r
       JOIN ledger.entries e ON e.organisation_id = ${organisationId} AND e.account_id = r.account_id AND e.number > r.after
       WHERE e.created_at >= f.created_at AND ledger.accounting_day(e.effective_at) = d.day
     ) l ON true

@@ -28,7 +28,7 @@ export async function findProgress(sql: Sql, { book, rail }: BookAtRail): Promis
     SELECT coalesce(p.reconciled_to, o.created_at) AS reconciled_to, coalesce(p.read_from, o.created_at) AS read_from,
            p.looked_back_at, o.created_at AS since
     FROM organisations o
-    LEFT JOIN reconciliation_progress p
+    LEFT JOIN rail_progress p
       ON p.organisation_id = o.organisation_id AND p.environment = ${book.environment} AND p.rail = ${rail}
     WHERE o.organisation_id = ${book.organisationId}`;
   if (row === undefined) throw new Error(`there is no organisation ${book.organisationId}`);
@@ -42,16 +42,16 @@ export async function saveProgress(
   to: Pick<ReconciliationProgress, 'reconciledTo' | 'readFrom'>,
 ): Promise<void> {
   await sql`
-    INSERT INTO reconciliation_progress AS p (organisation_id, environment, rail, reconciled_to, read_from)
+    INSERT INTO rail_progress AS p (organisation_id, environment, rail, reconciled_to, read_from)
     VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${to.reconciledTo}, ${to.readFrom})
     ON CONFLICT (organisation_id, environment, rail)
     DO UPDATE SET reconciled_to = excluded.reconciled_to, read_from = excluded.read_from
-    WHERE p.reconciled_to <= excluded.reconciled_to`;
+    WHERE p.reconciled_to IS NULL OR p.reconciled_to <= excluded.reconciled_to`;
 }
 
 export async function saveLookedBack(sql: Sql, { book, rail }: BookAtRail, at: Date): Promise<void> {
   await sql`
-    UPDATE reconciliation_progress SET looked_back_at = ${at}
+    UPDATE rail_progress SET looked_back_at = ${at}
     WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}`;
 }
 
@@ -86,8 +86,9 @@ export interface CreditPoll {
 
 export async function findCreditPoll(sql: Sql, book: Book, rail: string): Promise<CreditPoll | null> {
   const [row] = await sql<CreditPoll[]>`
-    SELECT listed_to, looked_back_at FROM credit_polls
-    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}`;
+    SELECT listed_to, credits_looked_back_at AS looked_back_at FROM rail_progress
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND rail = ${rail}
+      AND listed_to IS NOT NULL`;
   return row ?? null;
 }
 
@@ -98,8 +99,8 @@ export async function saveCreditPoll(
   { listedTo, lookedBackAt }: CreditPoll,
 ): Promise<void> {
   await sql`
-    INSERT INTO credit_polls (organisation_id, environment, rail, listed_to, looked_back_at)
+    INSERT INTO rail_progress (organisation_id, environment, rail, listed_to, credits_looked_back_at)
     VALUES (${book.organisationId}, ${book.environment}, ${rail}, ${listedTo}, ${lookedBackAt})
     ON CONFLICT (organisation_id, environment, rail)
-    DO UPDATE SET listed_to = excluded.listed_to, looked_back_at = excluded.looked_back_at`;
+    DO UPDATE SET listed_to = excluded.listed_to, credits_looked_back_at = excluded.credits_looked_back_at`;
 }

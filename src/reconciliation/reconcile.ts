@@ -338,7 +338,8 @@ const oldest = (one: Date | null, { at }: BankLine): Date => (one === null || at
 async function hasSettled(sql: Sql, { organisationId, environment }: Book, rail: string): Promise<boolean> {
   const [row] = await sql<{ has: boolean }[]>`
     SELECT coalesce(sum(balance), 0) < 0 AS has
-    FROM ledger.balances_before(${organisationId}, ${environment}, 'infinity', ${settlementAccount(rail)})`;
+    FROM ledger.balances_before(${organisationId}, ${environment}, 'infinity',
+                                ${[settlementAccount(rail)]}::text[])`;
   return row?.has === true;
 }
 

@@ -114,15 +114,16 @@ export function databaseGauges(
           UNION ALL
           SELECT environment, amount_received FROM payments WHERE status = 'partial'
         ), balances AS (
-          SELECT b.environment, b.rail, b.available FROM rail_balances b
-          WHERE EXISTS (
+          SELECT b.environment, b.rail, b.available FROM rail_progress b
+          WHERE b.available IS NOT NULL AND EXISTS (
             SELECT FROM unnest(${withRail}::text[], ${railNames}::text[]) AS s (environment, rail)
             WHERE s.environment = b.environment AND s.rail = b.rail)
           UNION ALL
           SELECT b.environment, b.rail, b.available
-          FROM rail_balances b
+          FROM rail_progress b
           JOIN rail_contracts c ON c.organisation_id = b.organisation_id AND c.environment = b.environment
             AND c.rail = b.rail AND c.disconnected_at IS NULL
+          WHERE b.available IS NOT NULL
         ), gauges (gauge, label, value) AS (
           SELECT 'outboxDepth', topic, count(*)::float8 FROM outbox WHERE topic = ANY (${TOPICS}::text[]) GROUP BY topic
           UNION ALL
@@ -151,7 +152,7 @@ export function databaseGauges(
             UNION ALL
             SELECT organisation_id, connected_at, environment, rail FROM rail_contracts WHERE disconnected_at IS NULL
           ) r
-          LEFT JOIN reconciliation_progress p
+          LEFT JOIN rail_progress p
             ON p.organisation_id = r.organisation_id AND p.environment = r.environment AND p.rail = r.rail
           GROUP BY r.environment
           UNION ALL

@@ -172,7 +172,7 @@ describe('closed days', () => {
     await waitFor('the closing to wait', async () => {
       const rows = await admin`
         SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND query LIKE '%settle_day%' AND wait_event = 'PgSleep'`;
+        WHERE datname = current_database() AND query LIKE '%fill_closing_balances%' AND wait_event = 'PgSleep'`;
       return rows.length > 0;
     });
     await admin.end();
@@ -194,7 +194,6 @@ describe('closed days', () => {
     const { organisationId, environment } = books.book;
     const [{ day } = { day: '' }] = await books.sql<{ day: string }[]>`
       SELECT day::text FROM ledger.begin_day_close(${organisationId}, ${environment}) AS day`;
-    await books.sql`SELECT ledger.settle_day(${organisationId}, ${environment}, ${day}::date)`;
     const [first, second] = [await books.onNode.reserve(), await books.onNode.reserve()];
     const fill = (connection: typeof first, after: number) =>
       connection`SELECT ledger.fill_closing_balances(${organisationId}, ${environment}, ${day}::date, ${after}, 1, 10) AS after`;

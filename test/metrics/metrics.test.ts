@@ -65,7 +65,7 @@ async function runWorkload(): Promise<void> {
 
   // The sandbox bank tells none.
   await flows.sql`
-    INSERT INTO rail_balances (organisation_id, environment, rail, available, read_at)
+    INSERT INTO rail_progress (organisation_id, environment, rail, available, read_at)
     VALUES (${flows.organisation.organisationId}, 'test', 'sandbox', 1, now())`;
 
   await flows.setBehaviour(UNDERFUNDED_ACCOUNT, 'underfunded');

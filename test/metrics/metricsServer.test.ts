@@ -156,7 +156,7 @@ test('backlog gauges report the age of the oldest item per environment', async (
       INSERT INTO organisations (organisation_id, name, created_at)
       VALUES (${organisation}, 'Ada', now() - interval '9 days'), (gen_random_uuid(), 'Obi', now() - interval '710 s')`;
     await sql`
-      INSERT INTO reconciliation_progress (organisation_id, environment, rail, reconciled_to, read_from)
+      INSERT INTO rail_progress (organisation_id, environment, rail, reconciled_to, read_from)
       VALUES (${organisation}, 'test', 'sandbox', now() - interval '60 s', now() - interval '60 s')`;
     const scraped = await scrape(port);
     // Rounded down to fifty seconds, so that the scrape may be later than the rows.
@@ -216,7 +216,7 @@ test('the balance of each rail is that of its contract with the least, without c
     available: [700, 900, 800, 100, 50][index] as number,
   }));
   for (const { available, ...contract } of balances) {
-    await sql`INSERT INTO rail_balances ${sql({ ...contract, available, read_at: new Date() })}`;
+    await sql`INSERT INTO rail_progress ${sql({ ...contract, available, read_at: new Date() })}`;
     const isOver = available <= 100;
     if (contract.environment === 'live')
       await sql`

@@ -376,7 +376,7 @@ describe('the money of a rail with two balances', () => {
   test('is read with the credits, for `rail show` and the alert', async () => {
     const { organisationId } = await api.createOrganisation();
     await new MockActivityEnvironment().run(createCreditPollingActivities(api.dependencies).pollCredits, null);
-    const rows = await api.sql`SELECT rail, available FROM rail_balances WHERE organisation_id = ${organisationId}`;
+    const rows = await api.sql`SELECT rail, available FROM rail_progress WHERE organisation_id = ${organisationId}`;
     expect([...rows]).toEqual([{ rail: LATER_BANK, available: 4_000 }]);
   });
 });

@@ -144,7 +144,7 @@ const breaksOf = async ({ organisationId }: Book): Promise<string[]> => {
 };
 const progressOf = async ({ organisationId }: Book) => {
   const [row] = await api.sql<{ reconciledTo: Date; readFrom: Date }[]>`
-    SELECT reconciled_to, read_from FROM reconciliation_progress WHERE organisation_id = ${organisationId}`;
+    SELECT reconciled_to, read_from FROM rail_progress WHERE organisation_id = ${organisationId}`;
   return row;
 };
 /** Reconciles as if it were this much later, so that what was just posted counts as committed. */
@@ -180,7 +180,7 @@ describe('each book by itself', () => {
     const { reconciledTo } = (await progressOf(book)) ?? {};
     expect(Date.now() - (reconciledTo?.getTime() ?? 0)).toBeLessThan(HOUR);
 
-    await api.sql`UPDATE reconciliation_progress SET reconciled_to = ${ago(2.5 * DAY)}, read_from = ${ago(2.5 * DAY)}`;
+    await api.sql`UPDATE rail_progress SET reconciled_to = ${ago(2.5 * DAY)}, read_from = ${ago(2.5 * DAY)}`;
     rail.list(book, line('sent', 'meanwhile', 10, ago(2 * DAY)));
     await rail.run();
     expect(await breaksOf(book)).toHaveLength(3);
@@ -333,8 +333,8 @@ describe('matching by reference', () => {
       FROM generate_series(now() + interval '1 hour', now() + interval '8760 hours', interval '1 hour') AS at`;
     const since = async (hours: number) => {
       const [entry] = await api.sql<{ first: number }[]>`
-        SELECT ledger.first_entry_since(
-          ${book.organisationId}, ${id}, 'debit', now() + ${hours} * interval '1 hour' - interval '1 minute') AS first`;
+        SELECT ledger.first_debit_since(
+          ${book.organisationId}, ${id}, now() + ${hours} * interval '1 hour' - interval '1 minute') AS first`;
       const [row] = await api.sql<{ skipped: number }[]>`
         SELECT count(*) AS skipped FROM ledger.postings WHERE debit_account_id = ${id} AND id < ${entry?.first ?? 0}`;
       return row?.skipped;
@@ -391,12 +391,12 @@ describe('a credit without a callback', () => {
     expect(await poll()).toMatchObject({ recovered: 0 });
     expect(await creditsOf(book)).toEqual([{ sessionId: 'lost', status: 'received', flows: 1 }]);
     // After an outage of the poller it looks from where it ended, an hour back; not again at the whole day.
-    await api.sql`UPDATE credit_polls SET listed_to = ${ago(6 * HOUR)}`;
+    await api.sql`UPDATE rail_progress SET listed_to = ${ago(6 * HOUR)}`;
     rail.credits.set('meanwhile', report('meanwhile', ago(5 * HOUR)));
     rail.credits.set('before', report('before', ago(8 * HOUR)));
     expect(await poll()).toMatchObject({ recovered: 1 });
     // Operators ask for a period, whatever was asked before.
-    const listed = () => api.sql`SELECT listed_to FROM credit_polls`;
+    const listed = () => api.sql`SELECT listed_to FROM rail_progress`;
     const before = await listed();
     const period = { from: ago(3 * DAY).toISOString(), to: ago(7 * HOUR).toISOString() };
     expect(await new MockActivityEnvironment().run(pollCredits, period)).toMatchObject({ recovered: 2 });
@@ -456,7 +456,7 @@ describe('the balance at the bank', () => {
     expect(await rail.run()).toMatchObject({ breaks: 0, lines: 4 });
     expect(await findings(book)).toEqual(['SHORTFALL null: >= 0, found -950']); // it has no own money
     // Again over the same lines, and a day later.
-    await api.sql`UPDATE reconciliation_progress SET read_from = ${ago(2 * DAY)}`;
+    await api.sql`UPDATE rail_progress SET read_from = ${ago(2 * DAY)}`;
     await rail.run();
     expect(await reconcileLater(rail, book)).toMatchObject({ breaks: 0 });
     const rows = await api.sql<{ code: string; sum: number }[]>`
@@ -591,10 +591,10 @@ describe('a bank that changes its mind', () => {
     rail.list(book, line('sent', 'late', 10, ago(20 * DAY)), line('sent', 'too-late', 10, ago(35 * DAY)));
     await rail.run();
     expect(await breaksOf(book)).toEqual([]);
-    await api.sql`UPDATE reconciliation_progress SET looked_back_at = now() - interval '25 hours'`;
+    await api.sql`UPDATE rail_progress SET looked_back_at = now() - interval '25 hours'`;
     expect(await rail.run()).toMatchObject({ breaks: 1, opened: 1 });
     expect(await breaksOf(book)).toEqual(['unmatched_statement sent late']);
-    await api.sql`UPDATE reconciliation_progress SET looked_back_at = now() - interval '25 hours'`;
+    await api.sql`UPDATE rail_progress SET looked_back_at = now() - interval '25 hours'`;
     expect(await rail.run()).toMatchObject({ breaks: 0, opened: 0 });
   });
 });

@@ -124,7 +124,7 @@ async function approve(id: Uuid): Promise<void> {
 /** What is owed by an account: its debits less its credits. */
 async function owedIn(account: AccountCode): Promise<Kobo> {
   const [row] = await api.sql<{ balance: Kobo }[]>`
-    SELECT balance FROM ledger.balances_before(${book.organisationId}, 'test', 'infinity', ${account})`;
+    SELECT balance FROM ledger.balances_before(${book.organisationId}, 'test', 'infinity', ARRAY[${account}])`;
   return 0 - (row?.balance ?? 0);
 }
 

@@ -5,13 +5,18 @@
 -- ledger.open_account may write them, and both check it once per call.
 CREATE SCHEMA ledger;
 
--- The role of every running process. Migrations run as the owner of the database.
+-- The role of every running process, and that of accountants. Migrations run as the owner of the database.
 DO $$
+DECLARE role text;
 BEGIN
-  CREATE ROLE manilla_app NOLOGIN;
-EXCEPTION
-  -- Roles are shared by the whole cluster: another database created it.
-  WHEN duplicate_object OR unique_violation THEN NULL;
+  FOREACH role IN ARRAY ARRAY['manilla_app', 'manilla_accountant'] LOOP
+    BEGIN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+    EXCEPTION
+      -- Roles are shared by the whole cluster: another database created it.
+      WHEN duplicate_object OR unique_violation THEN NULL;
+    END;
+  END LOOP;
 END $$;
 DO $$
 BEGIN
@@ -53,6 +58,24 @@ CREATE TABLE organisations (
   created_at      timestamptz(3) NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE organisations IS 'Owners of wallets, keys and endpoints. Their ids distribute every table.';
+
+-- What many tables begin with. They copy it, with its key, checks and index: LIKE … INCLUDING ALL. It has no rows.
+CREATE SCHEMA template;
+CREATE TABLE template.book_row (
+  organisation_id uuid NOT NULL,
+  environment     text NOT NULL CHECK (environment IN ('test', 'live'))
+);
+CREATE TABLE template.id_row (
+  LIKE template.book_row INCLUDING ALL,
+  id uuid NOT NULL,
+  PRIMARY KEY (organisation_id, id)
+);
+CREATE TABLE template.listed_row (
+  LIKE template.id_row INCLUDING ALL,
+  created_at timestamptz(3) NOT NULL
+);
+-- Lists are read newest first by a backward scan of an ascending index, to which new rows are appended.
+CREATE INDEX ON template.listed_row (organisation_id, environment, created_at, id);
 
 -- A domain checks the format of a code when an account is opened. A CHECK of the table would also be evaluated at every
 -- change of a balance.
@@ -157,20 +180,11 @@ CREATE TABLE ledger.own_funds (
 CREATE INDEX own_funds_short ON ledger.own_funds (organisation_id, environment) WHERE shortfall > 0;
 COMMENT ON TABLE ledger.own_funds IS 'The lowest that own money of a book can be, so that most debits need no sum.';
 
-CREATE FUNCTION ledger.refuse_seal_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'UPDATE' AND OLD.published_at IS NULL AND to_jsonb(OLD) - 'published_at' = to_jsonb(NEW) - 'published_at' THEN
-    RETURN NEW;
-  END IF;
-  RAISE EXCEPTION 'seals are append-only' USING ERRCODE = 'insufficient_privilege';
-END $$;
-
 -- Seals: every few minutes, a digest over the new postings of each book, chained to the one before it. Rewritten
 -- history no longer has the digests of its seals, which are also written outside of the database, out of an intruder's
 -- reach.
 CREATE TABLE ledger.seals (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   number          integer NOT NULL CHECK (number > 0),
   sealed_until    timestamptz(3) NOT NULL,
   posting_count   bigint NOT NULL,
@@ -185,8 +199,10 @@ CREATE TABLE ledger.seals (
 CREATE INDEX seals_latest ON ledger.seals (sealed_until);
 CREATE INDEX seals_unpublished ON ledger.seals (organisation_id, environment, number) WHERE published_at IS NULL;
 COMMENT ON TABLE ledger.seals IS 'Each covers what a book has that is dated after its last seal, up to sealed_until.';
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON ledger.seals FOR EACH ROW EXECUTE FUNCTION ledger.refuse_seal_change();
-CREATE TRIGGER no_truncate BEFORE TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON ledger.seals FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+CREATE TRIGGER published_once BEFORE UPDATE ON ledger.seals FOR EACH ROW
+  WHEN (OLD.published_at IS NOT NULL OR to_jsonb(OLD) - 'published_at' <> to_jsonb(NEW) - 'published_at')
+  EXECUTE FUNCTION ledger.refuse_change();
 
 GRANT SELECT ON organisations, ledger.accounts, ledger.transactions, ledger.postings, ledger.own_funds, ledger.seals TO manilla_app;
 GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;

@@ -7,7 +7,7 @@ CREATE TABLE ledger.closed_days (
   environment        text NOT NULL,
   day                date NOT NULL,
   ends_at            timestamptz(3) NOT NULL,
-  settled_posting_id bigint, -- every posting up to this id was committed or rolled back; NULL: not settled yet
+  settled_at         timestamptz(3), -- since when its postings are final; NULL: some may be uncommitted
   completed_at       timestamptz(3), -- NULL: its closing balances are being filled
   PRIMARY KEY (organisation_id, environment, day)
 );
@@ -37,34 +37,26 @@ COMMENT ON TABLE ledger.closed_periods IS 'Months that an operator closed, by fi
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.closed_periods FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE fee_sweeps (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
   key             text NOT NULL, -- names the sweep: a repeated command with it sweeps nothing
   wallet_id       uuid NOT NULL,
   amount          bigint NOT NULL CHECK (amount > 0),
   created_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT fee_sweep_key_unique UNIQUE (key, organisation_id, environment)
 );
 COMMENT ON TABLE fee_sweeps IS 'Fee income that an operator moved to the settlement wallet.';
 
 CREATE TABLE debt_recoveries (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
   account_code    text NOT NULL, -- of the wallet
   repaid_with     uuid NOT NULL, -- the transaction that credited it
   amount          bigint NOT NULL CHECK (amount > 0),
-  created_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id)
+  created_at      timestamptz(3) NOT NULL
 );
 COMMENT ON TABLE debt_recoveries IS 'What credits of a wallet repaid of its debt.';
 
 CREATE TABLE adjustments (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   version         integer NOT NULL,
   status          text NOT NULL CHECK (status IN ('requested', 'posted', 'rejected')),
   -- posted on approval: [{debit, credit, amount}]; never changes
@@ -77,13 +69,10 @@ CREATE TABLE adjustments (
   description     text, -- for the statements of the wallets that it changes
   requested_by    uuid NOT NULL,
   decided_by      uuid,
-  created_at      timestamptz(3) NOT NULL,
   decided_at      timestamptz(3),
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT adjustment_decided CHECK ((status = 'requested') = (decided_by IS NULL) AND (status = 'requested') = (decided_at IS NULL)),
   CONSTRAINT adjustment_needs_two_operators CHECK (status <> 'posted' OR decided_by <> requested_by)
 );
-CREATE INDEX adjustments_newest ON adjustments (organisation_id, environment, created_at, id);
 CREATE INDEX adjustments_open ON adjustments (organisation_id, id) WHERE status = 'requested';
 -- A second reversal cannot even be requested, unless the first one was rejected. The ledger refuses it too.
 CREATE UNIQUE INDEX one_reversal_per_adjustment ON adjustments (organisation_id, reverses)
@@ -94,15 +83,8 @@ COMMENT ON TABLE adjustments IS 'Corrections of a book: postings that one operat
 GRANT SELECT ON ledger.closed_days, ledger.closing_balances, ledger.closed_periods, fee_sweeps, debt_recoveries, adjustments
   TO manilla_app;
 
--- The role of accountants, which a deployment grants to their logins. It can read the views of this schema, which
--- have neither names nor account numbers, and nothing else.
+-- A deployment grants manilla_accountant to the logins of accountants. It can read the views of this schema, which have
+-- neither names nor account numbers, and nothing else.
 CREATE SCHEMA accounting;
 COMMENT ON SCHEMA accounting IS 'What accountants read: docs/accounting.md. Amounts are kobo, times are UTC.';
-DO $$
-BEGIN
-  CREATE ROLE manilla_accountant NOLOGIN;
-EXCEPTION
-  -- Roles are shared by the whole cluster: another database created it.
-  WHEN duplicate_object OR unique_violation THEN NULL;
-END $$;
 GRANT USAGE ON SCHEMA accounting TO manilla_accountant;

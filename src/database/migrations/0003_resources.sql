@@ -1,10 +1,8 @@
 -- The resources of the API. Every row belongs to one organisation and environment, and every unique key contains the
--- organisation. Lists are read newest first by a backward scan of an ascending index, to which new rows are appended.
+-- organisation.
 
 CREATE TABLE wallets (
-  organisation_id    uuid NOT NULL,
-  environment        text NOT NULL CHECK (environment IN ('test', 'live')),
-  id                 uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   -- Has its balance, status and limits, under one row lock. Generated: it cannot name the account of another wallet.
   account_code       text NOT NULL GENERATED ALWAYS AS ('wallet:' || ledger.public_id(id, 'wlt')) STORED,
   kind               text NOT NULL CHECK (kind IN ('settlement', 'end_user')),
@@ -13,20 +11,16 @@ CREATE TABLE wallets (
   phone              text,
   external_reference text,
   kyc_status         text NOT NULL DEFAULT 'none' CHECK (kyc_status IN ('none', 'tier1')),
-  created_at         timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT wallet_external_reference_unique UNIQUE (organisation_id, environment, external_reference)
 );
 CREATE UNIQUE INDEX one_settlement_wallet ON wallets (organisation_id, environment) WHERE kind = 'settlement';
-CREATE INDEX wallets_newest ON wallets (organisation_id, environment, created_at, id);
 -- For lists of frozen and closed wallets, which are found by their accounts.
 CREATE UNIQUE INDEX wallets_by_account ON wallets (organisation_id, account_code);
 CREATE INDEX wallets_by_kyc_status ON wallets (organisation_id, environment, kyc_status, created_at, id);
 CREATE INDEX wallets_by_email ON wallets (organisation_id, environment, lower(email), created_at, id);
 
 CREATE TABLE wallet_kyc (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   wallet_id       uuid NOT NULL,
   sealed          text NOT NULL, -- key id and AES-256-GCM ciphertext, bound to the id of the wallet
   bvn_index       text NOT NULL, -- HMAC-SHA256 of book and BVN, with the key that sealed the details
@@ -36,8 +30,7 @@ CREATE TABLE wallet_kyc (
 CREATE INDEX wallet_kyc_by_bvn ON wallet_kyc (organisation_id, bvn_index);
 
 CREATE TABLE virtual_accounts (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   rail            text NOT NULL,
   account_number  text NOT NULL,
   bank_code       text,
@@ -56,9 +49,7 @@ CREATE INDEX virtual_accounts_by_number
 COMMENT ON TABLE virtual_accounts IS 'Issued by a rail: one per bank-transfer payment, a permanent one per wallet.';
 
 CREATE TABLE payments (
-  organisation_id  uuid NOT NULL,
-  environment      text NOT NULL CHECK (environment IN ('test', 'live')),
-  id               uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   version          integer NOT NULL, -- rises with every change; a write with a stale version changes nothing
   method           text NOT NULL CHECK (method IN ('bank_transfer', 'virtual_wallet')),
   status           text NOT NULL CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded')),
@@ -86,12 +77,9 @@ CREATE TABLE payments (
   return_url       text,
   expires_at       timestamptz(3) NOT NULL,
   settled_at       timestamptz(3),
-  created_at       timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT refunds_within_credit CHECK (amount_refunding + amount_refunded <= amount_credited),
   CONSTRAINT settled_has_time CHECK ((status IN ('settled', 'refunded', 'partially_refunded')) = (settled_at IS NOT NULL))
 );
-CREATE INDEX payments_newest ON payments (organisation_id, environment, created_at, id);
 CREATE INDEX payments_by_status ON payments (organisation_id, environment, status, created_at, id);
 CREATE INDEX payments_by_wallet ON payments (organisation_id, environment, created_at, id) WHERE method = 'virtual_wallet';
 CREATE INDEX payments_by_target ON payments (organisation_id, environment, target_wallet_id, created_at, id);
@@ -103,9 +91,7 @@ CREATE UNIQUE INDEX payment_reference_unique
   WHERE reference IS NOT NULL;
 
 CREATE TABLE transfers (
-  organisation_id       uuid NOT NULL,
-  environment           text NOT NULL CHECK (environment IN ('test', 'live')),
-  id                    uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   source_wallet_id      uuid NOT NULL,
   destination_wallet_id uuid NOT NULL,
   amount                bigint NOT NULL CHECK (amount > 0),
@@ -113,42 +99,39 @@ CREATE TABLE transfers (
   status                text NOT NULL CHECK (status IN ('completed', 'failed')),
   description           text,
   reference             text,
-  metadata              jsonb,
-  created_at            timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id)
+  metadata              jsonb
 );
-CREATE INDEX transfers_newest ON transfers (organisation_id, environment, created_at, id);
 CREATE UNIQUE INDEX transfer_reference_unique
   ON transfers (organisation_id, environment, reference) WHERE reference IS NOT NULL;
 
+-- What all transfers to a bank account have.
+CREATE TABLE template.bank_transfer (
+  account_name   text,
+  reference      text, -- the caller's own; the reference at the rail is the public id
+  failure_code   text, -- for programs (src/resources/failureCodes.ts); failure_reason is for people
+  failure_reason text,
+  failure_detail text,
+  session_id     text,
+  -- from the wallet, once the bank had paid it after reporting it as failed
+  clawed_back    bigint CHECK (clawed_back >= 0)
+);
+
 CREATE TABLE withdrawals (
-  organisation_id  uuid NOT NULL,
-  environment      text NOT NULL CHECK (environment IN ('test', 'live')),
-  id               uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
+  LIKE template.bank_transfer INCLUDING ALL,
   version          integer NOT NULL,
   source_wallet_id uuid NOT NULL,
   amount           bigint NOT NULL CHECK (amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
   status           text NOT NULL CHECK (status IN ('processing', 'completed', 'failed', 'returned')),
   account_number   text NOT NULL,
-  account_name     text,
   bank_code        text NOT NULL,
   bank_name        text,
   narration        text,
-  reference        text,
   metadata         jsonb,
-  failure_code     text, -- for programs (src/resources/failureCodes.ts); failure_reason is for people
-  failure_reason   text,
-  failure_detail   text,
   rail             text NOT NULL,
-  session_id       text,
-  -- from the wallet, once the bank had paid it after reporting it as failed
-  clawed_back      bigint CHECK (clawed_back >= 0),
-  created_at       timestamptz(3) NOT NULL,
-  completed_at     timestamptz(3),
-  PRIMARY KEY (organisation_id, id)
+  completed_at     timestamptz(3)
 );
-CREATE INDEX withdrawals_newest ON withdrawals (organisation_id, environment, created_at, id);
 CREATE INDEX withdrawals_by_status ON withdrawals (organisation_id, environment, status, created_at, id);
 CREATE INDEX withdrawals_by_source ON withdrawals (organisation_id, environment, source_wallet_id, created_at, id);
 CREATE INDEX withdrawals_open ON withdrawals (organisation_id, id) WHERE status = 'processing';
@@ -157,9 +140,8 @@ CREATE UNIQUE INDEX withdrawal_reference_unique
 COMMENT ON TABLE withdrawals IS 'To a bank account. The public id is the reference at the rail on every attempt.';
 
 CREATE TABLE refunds (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
+  LIKE template.bank_transfer INCLUDING ALL,
   version         integer NOT NULL,
   payment_id      uuid NOT NULL,
   amount          bigint NOT NULL CHECK (amount > 0),
@@ -167,34 +149,22 @@ CREATE TABLE refunds (
   status          text NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
   reason          text,
   account_number  text,
-  account_name    text,
   bank_code       text,
-  reference       text,
   metadata        jsonb,
-  failure_code    text,
-  failure_reason  text,
-  failure_detail  text,
   rail            text,
-  session_id      text,
-  clawed_back     bigint CHECK (clawed_back >= 0),
-  created_at      timestamptz(3) NOT NULL,
   completed_at    timestamptz(3),
   -- NULL: not by the bank. A late report of payment is obsolete after a return, a contradiction after a refusal.
-  returned_at     timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
-  PRIMARY KEY (organisation_id, id)
+  returned_at     timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed')
 );
 CREATE INDEX refunds_by_payment ON refunds (organisation_id, environment, payment_id, created_at, id);
 CREATE INDEX refunds_open ON refunds (organisation_id, id) WHERE status = 'processing';
 CREATE UNIQUE INDEX refund_reference_unique
   ON refunds (organisation_id, environment, reference) WHERE reference IS NOT NULL;
-CREATE INDEX refunds_newest ON refunds (organisation_id, environment, created_at, id);
 CREATE INDEX refunds_by_status ON refunds (organisation_id, environment, status, created_at, id);
 CREATE INDEX refunds_by_destination ON refunds (organisation_id, environment, destination, created_at, id);
 
 CREATE TABLE payouts (
-  organisation_id  uuid NOT NULL,
-  environment      text NOT NULL CHECK (environment IN ('test', 'live')),
-  id               uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   version          integer NOT NULL,
   source_wallet_id uuid NOT NULL,
   total_amount     bigint NOT NULL CHECK (total_amount > 0),
@@ -202,11 +172,8 @@ CREATE TABLE payouts (
   item_count       integer NOT NULL CHECK (item_count > 0),
   status           text NOT NULL CHECK (status IN ('processing', 'completed', 'partially_completed', 'failed')),
   reference        text,
-  metadata         jsonb,
-  created_at       timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id)
+  metadata         jsonb
 );
-CREATE INDEX payouts_newest ON payouts (organisation_id, environment, created_at, id);
 CREATE INDEX payouts_by_status ON payouts (organisation_id, environment, status, created_at, id);
 CREATE INDEX payouts_by_source ON payouts (organisation_id, environment, source_wallet_id, created_at, id);
 CREATE INDEX payouts_open ON payouts (organisation_id, id) WHERE status = 'processing';
@@ -215,9 +182,8 @@ CREATE UNIQUE INDEX payout_reference_unique
 COMMENT ON TABLE payouts IS 'Ended items are counted in payout_items, so that they do not contend for this row.';
 
 CREATE TABLE payout_items (
-  organisation_id       uuid NOT NULL,
-  environment           text NOT NULL CHECK (environment IN ('test', 'live')),
-  id                    uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
+  LIKE template.bank_transfer INCLUDING ALL,
   version               integer NOT NULL,
   payout_id             uuid NOT NULL,
   position              integer NOT NULL,
@@ -226,20 +192,12 @@ CREATE TABLE payout_items (
   status                text NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
   destination_wallet_id uuid,
   account_number        text NOT NULL,
-  account_name          text,
   bank_code             text NOT NULL,
-  reference             text, -- the caller's own; the reference at the rail is the public id
-  failure_code          text,
-  failure_reason        text,
-  failure_detail        text,
   rail                  text NOT NULL,
-  session_id            text,
   inside                boolean NOT NULL DEFAULT false,
-  clawed_back           bigint CHECK (clawed_back >= 0),
   returned_at           timestamptz(3) CHECK (returned_at IS NULL OR status = 'failed'),
   -- the bank returned it, or paid it after a failure: the next event of its payout says so
   unreported            boolean NOT NULL DEFAULT false,
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT payout_item_position_unique UNIQUE (organisation_id, payout_id, position),
   CONSTRAINT inside_has_wallet CHECK (NOT inside OR destination_wallet_id IS NOT NULL)
 );

@@ -2,9 +2,7 @@
 -- ledger.
 
 CREATE TABLE inbound_credits (
-  organisation_id       uuid NOT NULL,
-  environment           text NOT NULL CHECK (environment IN ('test', 'live')),
-  id                    uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
   version               integer NOT NULL,
   rail                  text NOT NULL,
   session_id            text NOT NULL,
@@ -25,7 +23,6 @@ CREATE TABLE inbound_credits (
   recalled_taken        bigint CHECK (recalled_taken BETWEEN 0 AND amount),
   received_at           timestamptz(3) NOT NULL,
   created_at            timestamptz(3) NOT NULL DEFAULT now(),
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT inbound_credit_session_unique UNIQUE (organisation_id, environment, rail, session_id)
 );
 CREATE INDEX inbound_credits_by_owner ON inbound_credits (organisation_id, environment, owner_id, created_at, id)
@@ -38,9 +35,7 @@ COMMENT ON TABLE inbound_credits IS
   'Money that a rail reported, once per session id: as it was first reported, and once posted, as the rail records it.';
 
 CREATE TABLE review_cases (
-  organisation_id   uuid NOT NULL,
-  environment       text NOT NULL CHECK (environment IN ('test', 'live')),
-  id                uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   version           integer NOT NULL,
   reason            text NOT NULL,
   status            text NOT NULL CHECK (status IN ('open', 'returning', 'credited', 'returned_to_sender', 'unclaimed', 'closed', 'recalled', 'repaid')),
@@ -58,7 +53,6 @@ CREATE TABLE review_cases (
   failure           text CHECK (failure IN ('refused', 'returned', 'never_received', 'decided')),
   failure_code      text,
   failure_reason    text,
-  created_at        timestamptz(3) NOT NULL,
   resolved_at       timestamptz(3),
   -- charged for a credit to the wallet of its payment, as if on time
   fee               bigint NOT NULL DEFAULT 0 CHECK (fee >= 0),
@@ -67,14 +61,12 @@ CREATE TABLE review_cases (
   -- taken back by the bank while it was unclaimed; not in amount
   recalled_unclaimed bigint NOT NULL DEFAULT 0 CHECK (recalled_unclaimed >= 0),
   late_by_seconds   integer CHECK ((late_by_seconds IS NOT NULL) = (reason = 'late_credit')),
-  PRIMARY KEY (organisation_id, id),
   -- Cases of these reasons hold no money that could be credited, returned or moved to unclaimed.
   CONSTRAINT review_case_money CHECK (
     CASE WHEN reason IN ('reconciliation_break', 'credit_unconfirmed', 'paid_after_failure', 'credit_recalled')
          THEN account_code IS NULL AND (status IN ('open', 'closed') OR status = 'repaid' AND reason = 'credit_recalled')
          ELSE account_code IS NOT NULL AND amount > 0 AND status NOT IN ('closed', 'repaid') END)
 );
-CREATE INDEX review_cases_newest ON review_cases (organisation_id, environment, created_at, id);
 CREATE INDEX review_cases_by_status ON review_cases (organisation_id, environment, status, created_at, id);
 CREATE INDEX review_cases_by_reason ON review_cases (organisation_id, environment, reason, created_at, id);
 CREATE INDEX review_cases_by_wallet ON review_cases (organisation_id, environment, wallet_id, created_at, id) WHERE wallet_id IS NOT NULL;
@@ -85,9 +77,7 @@ CREATE INDEX review_cases_open ON review_cases (organisation_id, id) WHERE statu
 COMMENT ON TABLE review_cases IS 'Open questions for an operator: most hold money in suspense.';
 
 CREATE TABLE statement_entries (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
   rail            text NOT NULL,
   kind            text NOT NULL CHECK (kind IN ('charge', 'charge_returned', 'settlement', 'settled', 'interest', 'funding',
                                            'check')),
@@ -96,15 +86,12 @@ CREATE TABLE statement_entries (
   at              timestamptz(3) NOT NULL,
   account         text,
   created_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT statement_entry_unique UNIQUE (organisation_id, environment, rail, kind, reference)
 );
 COMMENT ON TABLE statement_entries IS 'Money that a rail moved by itself: posted once, when its statement has it.';
 
 CREATE TABLE reconciliation_reports (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
   rail            text NOT NULL,
   period_from     timestamptz(3) NOT NULL,
   period_to       timestamptz(3) NOT NULL,
@@ -112,7 +99,6 @@ CREATE TABLE reconciliation_reports (
   break_count     integer NOT NULL CHECK (break_count >= 0),
   breaks          jsonb NOT NULL, -- at most 1,000 (break_count counts all); ids, amounts, codes and times only
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT reconciliation_period_order CHECK (period_from < period_to)
 );
 CREATE INDEX reconciliation_reports_newest ON reconciliation_reports (organisation_id, environment, created_at, id);
@@ -120,9 +106,7 @@ COMMENT ON TABLE reconciliation_reports IS 'A statement of a rail compared with 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON reconciliation_reports FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE reconciliation_breaks (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
   version         integer NOT NULL,
   rail            text NOT NULL,
   kind            text NOT NULL CHECK (kind IN ('unmatched_ledger', 'unmatched_statement', 'amount', 'duplicate', 'status', 'unreadable',
@@ -138,7 +122,6 @@ CREATE TABLE reconciliation_breaks (
   sealed_row      text, -- the text of an unreadable row; encrypted, it may have personal data
   cleared_at      timestamptz(3), -- since when the runs that cover it no longer find it
   created_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT reconciliation_break_unique UNIQUE (organisation_id, environment, rail, reference, kind, line, at, occurrence)
 );
 CREATE INDEX reconciliation_breaks_by_time ON reconciliation_breaks (organisation_id, environment, rail, at);
@@ -146,21 +129,24 @@ CREATE INDEX reconciliation_breaks_of_balances ON reconciliation_breaks (organis
   WHERE kind = 'balance' AND cleared_at IS NULL;
 COMMENT ON TABLE reconciliation_breaks IS 'One row however many runs find it, with the id of its review case.';
 
-CREATE TABLE reconciliation_progress (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+CREATE TABLE rail_progress (
+  LIKE template.book_row INCLUDING ALL,
   rail            text NOT NULL,
-  reconciled_to   timestamptz(3) NOT NULL,
+  reconciled_to   timestamptz(3),
   -- where the next run reads from: the oldest line whose resource was in progress, else reconciled_to
-  read_from       timestamptz(3) NOT NULL,
+  read_from       timestamptz(3),
   looked_back_at  timestamptz(3), -- when the periods in which the rail may have changed a row were last compared again
+  listed_to       timestamptz(3), -- up to when the credits that it lists were compared with those it reported
+  credits_looked_back_at timestamptz(3),
+  available       bigint, -- what it could pay out when it was last asked
+  read_at         timestamptz(3),
   PRIMARY KEY (organisation_id, environment, rail),
   CONSTRAINT read_from_not_later CHECK (read_from <= reconciled_to)
 );
+COMMENT ON TABLE rail_progress IS 'How far each rail of a book is compared with its statement and its credits. NULL: never.';
 
 CREATE TABLE bank_balances (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   rail            text NOT NULL,
   day             date NOT NULL,
   balance         bigint NOT NULL,
@@ -173,19 +159,8 @@ CREATE TABLE bank_balances (
 COMMENT ON TABLE bank_balances IS
   'The balance that a rail last reported of each day. The postings on clearing:<rail> before compared_at must sum to -(balance + in_flight).';
 
-CREATE TABLE credit_polls (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  rail            text NOT NULL,
-  listed_to       timestamptz(3) NOT NULL,
-  looked_back_at  timestamptz(3),
-  PRIMARY KEY (organisation_id, environment, rail)
-);
-COMMENT ON TABLE credit_polls IS 'Up to when the credits that each rail lists were compared with those it reported.';
-
 CREATE TABLE day_proofs (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   day             date NOT NULL,
   rail            text NOT NULL,
   bank            bigint CHECK (bank IS NOT NULL OR waived IS NOT NULL),
@@ -211,4 +186,4 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON day_proofs FOR
 GRANT SELECT ON inbound_credits, review_cases, statement_entries, reconciliation_breaks, day_proofs TO manilla_app;
 GRANT UPDATE (sealed_row) ON reconciliation_breaks TO manilla_app; -- sealed again with a newer key
 GRANT SELECT, INSERT ON reconciliation_reports TO manilla_app;
-GRANT SELECT, INSERT, UPDATE ON reconciliation_progress, bank_balances, credit_polls TO manilla_app;
+GRANT SELECT, INSERT, UPDATE ON rail_progress, bank_balances TO manilla_app;

@@ -2,9 +2,7 @@
 -- request logs, operators, and the audit log.
 
 CREATE TABLE api_keys (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.id_row INCLUDING ALL,
   name            text,
   -- SHA-256 of the SHA-256 of the key (256 random bits); the inner digest proves to the database who calls
   hash            bytea NOT NULL,
@@ -19,7 +17,6 @@ CREATE TABLE api_keys (
   revoked_at      timestamptz(3),
   last_used_at    timestamptz(3),
   created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  PRIMARY KEY (organisation_id, id),
   CONSTRAINT api_key_hash_unique UNIQUE (hash, organisation_id),
   CONSTRAINT api_key_budgets_max CHECK (cardinality(budgets) <= 8)
 );
@@ -34,8 +31,7 @@ CREATE UNLOGGED TABLE rate_counters (
 COMMENT ON TABLE rate_counters IS 'Requests of the minute that count against the limit of a key. Lost in a crash.';
 
 CREATE TABLE idempotency_keys (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   key             text NOT NULL,
   fingerprint     bytea NOT NULL, -- SHA-256 of method, path and body: another request may not use the key
   -- the one that committed: a statement that is sent again after a lost reply finds its own
@@ -54,8 +50,7 @@ CREATE TRIGGER kept_seven_days BEFORE DELETE ON idempotency_keys FOR EACH ROW
   WHEN (OLD.created_at > now() - interval '7 days') EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE request_logs (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   request_id      bytea NOT NULL, -- without its prefix; begins with the time
   key_id          uuid NOT NULL,
   method          text NOT NULL,
@@ -109,8 +104,7 @@ CREATE TABLE operator_codes (
 COMMENT ON TABLE operator_codes IS 'Each for one decision of an operator in a workflow: a history shows a used code.';
 
 CREATE TABLE operator_proposals (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   subject         text NOT NULL,
   decision        text NOT NULL, -- what the second must send too: action, wallet, and what it is about
   operator_id     uuid NOT NULL,

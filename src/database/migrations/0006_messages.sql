@@ -1,8 +1,7 @@
 -- Messages that follow a commit: the outbox, events and their deliveries; and the flows whose tasks fail.
 
 CREATE TABLE outbox (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   id              bigint GENERATED ALWAYS AS IDENTITY,
   topic           text NOT NULL,
   message         jsonb NOT NULL,
@@ -21,27 +20,20 @@ CREATE INDEX outbox_transfer_updates
 COMMENT ON TABLE outbox IS 'Flows to start or signal, events to deliver. Leased by advancing available_at.';
 
 CREATE TABLE events (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   type            text NOT NULL,
   resource        text NOT NULL,
   -- 1, 2, 3 … in the order of changes of the resource (insert_events.sql)
   sequence        integer NOT NULL CHECK (sequence > 0),
-  data            json NOT NULL, -- not jsonb: its text never changes, so a signature stays valid
-  created_at      timestamptz(3) NOT NULL,
-  PRIMARY KEY (organisation_id, id)
+  data            json NOT NULL -- not jsonb: its text never changes, so a signature stays valid
 );
-CREATE INDEX events_newest ON events (organisation_id, environment, created_at, id);
 CREATE INDEX events_by_type ON events (organisation_id, environment, type, created_at, id) WHERE type <> 'transfer.completed';
 -- Without the events of transfers, the most frequent: a transfer has one, which is found by its time.
 CREATE UNIQUE INDEX event_sequence_unique
   ON events (organisation_id, environment, resource, sequence) WHERE type <> 'transfer.completed';
 
 CREATE TABLE webhook_endpoints (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
-  id              uuid NOT NULL,
+  LIKE template.listed_row INCLUDING ALL,
   url             text NOT NULL,
   description     text,
   event_types     text[],
@@ -53,15 +45,11 @@ CREATE TABLE webhook_endpoints (
   sealed_secret   text NOT NULL,
   sealed_previous_secret text,
   previous_secret_until  timestamptz(3),
-  created_at      timestamptz(3) NOT NULL,
-  deleted_at      timestamptz(3),
-  PRIMARY KEY (organisation_id, id)
+  deleted_at      timestamptz(3)
 );
-CREATE INDEX webhook_endpoints_newest ON webhook_endpoints (organisation_id, environment, created_at, id);
 
 CREATE TABLE webhook_deliveries (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   event_id        uuid NOT NULL,
   endpoint_id     uuid NOT NULL,
   status          text NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
@@ -87,8 +75,7 @@ CREATE INDEX webhook_deliveries_failed
 COMMENT ON TABLE webhook_deliveries IS 'The delivery of one event to one endpoint.';
 
 CREATE TABLE webhook_attempts (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL CHECK (environment IN ('test', 'live')),
+  LIKE template.book_row INCLUDING ALL,
   id              bigint GENERATED ALWAYS AS IDENTITY,
   event_id        uuid NOT NULL,
   endpoint_id     uuid NOT NULL,

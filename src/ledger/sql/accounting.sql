@@ -1,6 +1,6 @@
 -- version 1
--- Accounting days, closing balances and periods. A day is closed in three steps, each a statement of its own:
--- begin_day_close, settle_day, fill_closing_balances (src/ledger/closing.ts). All can be repeated at any point.
+-- Accounting days, closing balances and periods. A day is closed in two steps, each a statement of its own:
+-- begin_day_close, and fill_closing_balances again and again (src/ledger/closing.ts). Both can be repeated at any point.
 
 -- A day is a day in Nigeria, as on bank statements and tax returns. Both functions must never change: the days of
 -- closed reports depend on them.
@@ -31,23 +31,12 @@ BEGIN
   RETURN next_day;
 END $$;
 
--- Waits for the statements that may have dated a posting into the day before it was closed. ledger.post dates postings
--- while it has a lock on ledger.transactions, so those are the statements that have it now. False: one of them has not
--- ended within five seconds.
-CREATE OR REPLACE FUNCTION ledger.settle_day(organisation uuid, env text, closing date) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
-DECLARE
-  next_id CONSTANT bigint := ledger.posting_id(ledger.next_time());
-BEGIN
-  IF NOT ledger.await_writers('ledger.transactions', interval '5 s') THEN RETURN false; END IF;
-  UPDATE ledger.closed_days SET settled_posting_id = next_id - 1
-  WHERE organisation_id = organisation AND environment = env AND day = closing AND settled_posting_id IS NULL;
-  RETURN true;
-END $$;
-
 -- Adds the postings of the day to the balances of the next accounts of a book, by id: at most about `postings_max`
 -- entries of each, in the order of their numbers. Returns the account after which to continue; NULL when the day is
 -- complete.
+--
+-- The first call waits for the statements that may have dated a posting into the day before it was closed. ledger.post
+-- dates postings while it has a lock on ledger.transactions, so those are the statements that have it then.
 --
 -- Entries of an account with a derived balance have ids for numbers. Two may share one, so a page ends with all that
 -- have the last one; and one of a later day may commit with a lower one than those that were read, but not with one
@@ -69,7 +58,11 @@ BEGIN
   SELECT * INTO STRICT closed FROM ledger.closed_days
   WHERE organisation_id = organisation AND environment = env AND day = closing FOR NO KEY UPDATE;
   IF closed.completed_at IS NOT NULL THEN RETURN NULL; END IF;
-  IF closed.settled_posting_id IS NULL THEN RAISE EXCEPTION 'the day % is not settled', closing; END IF;
+  IF closed.settled_at IS NULL THEN
+    PERFORM ledger.last_final_posting(organisation, interval '5 s');
+    UPDATE ledger.closed_days SET settled_at = now_at
+    WHERE organisation_id = organisation AND environment = env AND day = closing;
+  END IF;
   last_of_day := ledger.posting_id(closed.ends_at - interval '1 ms');
   SELECT coalesce(max(ends_at), '-infinity') INTO starts_at FROM ledger.closed_days
   WHERE organisation_id = organisation AND environment = env AND day < closing;
@@ -121,11 +114,12 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The balances of a book before a time: the last closing balance plus the postings since then. One account, those that
--- are not of customers, or all.
+-- The balances of a book before a time: the last closing balance plus the postings since then. Of the accounts with
+-- these codes, of those that are not of customers, or of all. With codes also the numbers of entries: those up to
+-- `after` are in the closing balance, and none above `until` is dated before the time.
 CREATE OR REPLACE FUNCTION ledger.balances_before(
-  organisation uuid, env text, moment timestamptz, only_account text DEFAULT NULL, of_platform boolean DEFAULT false
-) RETURNS TABLE (account_id bigint, account text, class ledger.account_class, balance bigint)
+  organisation uuid, env text, moment timestamptz, codes text[] DEFAULT NULL, of_platform boolean DEFAULT false
+) RETURNS TABLE (account_id bigint, account text, class ledger.account_class, balance bigint, after bigint, until bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -137,24 +131,26 @@ BEGIN
     ORDER BY day DESC LIMIT 1
   ) d;
   RETURN QUERY
-  SELECT a.id, a.code::text, a.class, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint
+  SELECT a.id, a.code::text, a.class, (coalesce(c.balance, 0) + coalesce(e.change, 0))::bigint, coalesce(c.last_number, 0), l.last
   FROM ledger.accounts a
   LEFT JOIN LATERAL (
     SELECT balance, last_number FROM ledger.closing_balances
     WHERE organisation_id = organisation AND account_id = a.id AND day <= closed.day ORDER BY day DESC LIMIT 1
   ) c ON true
+  CROSS JOIN LATERAL (
+    -- So that an old date does not read what came after it: what was read to close the day of that time, or the next
+    -- one on which the balance changed.
+    SELECT coalesce((
+      SELECT b.read_number FROM ledger.closing_balances b
+      JOIN ledger.closed_days d ON d.organisation_id = organisation AND d.environment = b.environment AND d.day = b.day
+      WHERE b.organisation_id = organisation AND b.account_id = a.id
+        AND b.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
+        AND (closed.ends_at < moment OR codes IS NOT NULL)
+      ORDER BY b.day LIMIT 1
+    ), 9223372036854775807) AS last OFFSET 0
+  ) l
   LEFT JOIN LATERAL (
     SELECT sum(change) AS change FROM (
-      -- As ledger.last_number_before.
-      SELECT coalesce((
-        SELECT b.read_number FROM ledger.closing_balances b
-        JOIN ledger.closed_days d ON d.organisation_id = organisation AND d.environment = b.environment AND d.day = b.day
-        WHERE b.organisation_id = organisation AND b.account_id = a.id
-          AND b.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
-        ORDER BY b.day LIMIT 1
-      ), 9223372036854775807) AS last OFFSET 0
-    ) l
-    CROSS JOIN LATERAL (
       SELECT -amount AS change FROM ledger.postings
       WHERE organisation_id = organisation AND debit_account_id = a.id
         AND coalesce(debit_number, id) > coalesce(c.last_number, 0) AND coalesce(debit_number, id) <= l.last
@@ -166,42 +162,9 @@ BEGIN
         AND created_at >= closed.ends_at AND created_at < moment
     ) p
   ) e ON closed.ends_at < moment
-  WHERE a.organisation_id = organisation AND a.environment = env AND (only_account IS NULL OR a.code = only_account)
+  WHERE a.organisation_id = organisation AND a.environment = env AND (codes IS NULL OR a.code = ANY (codes))
     AND (NOT of_platform OR a.class <> 'customer')
   ORDER BY a.code;
-END $$;
-
--- A limit for the numbers of an account's entries that are dated before a time, so that an old date does not read what
--- came after it: what was read to close the day of that time, or the next one on which the balance changed.
-CREATE OR REPLACE FUNCTION ledger.last_number_before(organisation uuid, account bigint, moment timestamptz) RETURNS bigint
-LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
-BEGIN
-  RETURN coalesce((
-    SELECT c.read_number FROM ledger.closing_balances c
-    JOIN ledger.closed_days d ON d.organisation_id = c.organisation_id AND d.environment = c.environment AND d.day = c.day
-    WHERE c.organisation_id = organisation AND c.account_id = account
-      AND c.day >= ledger.accounting_day(moment - interval '1 us') AND d.completed_at IS NOT NULL
-    ORDER BY c.day LIMIT 1
-  ), 9223372036854775807);
-END $$;
-
--- The balance of an account before a period, and the numbers between which the entries of the period are: above `after`
--- and up to `until`. The caller still compares the times. No row: there is no such account.
-CREATE OR REPLACE FUNCTION ledger.account_range(organisation uuid, env text, code text, starts timestamptz, ends timestamptz)
-RETURNS TABLE (account_id bigint, opening bigint, after bigint, until bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
-#variable_conflict use_variable
-BEGIN
-  SELECT b.account_id, b.balance INTO account_id, opening FROM ledger.balances_before(organisation, env, starts, code) b;
-  IF account_id IS NULL THEN RETURN; END IF;
-  SELECT c.last_number INTO after FROM ledger.closing_balances c
-  JOIN ledger.closed_days d ON d.organisation_id = organisation AND d.environment = c.environment AND d.day = c.day
-  WHERE c.organisation_id = organisation AND c.account_id = account_range.account_id
-    AND d.completed_at IS NOT NULL AND d.ends_at <= starts
-  ORDER BY c.day DESC LIMIT 1;
-  after := coalesce(after, 0);
-  until := ledger.last_number_before(organisation, account_id, ends);
-  RETURN NEXT;
 END $$;
 
 -- The days of a book with each bank that it had an account for at their end, and whether they are proved or waived.
@@ -224,39 +187,28 @@ $$;
 -- can be dated into it. Outcomes: closed; unchanged (it was closed before); not_over; not_next (`next_period` must be
 -- closed first; NULL: the book has no account); days_open; days_unproved (of a bank); unbalanced (the balances at its end
 -- do not sum to zero).
-CREATE OR REPLACE FUNCTION ledger.close_period(organisation uuid, env text, month date, proof text)
-RETURNS TABLE (outcome text, next_period date)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+CREATE OR REPLACE FUNCTION ledger.close_period(
+  organisation uuid, env text, month date, proof text, OUT outcome text, OUT next_period date
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
   last_day CONSTANT date := (month + interval '1 month')::date - 1;
-  started  date;
-  total    numeric;
   written  integer;
 BEGIN
-  SELECT (max(period) + interval '1 month')::date INTO next_period FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env;
-  IF next_period IS NULL THEN
-    started := ledger.first_day(organisation, env);
-    next_period := date_trunc('month', started)::date;
-  END IF;
-
-  PERFORM FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env AND period = month;
-  IF FOUND THEN
-    outcome := 'unchanged';
-  ELSIF ledger.day_end(last_day) > clock_timestamp() THEN
-    outcome := 'not_over';
-  ELSIF month IS DISTINCT FROM next_period THEN
-    outcome := 'not_next';
-  ELSE
-    PERFORM FROM ledger.closed_days
-    WHERE organisation_id = organisation AND environment = env AND day = last_day AND completed_at IS NOT NULL;
-    IF FOUND THEN
-      SELECT sum(balance) INTO total FROM ledger.balances_before(organisation, env, ledger.day_end(last_day));
-      outcome := CASE WHEN total <> 0 THEN 'unbalanced' WHEN EXISTS (
-        SELECT FROM ledger.bank_days(organisation, env, month, last_day) b WHERE NOT b.is_proved) THEN 'days_unproved' ELSE 'closed' END;
-    ELSE
-      outcome := 'days_open';
-    END IF;
-  END IF;
+  SELECT max(period) + interval '1 month' INTO next_period FROM ledger.closed_periods
+  WHERE organisation_id = organisation AND environment = env;
+  next_period := coalesce(next_period, date_trunc('month', ledger.first_day(organisation, env)));
+  outcome := CASE
+    WHEN EXISTS (
+      SELECT FROM ledger.closed_periods WHERE organisation_id = organisation AND environment = env AND period = month) THEN 'unchanged'
+    WHEN ledger.day_end(last_day) > clock_timestamp() THEN 'not_over'
+    WHEN month IS DISTINCT FROM next_period THEN 'not_next'
+    WHEN NOT EXISTS (
+      SELECT FROM ledger.closed_days
+      WHERE organisation_id = organisation AND environment = env AND day = last_day AND completed_at IS NOT NULL) THEN 'days_open'
+    WHEN 0 <> (SELECT sum(balance) FROM ledger.balances_before(organisation, env, ledger.day_end(last_day))) THEN 'unbalanced'
+    WHEN EXISTS (SELECT FROM ledger.bank_days(organisation, env, month, last_day) WHERE NOT is_proved) THEN 'days_unproved'
+    ELSE 'closed'
+  END;
   IF outcome = 'closed' THEN
     INSERT INTO ledger.closed_periods (organisation_id, environment, period, closed_at)
     VALUES (organisation, env, month, clock_timestamp()) ON CONFLICT DO NOTHING;
@@ -267,10 +219,9 @@ BEGIN
       PERFORM ledger.audit(organisation, env, proof, 'period.close', to_char(month, 'YYYY-MM'), NULL);
     END IF;
   END IF;
-  RETURN NEXT;
 END $$;
 
 GRANT EXECUTE ON FUNCTION
-  ledger.accounting_day, ledger.day_end, ledger.begin_day_close, ledger.settle_day, ledger.fill_closing_balances,
-  ledger.balances_before, ledger.account_range, ledger.bank_days, ledger.close_period
+  ledger.accounting_day, ledger.day_end, ledger.begin_day_close, ledger.fill_closing_balances, ledger.balances_before,
+  ledger.bank_days, ledger.close_period
 TO manilla_app;

@@ -25,13 +25,17 @@ JOIN ledger.transactions t ON t.organisation_id = a.organisation_id AND t.id = s
 JOIN ledger.accounts contra ON contra.organisation_id = a.organisation_id AND contra.id = side.contra_id;
 GRANT SELECT ON ledger.entries TO manilla_app;
 
-CREATE OR REPLACE VIEW accounting.trial_balance AS
+-- MATERIALIZED: each id is computed once, and a row is found by it before its accounts are read.
+CREATE OR REPLACE VIEW ledger.named_organisations AS
 WITH organisations AS MATERIALIZED (
   SELECT organisation_id, ledger.public_id(organisation_id, 'org') AS organisation FROM public.organisations
 )
+SELECT * FROM organisations;
+
+CREATE OR REPLACE VIEW accounting.trial_balance AS
 SELECT o.organisation, d.environment, d.day, a.code::text AS account,
        greatest(-c.balance, 0) AS debit, greatest(c.balance, 0) AS credit
-FROM organisations o
+FROM ledger.named_organisations o
 JOIN ledger.closed_days d ON d.organisation_id = o.organisation_id AND d.completed_at IS NOT NULL
 JOIN ledger.accounts a ON a.organisation_id = d.organisation_id AND a.environment = d.environment
 CROSS JOIN LATERAL (
@@ -44,13 +48,10 @@ COMMENT ON VIEW accounting.trial_balance IS
   'day: debits and credits then have the same sum.';
 
 CREATE OR REPLACE VIEW accounting.account_entries AS
-WITH organisations AS MATERIALIZED (
-  SELECT organisation_id, ledger.public_id(organisation_id, 'org') AS organisation FROM public.organisations
-)
 SELECT o.organisation, e.environment, e.account::text AS account, e.day, e.number AS entry,
        ledger.public_id(e.transaction_id, 'txn') AS transaction, e.kind, e.resource, e.contra::text AS contra_account,
        e.debit, e.credit, e.balance_after, e.created_at AS booked_at, e.effective_at, e.belongs_to
-FROM organisations o JOIN ledger.entries e ON e.organisation_id = o.organisation_id;
+FROM ledger.named_organisations o JOIN ledger.entries e ON e.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.account_entries IS
   'The entries of each account, in kobo. Restrict it to one organisation, environment and account.';
 COMMENT ON COLUMN accounting.account_entries.entry IS
@@ -94,11 +95,8 @@ CROSS JOIN LATERAL (
 GRANT SELECT ON ledger.open_items TO manilla_app;
 
 CREATE OR REPLACE VIEW accounting.open_items AS
-WITH organisations AS MATERIALIZED (
-  SELECT organisation_id, ledger.public_id(organisation_id, 'org') AS organisation FROM public.organisations
-)
 SELECT o.organisation, i.environment, i.account, i.resource, i.amount, i.since
-FROM organisations o JOIN ledger.open_items i ON i.organisation_id = o.organisation_id;
+FROM ledger.named_organisations o JOIN ledger.open_items i ON i.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.open_items IS
   'What is in transit, in reserve and in suspense now, in kobo: the sum by account is its balance.';
 

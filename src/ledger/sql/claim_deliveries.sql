@@ -77,6 +77,4 @@ BEGIN
   END LOOP;
 END
 $$;
-COMMENT ON FUNCTION ledger.claim_deliveries IS
-  'Claims due webhook deliveries for a worker, in turns of their endpoints, each with a limit of attempts at once.';
 GRANT EXECUTE ON FUNCTION ledger.claim_deliveries TO manilla_app;

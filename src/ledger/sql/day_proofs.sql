@@ -22,7 +22,7 @@ BEGIN
 
   -- In flight at the end of the day: what the books say less what they explain of the balance.
   SELECT s.balance, facts.books + s.in_flight + coalesce((
-           SELECT sum(b.balance) FROM ledger.balances_before(organisation, env, s.compared_at, 'clearing:' || wanted_rail) b), 0)
+           SELECT b.balance FROM ledger.balances_before(organisation, env, s.compared_at, ARRAY['clearing:' || wanted_rail]) b), 0)
   INTO facts.bank, facts.in_flight
   FROM bank_balances s
   WHERE s.organisation_id = organisation AND s.environment = env AND s.rail = wanted_rail AND s.day = wanted

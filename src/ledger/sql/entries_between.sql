@@ -1,6 +1,6 @@
 -- version 1
 -- Where the entries of accounts in a period are, by number: on each side from `…_first` up to and not including
--- `…_next`, as ledger.first_entry_since finds them. One call for all accounts of a list.
+-- `…_next`, as first_entry_since.sql finds them. One call for all accounts of a list.
 CREATE OR REPLACE FUNCTION ledger.entries_between(organisation uuid, env text, codes text[], starts timestamptz, ends timestamptz)
 RETURNS TABLE (account_id bigint, debit_first bigint, debit_next bigint, credit_first bigint, credit_next bigint)
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
@@ -10,10 +10,10 @@ DECLARE
   );
 BEGIN
   FOREACH account_id IN ARRAY account_ids LOOP
-    debit_first := ledger.first_entry_since(organisation, account_id, 'debit', starts);
-    debit_next := ledger.first_entry_since(organisation, account_id, 'debit', ends);
-    credit_first := ledger.first_entry_since(organisation, account_id, 'credit', starts);
-    credit_next := ledger.first_entry_since(organisation, account_id, 'credit', ends);
+    debit_first := ledger.first_debit_since(organisation, account_id, starts);
+    debit_next := ledger.first_debit_since(organisation, account_id, ends);
+    credit_first := ledger.first_credit_since(organisation, account_id, starts);
+    credit_next := ledger.first_credit_since(organisation, account_id, ends);
     RETURN NEXT;
   END LOOP;
 END $$;

@@ -1,6 +1,7 @@
 -- version 1
 -- The lowest number of the entries of one side of an account from a time on; above its last one when there is none. The
--- caller may know that the entries before `low` are before the time, and that those from `high` on are not.
+-- caller may know that the entries before `low` are before the time, and that those from `high` on are not. A function
+-- for each side, from one text: ledger.first_debit_since and ledger.first_credit_since.
 --
 -- Found by interpolation over the numbers, because entries come at a similar rate for long times: some five look-ups in
 -- the index by account, in ten thousand entries as in millions. A look-up aims beyond what it looks for, so that the
@@ -10,8 +11,14 @@
 -- It is exact for a stored balance: the lock of the account gives its entries the same order by number as by time.
 -- Those of a derived balance are out of order by the seconds that a statement takes, so the caller asks for a time that
 -- much earlier and still compares the times.
-CREATE OR REPLACE FUNCTION ledger.first_entry_since(
-  organisation uuid, account bigint, side text, since timestamptz, low bigint DEFAULT 0, high bigint DEFAULT 9223372036854775807
+DO $generate$
+DECLARE
+  side text;
+BEGIN
+  FOREACH side IN ARRAY ARRAY['debit', 'credit'] LOOP
+    EXECUTE format($function$
+CREATE OR REPLACE FUNCTION ledger.first_%1$s_since(
+  organisation uuid, account bigint, since timestamptz, low bigint DEFAULT 0, high bigint DEFAULT 9223372036854775807
 )
 RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -28,17 +35,10 @@ DECLARE
 BEGIN
   -- The last entry is looked up first, because most times are recent. Without sorts only the index by account fits: the
   -- primary key would be read for the whole organisation.
-  IF side = 'debit' THEN
-    SELECT coalesce(p.debit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-    WHERE p.organisation_id = organisation AND p.debit_account_id = account
-      AND coalesce(p.debit_number, p.id) >= low AND coalesce(p.debit_number, p.id) < high
-    ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
-  ELSE
-    SELECT coalesce(p.credit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-    WHERE p.organisation_id = organisation AND p.credit_account_id = account
-      AND coalesce(p.credit_number, p.id) >= low AND coalesce(p.credit_number, p.id) < high
-    ORDER BY coalesce(p.credit_number, p.id) DESC LIMIT 1;
-  END IF;
+  SELECT coalesce(p.%1$s_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
+  WHERE p.organisation_id = organisation AND p.%1$s_account_id = account
+    AND coalesce(p.%1$s_number, p.id) >= low AND coalesce(p.%1$s_number, p.id) < high
+  ORDER BY coalesce(p.%1$s_number, p.id) DESC LIMIT 1;
   IF entry.number IS NULL THEN RETURN low; END IF;
   IF entry.created_at < since THEN RETURN entry.number + 1; END IF;
   high := entry.number;
@@ -53,15 +53,9 @@ BEGIN
                                                              / extract(epoch FROM later - earlier)::double precision)::bigint))
       ELSE low + size / 2
     END;
-    IF side = 'debit' THEN
-      SELECT coalesce(p.debit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-      WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= middle
-      ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
-    ELSE
-      SELECT coalesce(p.credit_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-      WHERE p.organisation_id = organisation AND p.credit_account_id = account AND coalesce(p.credit_number, p.id) >= middle
-      ORDER BY coalesce(p.credit_number, p.id) LIMIT 1;
-    END IF;
+    SELECT coalesce(p.%1$s_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
+    WHERE p.organisation_id = organisation AND p.%1$s_account_id = account AND coalesce(p.%1$s_number, p.id) >= middle
+    ORDER BY coalesce(p.%1$s_number, p.id) LIMIT 1;
     halved := earlier IS NULL; -- what the first entry leaves says nothing
     IF entry.created_at < since THEN
       low := entry.number + 1;
@@ -74,17 +68,14 @@ BEGIN
     END IF;
     halved := halved OR (high - low) * 2 <= size;
   END LOOP;
-  IF side = 'debit' THEN
-    SELECT coalesce(p.debit_number, p.id) AS number INTO entry FROM ledger.postings p
-    WHERE p.organisation_id = organisation AND p.debit_account_id = account
-      AND coalesce(p.debit_number, p.id) >= low AND coalesce(p.debit_number, p.id) < high AND p.created_at >= since
-    ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
-  ELSE
-    SELECT coalesce(p.credit_number, p.id) AS number INTO entry FROM ledger.postings p
-    WHERE p.organisation_id = organisation AND p.credit_account_id = account
-      AND coalesce(p.credit_number, p.id) >= low AND coalesce(p.credit_number, p.id) < high AND p.created_at >= since
-    ORDER BY coalesce(p.credit_number, p.id) LIMIT 1;
-  END IF;
+  SELECT coalesce(p.%1$s_number, p.id) AS number INTO entry FROM ledger.postings p
+  WHERE p.organisation_id = organisation AND p.%1$s_account_id = account
+    AND coalesce(p.%1$s_number, p.id) >= low AND coalesce(p.%1$s_number, p.id) < high AND p.created_at >= since
+  ORDER BY coalesce(p.%1$s_number, p.id) LIMIT 1;
   RETURN coalesce(entry.number, high);
-END $$;
-GRANT EXECUTE ON FUNCTION ledger.first_entry_since TO manilla_app;
+END $$
+    $function$, side);
+  END LOOP;
+END
+$generate$;
+GRANT EXECUTE ON FUNCTION ledger.first_debit_since, ledger.first_credit_since TO manilla_app;

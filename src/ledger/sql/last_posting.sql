@@ -1,7 +1,7 @@
 -- version 1
 -- The last entry of an account with a stored balance up to a time: its number and the balance after it, or zeros.
 --
--- On each side it is the entry before the first one after the time (ledger.first_entry_since), and of these two the
+-- On each side it is the entry before the first one after the time (first_entry_since.sql), and of these two the
 -- later one. Both sides have one sequence of numbers: the credits are looked for between two debits.
 --
 -- A posting that is dated up to the time may be uncommitted while the time is recent. For a time within the last minute
@@ -23,15 +23,15 @@ BEGIN
     IF ahead BETWEEN interval '0' AND interval '1 s' THEN PERFORM pg_sleep(extract(epoch FROM ahead)); END IF;
     PERFORM FROM ledger.accounts a WHERE a.organisation_id = organisation AND a.id = account FOR SHARE;
   END IF;
-  number_after := ledger.first_entry_since(organisation, account, 'debit', after);
+  number_after := ledger.first_debit_since(organisation, account, after);
   SELECT p.debit_balance_after, coalesce(p.debit_number, p.id) INTO balance, number FROM ledger.postings p
   WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < number_after
   ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
   SELECT coalesce(p.debit_number, p.id) INTO next_debit FROM ledger.postings p
   WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= number_after
   ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
-  number_after := ledger.first_entry_since(
-    organisation, account, 'credit', after, coalesce(number + 1, 0), coalesce(next_debit, 9223372036854775807));
+  number_after := ledger.first_credit_since(
+    organisation, account, after, coalesce(number + 1, 0), coalesce(next_debit, 9223372036854775807));
   SELECT p.credit_balance_after, coalesce(p.credit_number, p.id) AS number INTO credit FROM ledger.postings p
   WHERE p.organisation_id = organisation AND p.credit_account_id = account
     AND coalesce(p.credit_number, p.id) > coalesce(number, -1) AND coalesce(p.credit_number, p.id) < number_after

@@ -9,31 +9,12 @@
 -- last closed day, and the entries since then.
 CREATE OR REPLACE FUNCTION ledger.own_platform_balance(organisation uuid, env text) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
-DECLARE
-  closed ledger.closed_days;
 BEGIN
-  SELECT * INTO closed FROM ledger.closed_days d
-  WHERE d.organisation_id = organisation AND d.environment = env AND d.completed_at IS NOT NULL ORDER BY d.day DESC LIMIT 1;
   RETURN (
-    SELECT coalesce(sum(coalesce(c.balance, 0) + coalesce(e.change, 0)), 0)
-    FROM ledger.accounts a
-    LEFT JOIN LATERAL (
-      SELECT b.balance, b.last_number FROM ledger.closing_balances b
-      WHERE b.organisation_id = organisation AND b.account_id = a.id AND b.day <= closed.day ORDER BY b.day DESC LIMIT 1
-    ) c ON true
-    CROSS JOIN LATERAL (
-      SELECT sum(p.change) AS change FROM (
-        SELECT -amount AS change FROM ledger.postings
-        WHERE organisation_id = organisation AND debit_account_id = a.id
-          AND coalesce(debit_number, id) > coalesce(c.last_number, 0) AND created_at >= coalesce(closed.ends_at, '-infinity')
-        UNION ALL
-        SELECT amount FROM ledger.postings
-        WHERE organisation_id = organisation AND credit_account_id = a.id
-          AND coalesce(credit_number, id) > coalesce(c.last_number, 0) AND created_at >= coalesce(closed.ends_at, '-infinity')
-      ) p
-    ) e
-    WHERE a.organisation_id = organisation AND a.environment = env AND a.class <> 'customer'
-      AND a.class IN ('own', 'receivable') AND a.balance IS NULL
+    SELECT coalesce(sum(b.balance), 0) FROM ledger.balances_before(organisation, env, 'infinity', ARRAY(
+      SELECT a.code FROM ledger.accounts a
+      WHERE a.organisation_id = organisation AND a.environment = env AND a.class <> 'customer'
+        AND a.class IN ('own', 'receivable') AND a.balance IS NULL)) b
   );
 END $$;
 

@@ -112,7 +112,7 @@ BEGIN
       -- Read while the accounts are locked: so the entries of an account have the order of their times, and a balance
       -- as of a time is the balance after the last entry up to then. No posting is dated into a closed day, whatever
       -- the clock says: the closing of a day waits for the lock on ledger.transactions, which is held by now
-      -- (settle_day in accounting.sql).
+      -- (accounting.sql).
       SELECT x.ends_at INTO closed_until FROM ledger.closed_days x
       WHERE x.organisation_id = organisation AND x.environment = environment ORDER BY x.day DESC LIMIT 1;
       posted_at := greatest(ledger.next_time(), closed_until);
@@ -172,5 +172,4 @@ BEGIN
   END IF;
 END
 $$;
-COMMENT ON FUNCTION ledger.post IS 'Posts a batch of movements of one book, each atomically. See src/ledger/journal.ts.';
 GRANT EXECUTE ON FUNCTION ledger.post TO manilla_app;

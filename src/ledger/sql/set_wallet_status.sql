@@ -37,9 +37,10 @@ END $$;
 -- gives, are written in the same statement; it raises an error when `proof` does not prove an operator (decisions.sql).
 -- Outcomes: changed; unchanged (it had this status before); not_found; closed (a closed wallet cannot be changed);
 -- settlement, debt, balance or in_flight (the reason why it cannot be closed).
-CREATE OR REPLACE FUNCTION ledger.set_wallet_status(organisation uuid, wallet uuid, wanted text, proof text, why text, event uuid)
-RETURNS TABLE (outcome text, env text, status_before text, held bigint, owed bigint, in_flight jsonb)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
+CREATE OR REPLACE FUNCTION ledger.set_wallet_status(
+  organisation uuid, wallet uuid, wanted text, proof text, why text, event uuid,
+  OUT outcome text, OUT env text, OUT status_before text, OUT held bigint, OUT owed bigint, OUT in_flight jsonb
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
   account text;
   wallet_kind text;
@@ -48,7 +49,6 @@ BEGIN
   WHERE w.organisation_id = organisation AND w.id = wallet;
   IF NOT FOUND THEN
     outcome := 'not_found';
-    RETURN NEXT;
     RETURN;
   END IF;
   SELECT a.status, a.balance, a.owed INTO status_before, held, owed FROM ledger.accounts a
@@ -76,7 +76,6 @@ BEGIN
       ledger.public_id(wallet, 'wlt'),
       json_build_object('walletId', ledger.public_id(wallet, 'wlt'), 'status', wanted), clock_timestamp());
   END IF;
-  RETURN NEXT;
 END $$;
 
 GRANT EXECUTE ON FUNCTION ledger.wallet_in_flight, ledger.set_wallet_status TO manilla_app;

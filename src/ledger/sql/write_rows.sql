@@ -3,57 +3,39 @@
 -- ledger.write_<table>, which takes a JSON array of complete rows of one book and returns whether it wrote all of them.
 -- A row of version 1 is inserted; any other replaces exactly the version before it, and is not written if it is stale.
 
--- Most of them are generated from this list: the table, its columns, and those that a new version of a row changes. A
--- column with a default that a process does not send, because it is of the release before, has its default. The
--- functions are generated here and not when they are called: so their plans are cached.
+-- Most of them are generated from this list: the table, and the columns that a new version of a row changes. A column
+-- with a default that a process does not send, because it is of the release before, has its default. The functions are
+-- generated here and not when they are called: so their plans are cached.
 DO $generate$
 DECLARE
   listed  record;
   present record;
 BEGIN
   FOR listed IN
-    SELECT l.name, string_to_array(l.columns, ' ') AS columns, string_to_array(l.changed, ' ') AS changed FROM (VALUES
-      ('adjustments', 'id version status postings reason evidence reverses effective_at corrects description requested_by '
-       'decided_by created_at decided_at',
-       'version status decided_by decided_at'),
-      ('inbound_credits', 'id version rail session_id account_number account_reference amount sender_name sender_account_number '
-       'sender_bank_code sender_session_id owner_kind owner_id status received_at created_at recall recalled_from recalled_taken',
-       'version account_number account_reference amount sender_name sender_account_number sender_bank_code sender_session_id '
-       'owner_kind owner_id status received_at recall recalled_from recalled_taken'),
-      ('payments', 'id version method status base_amount fee amount_received amount_credited amount_refunding amount_refunded '
-       'amount_in_review amount_recalled fee_charged target_wallet_id payer_wallet_id description expires_at settled_at created_at '
-       'reference reference_is_free metadata on_mismatch return_url',
-       'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review amount_recalled fee_charged '
-       'payer_wallet_id settled_at reference_is_free'),
-      ('payout_items', 'id version payout_id position amount fee status destination_wallet_id account_number account_name bank_code '
-       'reference failure_reason rail session_id returned_at clawed_back unreported inside failure_code failure_detail',
-       'version status account_name failure_reason failure_code failure_detail session_id returned_at clawed_back unreported'),
-      ('payouts', 'id version source_wallet_id total_amount total_fee item_count status created_at reference metadata',
-       'version status'),
-      ('reconciliation_breaks', 'id version rail kind line reference at occurrence ledger_amount statement_amount sealed_row '
-       'cleared_at created_at',
-       'version ledger_amount statement_amount cleared_at'),
-      ('refunds', 'id version payment_id amount destination status reason account_number account_name bank_code failure_reason rail '
-       'session_id created_at completed_at returned_at clawed_back reference metadata failure_code failure_detail',
-       'version status failure_reason failure_code failure_detail session_id completed_at returned_at clawed_back'),
-      ('review_cases', 'id version reason status amount account_code inbound_credit_id payment_id wallet_id rail attempts failure '
-       'failure_code failure_reason created_at resolved_at transfer reference fee with_held recalled_unclaimed late_by_seconds',
-       'version status amount wallet_id rail attempts failure failure_code failure_reason resolved_at fee with_held recalled_unclaimed'),
-      ('statement_entries', 'id rail kind reference amount at account created_at', NULL),
-      ('transfers', 'id source_wallet_id destination_wallet_id amount fee status description created_at reference metadata', NULL),
-      ('virtual_accounts', 'rail account_number owner_kind owner_id bank_name account_name expires_at created_at bank_code '
-       'accepts_amount', NULL),
-      ('withdrawals', 'id version source_wallet_id amount fee status account_number account_name bank_code bank_name narration '
-       'failure_reason rail session_id created_at completed_at clawed_back reference metadata failure_code failure_detail',
-       'version status failure_reason failure_code failure_detail session_id completed_at clawed_back')
-    ) AS l (name, columns, changed)
+    SELECT l.name, string_to_array(l.changed, ' ') AS changed FROM (VALUES
+      ('adjustments', 'version status decided_by decided_at'),
+      ('inbound_credits', 'version account_number account_reference amount sender_name sender_account_number sender_bank_code '
+       'sender_session_id owner_kind owner_id status received_at recall recalled_from recalled_taken'),
+      ('payments', 'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review '
+       'amount_recalled fee_charged payer_wallet_id settled_at reference_is_free'),
+      ('payout_items', 'version status account_name failure_reason failure_code failure_detail session_id returned_at clawed_back '
+       'unreported'),
+      ('payouts', 'version status'),
+      ('reconciliation_breaks', 'version ledger_amount statement_amount cleared_at'),
+      ('refunds', 'version status failure_reason failure_code failure_detail session_id completed_at returned_at clawed_back'),
+      ('review_cases', 'version status amount wallet_id rail attempts failure failure_code failure_reason resolved_at fee '
+       'with_held recalled_unclaimed'),
+      ('statement_entries', NULL), ('transfers', NULL), ('virtual_accounts', NULL),
+      ('withdrawals', 'version status failure_reason failure_code failure_detail session_id completed_at clawed_back')
+    ) AS l (name, changed)
   LOOP
-    SELECT string_agg(CASE WHEN d.oid IS NULL THEN 'r.' || a.attname
-                      ELSE format('coalesce(r.%s, %s)', a.attname, pg_get_expr(d.adbin, d.adrelid)) END,
-                      ', ' ORDER BY array_position(listed.columns, a.attname)) AS values
+    SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) AS columns,
+           string_agg(CASE WHEN d.oid IS NULL THEN 'r.' || a.attname
+                      ELSE format('coalesce(r.%s, %s)', a.attname, pg_get_expr(d.adbin, d.adrelid)) END, ', ' ORDER BY a.attnum) AS values
     INTO present
     FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE a.attrelid = listed.name::regclass AND a.attname = ANY (listed.columns);
+    WHERE a.attrelid = listed.name::regclass AND a.attnum > 0 AND NOT a.attisdropped
+      AND a.attname NOT IN ('organisation_id', 'environment');
     EXECUTE format($function$
       CREATE OR REPLACE FUNCTION ledger.write_%1$s(organisation uuid, environment text, table_rows json) RETURNS boolean
       LANGUAGE plpgsql AS $$
@@ -67,7 +49,7 @@ BEGIN
         RETURN written = json_array_length(table_rows);
       END $$
       $function$,
-      listed.name, array_to_string(listed.columns, ', '), present.values,
+      listed.name, present.columns, present.values,
       (SELECT format(' ON CONFLICT (organisation_id, id) DO UPDATE SET %s WHERE %s.version = excluded.version - 1',
                      string_agg(format('%1$s = excluded.%1$s', c), ', '), listed.name)
        FROM unnest(listed.changed) AS c HAVING count(*) > 0));

@@ -35,7 +35,7 @@ export async function listContracts(sql: Sql): Promise<StoredContract[]> {
     SELECT r.organisation_id, r.environment, r.id, r.rail, r.version, r.capabilities, r.connected_at, r.closing_at,
            b.available, b.read_at, c.adapter_version, c.passed, c.checked_at, c.summary, c.untried
     FROM rail_contracts r
-    LEFT JOIN rail_balances b USING (organisation_id, environment, rail)
+    LEFT JOIN rail_progress b USING (organisation_id, environment, rail)
     LEFT JOIN LATERAL (
       SELECT adapter_version, passed, checked_at, report->'summary' AS summary, report->'untried' AS untried
       FROM rail_checks c
@@ -168,7 +168,7 @@ export async function saveRailBalance(
   available: Kobo,
 ): Promise<void> {
   await sql`
-    INSERT INTO rail_balances (organisation_id, environment, rail, available, read_at)
+    INSERT INTO rail_progress (organisation_id, environment, rail, available, read_at)
     VALUES (${organisationId}, ${environment}, ${rail}, ${available}, now())
     ON CONFLICT (organisation_id, environment, rail)
     DO UPDATE SET available = excluded.available, read_at = excluded.read_at`;
