@@ -1,5 +1,5 @@
-// The promises that a real provider can be tried with (`rail check`), in the order in which they are tried: what needs no
-// money first, the limit of calls last.
+// The promises that a real provider can be tried with (`rail check`), in the order in which they are tried: what needs
+// no money first, the limit of calls last.
 import { accountPromises } from './accounts.ts';
 import { authPromises } from './auth.ts';
 import { callbackPromises } from './callbacks.ts';

@@ -1,4 +1,4 @@
-// Promises about transfers, with a fake of the provider: a reference is paid at most once, and a status is never guessed.
+// Promises about transfers, with a fake of the provider: a reference is paid at most once, and no status is guessed.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AMOUNT_MAX } from '../../../src/money.ts';
