@@ -15,6 +15,9 @@ const USUAL: Readonly<Record<string, [usual: string, ...rare: string[]]>> = {
   review: ['credited', 'open', 'returning', 'returned_to_sender', 'unclaimed', 'recalled'],
 };
 
+/** SQL: the id of the account of the first wallet; those of the others follow. */
+const FIRST_ACCOUNT = `(SELECT min(id) FROM ledger.accounts WHERE class = 'customer')`;
+
 /** SQL: the usual value, and for the first rows the rare ones in turns. */
 function statusOf(column: string): string {
   const [usual, ...rare] = USUAL[column] ?? [''];
@@ -86,7 +89,7 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     transfers: {
       share: 0.1,
       columns: `${book}, ${id('transfer')} AS id, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
-        ${id('wallet', '2 + n % 1000')} AS destination_wallet_id, 100 AS amount, 0 AS fee, 'completed' AS status,
+        ${id('wallet', '1 + (n + 1) % 1000')} AS destination_wallet_id, 100 AS amount, 0 AS fee, 'completed' AS status,
         'transfer-' || n AS reference, at AS created_at`,
     },
     'ledger.transactions': {
@@ -97,8 +100,8 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     'ledger.postings': {
       share: 0.1,
       columns: `${book}, ledger.posting_id(at) AS id, ${id('transfer')} AS transaction_id,
-        (SELECT min(id) FROM ledger.accounts) + n % 1000 AS debit_account_id,
-        (SELECT min(id) FROM ledger.accounts) + (n + 1) % 1000 AS credit_account_id, 100 AS amount,
+        ${FIRST_ACCOUNT} + n % 1000 AS debit_account_id,
+        ${FIRST_ACCOUNT} + (n + 1) % 1000 AS credit_account_id, 100 AS amount,
         1 + n / 1000 * 2 AS debit_number, 2 + n / 1000 * 2 AS credit_number, 100 AS debit_balance_after,
         100 AS credit_balance_after, at AS created_at`,
     },
