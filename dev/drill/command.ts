@@ -1,6 +1,6 @@
 // `npm run drill -- failover`, `… restore`, `… clock`, `… upgrade`, `… rollback`, `… stop`: rehearses the loss of the
-// primary of the database, restores, wrong clocks, an upgrade, going back and a rolling restart under traffic, each on a
-// stack of its own (docs/reliability.md). Prints what happens, and the first thing that is wrong.
+// primary of the database, restores, wrong clocks, an upgrade, going back and a rolling restart under traffic, each on
+// a stack of its own (docs/reliability.md). Prints what happens, and the first thing that is wrong.
 
 import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError, Option } from 'commander';

@@ -142,7 +142,7 @@ const caseView = (row: Case) => ({
   walletId: row.walletId && publicId('wallet', row.walletId),
   inboundCreditId: row.inboundCreditId && publicId('inboundCredit', row.inboundCreditId),
   transfer: row.transfer,
-  /** The rail reference of the last attempt to return the money; `failure`, `failureCode` and `failureReason` say how. */
+  /** The rail reference of the last attempt to return the money; `failure` and the two after it say how. */
   reference: row.attempts === 0 ? null : returnReference(row),
   attempts: row.attempts,
   failure: row.failure,

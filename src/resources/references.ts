@@ -28,8 +28,8 @@ export const isReferenceTaken = (resource: ReferencedResource, constraint: strin
   constraint === `${resource}_reference_unique`;
 
 /**
- * The id of the resource that has a reference; null when there is none. A payment that ended unpaid has none, until money
- * of it comes late: then it counts again, beside one that has its reference by then.
+ * The id of the resource that has a reference; null when there is none. A payment that ended unpaid has none, until
+ * money of it comes late: then it counts again, beside one that has its reference by then.
  */
 export async function findByReference(
   sql: Sql,

@@ -210,8 +210,8 @@ export class SandboxTransfers {
   }
 
   /**
-   * Ends the transfers selected by `chosen` (organisation, reference, outcome, words, current status), together with the
-   * statement lines, the inbound credit if the account is one of this bank, and the callbacks.
+   * Ends the transfers selected by `chosen` (organisation, reference, outcome, words, current status), together with
+   * the statement lines, the inbound credit if the account is one of this bank, and the callbacks.
    */
   async #end(chosen: postgres.Fragment): Promise<{ reference: string }[]> {
     const { sql } = this.#options;

@@ -254,8 +254,8 @@ export function closeCase(book: Book, open: ReviewCase): Movement {
 }
 
 /**
- * Ends a case for another reason than a decision: the bank has taken its credit back, whose movement posts the money; or
- * the wallet no longer owes what it is about.
+ * Ends a case for another reason than a decision: the bank has taken its credit back, whose movement posts the money;
+ * or the wallet no longer owes what it is about.
  */
 export function endCase(book: Book, open: ReviewCase, status: 'recalled' | 'repaid'): Movement {
   const next = resolved(open, status);

@@ -33,8 +33,8 @@ export const RETURN_FAILURES = ['refused', 'returned', 'never_received', 'decide
 export type ReturnFailure = (typeof RETURN_FAILURES)[number];
 
 /**
- * `returning`: on its way to the sender. `closed`: without money. `recalled`: taken back by the bank. `repaid`: what was
- * owed was repaid, or written off.
+ * `returning`: on its way to the sender. `closed`: without money. `recalled`: taken back by the bank. `repaid`: what
+ * was owed was repaid, or written off.
  */
 export const REVIEW_STATUSES = [
   'open',

@@ -43,8 +43,8 @@ export const withTransferUpdate = (message: FlowMessage): FlowMessage => ({
 });
 
 /**
- * Why a rail does not accept a transfer for now, and after how long it wants it again; null: unknown. `shortfall`: of an
- * underfunded one, how much less the banks of the book hold than is owed.
+ * Why a rail does not accept a transfer for now, and after how long it wants it again; null: unknown. `shortfall`: of
+ * an underfunded one, how much less the banks of the book hold than is owed.
  */
 export interface NotReady {
   why: 'underfunded' | 'duplicate_guard' | 'rate_limited' | 'unauthorised' | 'feature_off';
