@@ -77,11 +77,9 @@ test('the postings of every book are sealed once, by one of many processes, with
 
 test('a posting of the millisecond in which a seal ends is in one seal', async () => {
   await post(3, 100, 200);
-  await books.asSuperuser(
-    (sql) =>
-      sql`UPDATE ledger.postings SET created_at = date_trunc('second', now()) - interval '2 hours' WHERE amount = 200`,
-  );
-  const end = books.sql`date_trunc('second', now()) - interval '2 hours 400 microseconds'`;
+  const moment = new Date(Date.now() - 2 * HOUR_MS);
+  await books.asSuperuser((sql) => sql`UPDATE ledger.postings SET created_at = ${moment} WHERE amount = 200`);
+  const end = books.sql`${moment}::timestamptz - interval '400 microseconds'`;
   await books.sql`SELECT FROM ledger.seal(${end}, 1000)`;
   expect(await findings()).toEqual([]);
   await sealNext(books.sql, LAG_MS);
