@@ -209,11 +209,9 @@ export function createPayoutItemSteps(dependencies: ActivityDependencies): BankT
 /** If all items have ended and that is not reported yet, updates the payout's status and writes an event. */
 async function rollUp({ sql, journal }: Pick<ActivityDependencies, 'sql' | 'journal'>, book: Book, payoutId: Uuid) {
   await retryOnConflict(journal, async ({ postOrPark }) => {
-    const count = async () => requireRow(await countPayout(sql, book, payoutId), `payout ${payoutId}`);
-    const before = await count();
-    if (!hasUnreportedChange(before.payout, before)) return 'reported';
-    const late = await listUnreportedItems(sql, book, payoutId);
-    const { payout, ...counts } = await count(); // after it, so that they include all of these
+    const late = await listUnreportedItems(sql, book, payoutId); // before the counts, so that these include all of them
+    const { payout, ...counts } = requireRow(await countPayout(sql, book, payoutId), `payout ${payoutId}`);
+    if (!hasUnreportedChange(payout, counts)) return 'reported';
     return (await postOrPark(rollUpMovement(book, payout, counts, late))) ? 'reported' : null;
   });
 }

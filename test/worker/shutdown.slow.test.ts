@@ -73,6 +73,8 @@ test('a worker exits while maintenance waits for a lock, and the next worker doe
     webhookAttempts: 0,
     requestLogs: 0,
     transferSends: 0,
+    events: 0,
+    sandboxBank: 0,
     closedDays: 0,
   });
   await end(next);
