@@ -163,8 +163,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 
 test('a page reads what it returns, whatever its filter and order', async () => {
-  const { test: caller } = api.organisation;
-  const client = service.client(caller.key);
+  // Not by the client of the tests, which compares answers with the document: the rows are made up.
+  const headers = { authorization: `Bearer ${api.test.key}` };
   const found: Read[] = [];
   for (const path of await requests()) {
     for (let cursor = '', page = 1; page <= 2; page += 1) {
@@ -173,9 +173,10 @@ test('a page reads what it returns, whatever its filter and order', async () => 
       const result = await measure(
         `${path} page ${page}`,
         async () => {
-          const { status, pagination } = await client.get(url);
-          if (status !== 200) throw new Error(`${url}: ${status}`);
-          next = pagination.nextCursor;
+          const response = await fetch(`${service.urls.test}${url}`, { headers });
+          const answer = (await response.json()) as { pagination: { nextCursor: string | null } };
+          if (!response.ok) throw new Error(`${url}: ${response.status} ${JSON.stringify(answer)}`);
+          next = answer.pagination.nextCursor;
         },
         takePlans,
       );

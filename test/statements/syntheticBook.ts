@@ -94,7 +94,8 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
     },
     'ledger.transactions': {
       share: 0.1,
-      columns: `${book}, ${id('transfer')} AS id, 'transfer-' || n AS key, 'transfer' AS kind, 'made up' AS resource,
+      columns: `${book}, ${id('transfer')} AS id, 'transfer-' || n AS key, 'transfer' AS kind,
+        ledger.public_id(${id('transfer')}, 'trf') AS resource,
         at AS effective_at, at AS moved_at, at AS created_at`,
     },
     'ledger.postings': {
