@@ -175,8 +175,11 @@ export async function startChaosRun({
       play: async () => {
         faults = await play(stack, plan, actors, say, drill, soak === undefined ? 'misbehaves' : 'behaves');
         const settling = { stack, temporal, endedWithinMs: soak?.endedWithinMs ?? ENDED_WITHIN_MS, ...actors };
-        await settle(settling, say);
-        if (ofOwnMoney) await conclude(settling, say, startedAt);
+        const sayWhen = (what: string): void => {
+          say(`          ${what}, ${Math.round((Date.now() - startedAt.getTime()) / 1000)} s after the start`);
+        };
+        await settle(settling, { say, sayWhen });
+        if (ofOwnMoney) await conclude(settling, { say, sayWhen }, startedAt);
       },
       outages: () => actors.callers.outages,
       judge: async () => {
@@ -286,6 +289,12 @@ async function play(
   return faults;
 }
 
+/** `sayWhen`: with the time since the start of the stack. */
+interface Saying {
+  say: (line: string) => void;
+  sayWhen: (what: string) => void;
+}
+
 type Settling = Actors & { stack: ChaosStack; temporal: Client; endedWithinMs: number };
 
 const trafficsOf = ({ traffic, worlds }: Settling): Traffic[] => [traffic, ...worlds.map((world) => world.traffic)];
@@ -298,7 +307,7 @@ const listLeft = ({ stack, temporal, ...actors }: Settling): Promise<Unfinished[
   listUnfinished({ sql: stack.sql, temporal, organisationIds: organisationsOf(actors) });
 
 /** The bank ends what it holds, operators retry what is parked, and all that must end does, within the limit. */
-async function settle(context: Settling, say: (line: string) => void): Promise<void> {
+async function settle(context: Settling, { say, sayWhen }: Saying): Promise<void> {
   const { sql } = context.stack;
   const traffics = trafficsOf(context);
   giveUpLater(context);
@@ -312,19 +321,19 @@ async function settle(context: Settling, say: (line: string) => void): Promise<v
   await Promise.all(traffics.map((one) => one.sendLateCredits()));
   await Promise.all(context.worlds.map((world) => world.bank.settle()));
   await untilEnded(context, () => listLeft(context), say);
-  say('          all has ended');
+  sayWhen('all has ended');
 }
 
 /** What waits for people is decided, and then all statements are compared with the books. */
-async function conclude(context: Settling, say: (line: string) => void, startedAt: Date): Promise<void> {
+async function conclude(context: Settling, { say, sayWhen }: Saying, startedAt: Date): Promise<void> {
   giveUpLater(context);
   await Promise.all(trafficsOf(context).map((one) => one.decideAfterwards()));
   await untilEnded(context, () => listLeft(context), say);
-  say('          all decisions have been carried out');
+  sayWhen('all decisions have been carried out');
   await Promise.all(context.worlds.map((world) => world.bank.settle()));
   await context.operators.reconcile(startedAt);
   await untilEnded(context, () => listLeft(context), say);
-  say('          all statements are compared');
+  sayWhen('all statements are compared');
 }
 
 /** Waits until nothing is left; after the limit the judge names what is. */
