@@ -5421,7 +5421,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035224d8febf27a815"
+                     *         "requestId": "req_01a219cc13043b570701a352"
                      *       }
                      *     }
                      */
@@ -5477,7 +5477,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *           "id": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -5487,10 +5487,10 @@ export interface operations {
                      *           "status": "active",
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:38.446Z"
+                     *           "createdAt": "2026-11-26T21:38:54.910Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *           "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -5500,16 +5500,16 @@ export interface operations {
                      *           "status": "active",
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:38.337Z"
+                     *           "createdAt": "2026-11-26T21:38:54.793Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "kkanR9xahTx1WFo327fF4FseFB6RFQP7hHvv1o1VYodbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDE3OjU5OjM4LjMzN1oiLCIwMWEyMTkwMy01NDcyLTcwMDEtOWIzZi1lZmE5MDRiYTQ0MWEiXQ"
+                     *         "nextCursor": "biiJFYzZQNw9PP8PbfaLdzgKuzfppKi7zJgQwyrFXRVbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDIxOjM4OjU0Ljc5M1oiLCIwMWEyMTljYy0xNGNiLTcwMDEtODk1OC1hYjc0N2VhZmMyNzQiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903561df96ba6ac6d56"
+                     *         "requestId": "req_01a219cc16dd1e05217bb71e"
                      *       }
                      *     }
                      */
@@ -5579,7 +5579,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5589,10 +5589,10 @@ export interface operations {
                      *         "status": "active",
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:38.337Z"
+                     *         "createdAt": "2026-11-26T21:38:54.793Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903545618e2f3af0201"
+                     *         "requestId": "req_01a219cc14c8e7d2c91bcf2e"
                      *       }
                      *     }
                      */
@@ -5642,7 +5642,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5652,10 +5652,10 @@ export interface operations {
                      *         "status": "active",
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:38.337Z"
+                     *         "createdAt": "2026-11-26T21:38:54.793Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035561a07f59b93475"
+                     *         "requestId": "req_01a219cc164df02b4a889e7e"
                      *       }
                      *     }
                      */
@@ -5719,7 +5719,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5729,10 +5729,10 @@ export interface operations {
                      *         "status": "active",
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:38.337Z"
+                     *         "createdAt": "2026-11-26T21:38:54.793Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903558935bc421fb574"
+                     *         "requestId": "req_01a219cc16ba3047c668649f"
                      *       }
                      *     }
                      */
@@ -5814,7 +5814,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5824,10 +5824,10 @@ export interface operations {
                      *         "status": "active",
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:38.337Z"
+                     *         "createdAt": "2026-11-26T21:38:54.793Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903549f86935a292eec"
+                     *         "requestId": "req_01a219cc14f0bff704b6767c"
                      *       }
                      *     }
                      */
@@ -5882,12 +5882,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035fbca0b5b07c5c79"
+                     *         "requestId": "req_01a219cc1dde378fd3b6c147"
                      *       }
                      *     }
                      */
@@ -5944,7 +5944,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035d28067d5e29e631"
+                     *         "requestId": "req_01a219cc1cc81990d0398354"
                      *       }
                      *     }
                      */
@@ -6006,21 +6006,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6qgve00anf2zwkv4vav2_inc",
+                     *           "id": "svc_01m8cwr781e00acz5y47mf7dzr_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999472876796851148461048108",
+                     *           "sessionId": "000999299600842852576450396869",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999472876796851148461048108"
+                     *             "sessionId": "000999299600842852576450396869"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T17:59:40.693Z",
-                     *           "createdAt": "2026-11-26T17:59:40.827Z"
+                     *           "receivedAt": "2026-11-26T21:38:56.854Z",
+                     *           "createdAt": "2026-11-26T21:38:56.897Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6029,7 +6029,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035fb2f85cad2f980e"
+                     *         "requestId": "req_01a219cc1dcd9176f8dc4fd4"
                      *       }
                      *     }
                      */
@@ -6089,10 +6089,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/3",
-                     *           "transactionId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
+                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/3",
+                     *           "transactionId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *           "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -6102,20 +6102,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1152000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T17:59:42.914Z",
-                     *           "createdAt": "2026-11-26T17:59:42.954Z"
+                     *           "effectiveAt": "2026-11-26T21:38:59.147Z",
+                     *           "createdAt": "2026-11-26T21:38:59.147Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/2",
-                     *           "transactionId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
+                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/2",
+                     *           "transactionId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
-                     *           "payoutItemId": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
+                     *           "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *           "payoutItemId": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *             "walletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -6124,15 +6124,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1157000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T17:59:42.914Z",
-                     *           "createdAt": "2026-11-26T17:59:42.954Z"
+                     *           "effectiveAt": "2026-11-26T21:38:59.147Z",
+                     *           "createdAt": "2026-11-26T21:38:59.147Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/1",
-                     *           "transactionId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
+                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/1",
+                     *           "transactionId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
-                     *           "payoutItemId": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
+                     *           "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *           "payoutItemId": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -6146,17 +6146,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1177000,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T17:59:42.914Z",
-                     *           "createdAt": "2026-11-26T17:59:42.954Z"
+                     *           "effectiveAt": "2026-11-26T21:38:59.147Z",
+                     *           "createdAt": "2026-11-26T21:38:59.147Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "czEvA1HLrcvilIxfxSW6QdKOKiUnwVrCPAg_nEn0OCRbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC93YWxsZXRzL3N2Y18wMW04Y2c2bjNqZTAwc3BmemZuNDJibWgwdF93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDE3OjU5OjQyLjk1NFoiLCI4Il0"
+                     *         "nextCursor": "HvVb1eCNsGPdVhTsJs7QcbH7i32GpsxwYchQRoOZmrFbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC93YWxsZXRzL3N2Y18wMW04Y3dyNTZiZTAwcmpwNWJlaHphemdrbV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDIxOjM4OjU5LjE0N1oiLCI4Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036a0c762064280474"
+                     *         "requestId": "req_01a219cc2a1ea9c79ab5ea5f"
                      *       }
                      *     }
                      */
@@ -6209,39 +6209,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn",
+                     *         "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *         "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *             "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *             "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
+                     *             "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-26T17:59:42.914Z",
-                     *         "createdAt": "2026-11-26T17:59:42.925Z"
+                     *         "effectiveAt": "2026-11-26T21:38:59.147Z",
+                     *         "createdAt": "2026-11-26T21:38:59.147Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036a49e6779d4c6310"
+                     *         "requestId": "req_01a219cc2a4723b449b0a7d1"
                      *       }
                      *     }
                      */
@@ -6281,7 +6281,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                 *       "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -6315,9 +6315,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
-                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *         "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *         "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
+                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6325,10 +6325,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:41.271Z"
+                     *         "createdAt": "2026-11-26T21:38:57.150Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035fd0f9b1395d33d4"
+                     *         "requestId": "req_01a219cc1df0a81a7a03ea48"
                      *       }
                      *     }
                      */
@@ -6388,9 +6388,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
-                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *           "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
+                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -6398,7 +6398,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:41.271Z"
+                     *           "createdAt": "2026-11-26T21:38:57.150Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6407,7 +6407,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036004851f0d0ed6f9"
+                     *         "requestId": "req_01a219cc1e5bd94b34abe4f4"
                      *       }
                      *     }
                      */
@@ -6458,9 +6458,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
-                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *         "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *         "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
+                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6468,10 +6468,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:41.271Z"
+                     *         "createdAt": "2026-11-26T21:38:57.150Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035ff0834d4347f6e9"
+                     *         "requestId": "req_01a219cc1e2655616fcf4a33"
                      *       }
                      *     }
                      */
@@ -6511,7 +6511,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8cg6r36e00ak2jfcxhgfzgk_pay"
+                 *       "paymentId": "svc_01m8cwr7q2e00s68rcdbfvmgv8_pay"
                  *     }
                  */
                 "application/json": {
@@ -6536,7 +6536,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6r36e00ak2jfcxhgfzgk_pay",
+                     *         "id": "svc_01m8cwr7q2e00s68rcdbfvmgv8_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -6546,21 +6546,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T18:29:41.412Z",
-                     *         "settledAt": "2026-11-26T17:59:41.422Z",
-                     *         "createdAt": "2026-11-26T17:59:41.412Z",
+                     *         "expiresAt": "2026-11-26T22:08:57.372Z",
+                     *         "settledAt": "2026-11-26T21:38:57.405Z",
+                     *         "createdAt": "2026-11-26T21:38:57.372Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903606d606915ca6d86"
+                     *         "requestId": "req_01a219cc1ef10736ac74ebcc"
                      *       }
                      *     }
                      */
@@ -6640,8 +6640,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6r6se008jf7yws3n3ppm_wth",
-                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr81he00by05tbcc5pgfn_wth",
+                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6659,11 +6659,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:41.484Z",
+                     *         "createdAt": "2026-11-26T21:38:57.699Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190360a9292419e610d3"
+                     *         "requestId": "req_01a219cc201dcd8c3a0bfe8d"
                      *       }
                      *     }
                      */
@@ -6725,8 +6725,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6r6se008jf7yws3n3ppm_wth",
-                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *           "id": "svc_01m8cwr81he00by05tbcc5pgfn_wth",
+                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -6742,10 +6742,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126175941744993759575",
+                     *           "sessionId": "000999261126213857628514513753",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:41.484Z",
-                     *           "completedAt": "2026-11-26T17:59:42.091Z"
+                     *           "createdAt": "2026-11-26T21:38:57.699Z",
+                     *           "completedAt": "2026-11-26T21:38:58.154Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6754,7 +6754,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903636d10f6e3d5a1df"
+                     *         "requestId": "req_01a219cc2282754e64aff1dc"
                      *       }
                      *     }
                      */
@@ -6805,8 +6805,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6r6se008jf7yws3n3ppm_wth",
-                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr81he00by05tbcc5pgfn_wth",
+                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6822,13 +6822,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261126175941744993759575",
+                     *         "sessionId": "000999261126213857628514513753",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:41.484Z",
-                     *         "completedAt": "2026-11-26T17:59:42.091Z"
+                     *         "createdAt": "2026-11-26T21:38:57.699Z",
+                     *         "completedAt": "2026-11-26T21:38:58.154Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190363652fc6182e7544"
+                     *         "requestId": "req_01a219cc22706622cdcd6554"
                      *       }
                      *     }
                      */
@@ -6888,7 +6888,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *           "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -6898,25 +6898,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *           "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-26T18:29:38.895Z",
-                     *           "settledAt": "2026-11-26T17:59:40.201Z",
-                     *           "createdAt": "2026-11-26T17:59:38.895Z",
+                     *           "expiresAt": "2026-11-26T22:08:55.483Z",
+                     *           "settledAt": "2026-11-26T21:38:56.568Z",
+                     *           "createdAt": "2026-11-26T21:38:55.483Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-26T18:29:38.895Z"
+                     *             "expiresAt": "2026-11-26T22:08:55.483Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNWvnAAhpH2mjeyOibhl47GT3eZKaas8LjUaYgb"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwXkHAAiTL133pLdtpGv1fgqYcZ-L2lOHo7swzo"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6925,7 +6925,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035c7ef5756c32a7f4"
+                     *         "requestId": "req_01a219cc1c8f5a58226b9216"
                      *       }
                      *     }
                      */
@@ -6965,7 +6965,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                 *       "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -7009,7 +7009,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *         "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -7019,28 +7019,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T18:29:38.895Z",
+                     *         "expiresAt": "2026-11-26T22:08:55.483Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T17:59:38.895Z",
+                     *         "createdAt": "2026-11-26T21:38:55.483Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T18:29:38.895Z"
+                     *           "expiresAt": "2026-11-26T22:08:55.483Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNWvnAAhpH2mjeyOibhl47GT3eZKaas8LjUaYgb"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwXkHAAiTL133pLdtpGv1fgqYcZ-L2lOHo7swzo"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035686346ee29e4536"
+                     *         "requestId": "req_01a219cc177ad72eab8f70e4"
                      *       }
                      *     }
                      */
@@ -7094,7 +7094,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *         "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -7104,28 +7104,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T18:29:38.895Z",
-                     *         "settledAt": "2026-11-26T17:59:40.201Z",
-                     *         "createdAt": "2026-11-26T17:59:38.895Z",
+                     *         "expiresAt": "2026-11-26T22:08:55.483Z",
+                     *         "settledAt": "2026-11-26T21:38:56.568Z",
+                     *         "createdAt": "2026-11-26T21:38:55.483Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T18:29:38.895Z"
+                     *           "expiresAt": "2026-11-26T22:08:55.483Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNWvnAAhpH2mjeyOibhl47GT3eZKaas8LjUaYgb"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwXkHAAiTL133pLdtpGv1fgqYcZ-L2lOHo7swzo"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035c544ca9a7bfbc81"
+                     *         "requestId": "req_01a219cc1c7f09a06a0da40a"
                      *       }
                      *     }
                      */
@@ -7183,21 +7183,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6nx7e009c6actxxwxcrm_inc",
+                     *           "id": "svc_01m8cwr69ae008wnpkcs0scsbg_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999581697414058352790841541",
+                     *           "sessionId": "000999672103644779036909020095",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999581697414058352790841541"
+                     *             "sessionId": "000999672103644779036909020095"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T17:59:39.078Z",
-                     *           "createdAt": "2026-11-26T17:59:39.175Z"
+                     *           "receivedAt": "2026-11-26T21:38:55.765Z",
+                     *           "createdAt": "2026-11-26T21:38:55.914Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7206,7 +7206,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035d0b6e05daa3e818"
+                     *         "requestId": "req_01a219cc1cbb761e068755ea"
                      *       }
                      *     }
                      */
@@ -7286,8 +7286,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
-                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *         "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
+                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -7298,11 +7298,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:42.381Z",
+                     *         "createdAt": "2026-11-26T21:38:58.380Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903642b6ff4c8fb565e"
+                     *         "requestId": "req_01a219cc22c48941f70a6616"
                      *       }
                      *     }
                      */
@@ -7356,8 +7356,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
-                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *         "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
+                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -7366,13 +7366,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261126175942825603404732",
+                     *         "sessionId": "000999261126213858533968086929",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:42.381Z",
-                     *         "completedAt": "2026-11-26T17:59:42.756Z"
+                     *         "createdAt": "2026-11-26T21:38:58.380Z",
+                     *         "completedAt": "2026-11-26T21:38:58.885Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190365fd2896fed35617"
+                     *         "requestId": "req_01a219cc24e364f588de53af"
                      *       }
                      *     }
                      */
@@ -7430,8 +7430,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
-                     *           "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *           "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
+                     *           "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7440,10 +7440,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126175942825603404732",
+                     *           "sessionId": "000999261126213858533968086929",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:42.381Z",
-                     *           "completedAt": "2026-11-26T17:59:42.756Z"
+                     *           "createdAt": "2026-11-26T21:38:58.380Z",
+                     *           "completedAt": "2026-11-26T21:38:58.885Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7452,7 +7452,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036602f5cf35bb8c8b"
+                     *         "requestId": "req_01a219cc24f630ce6d5046d8"
                      *       }
                      *     }
                      */
@@ -7512,8 +7512,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6s1pe009z2z2pm6vy1ej_rfd",
-                     *           "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *           "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
+                     *           "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7522,10 +7522,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126175942825603404732",
+                     *           "sessionId": "000999261126213858533968086929",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:42.381Z",
-                     *           "completedAt": "2026-11-26T17:59:42.756Z"
+                     *           "createdAt": "2026-11-26T21:38:58.380Z",
+                     *           "completedAt": "2026-11-26T21:38:58.885Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7534,7 +7534,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903661368a8808bdd35"
+                     *         "requestId": "req_01a219cc25280305ad960858"
                      *       }
                      *     }
                      */
@@ -7593,8 +7593,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
-                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -7604,10 +7604,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:42.914Z",
+                     *           "createdAt": "2026-11-26T21:38:59.147Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
+                     *               "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -7621,15 +7621,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261126175943097832317281"
+                     *               "sessionId": "000999261126213859498782830209"
                      *             },
                      *             {
-                     *               "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
+                     *               "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *               "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -7638,7 +7638,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261126175943467756772064"
+                     *               "sessionId": "000999261126213859627939864443"
                      *             }
                      *           ]
                      *         }
@@ -7649,7 +7649,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190369f888c0e199c720"
+                     *         "requestId": "req_01a219cc296f8a530ba35d54"
                      *       }
                      *     }
                      */
@@ -7692,7 +7692,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                 *       "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7706,7 +7706,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt"
+                 *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7752,8 +7752,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
-                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7763,10 +7763,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:42.914Z",
+                     *         "createdAt": "2026-11-26T21:38:59.147Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
+                     *             "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -7783,12 +7783,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
+                     *             "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *             "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7802,7 +7802,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903663e73ec65e18d45"
+                     *         "requestId": "req_01a219cc25ca95652add51c4"
                      *       }
                      *     }
                      */
@@ -7856,8 +7856,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6sjbe008yc2jf7r3vs9w_pyo",
-                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7867,10 +7867,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T17:59:42.914Z",
+                     *         "createdAt": "2026-11-26T21:38:59.147Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
+                     *             "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -7884,15 +7884,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261126175943097832317281"
+                     *             "sessionId": "000999261126213859498782830209"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
+                     *             "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *             "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7901,12 +7901,12 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261126175943467756772064"
+                     *             "sessionId": "000999261126213859627939864443"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190369e43ebd9fd43dfc"
+                     *         "requestId": "req_01a219cc292743627d48bf74"
                      *       }
                      *     }
                      */
@@ -7964,7 +7964,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6sjbe00tnv8f5by3npyf_poi",
+                     *           "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -7978,15 +7978,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126175943097832317281"
+                     *           "sessionId": "000999261126213859498782830209"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cg6sjbe01aswnev4qkp1x5_poi",
+                     *           "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -7995,7 +7995,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126175943467756772064"
+                     *           "sessionId": "000999261126213859627939864443"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8004,7 +8004,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190369eccc0db7f09a39"
+                     *         "requestId": "req_01a219cc292a9f88b64422ad"
                      *       }
                      *     }
                      */
@@ -8045,7 +8045,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                 *       "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -8059,7 +8059,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt"
+                 *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt"
                  *         }
                  *       ]
                  *     }
@@ -8104,7 +8104,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -8131,7 +8131,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190366233f72a4c85415"
+                     *         "requestId": "req_01a219cc25749217cad91ed0"
                      *       }
                      *     }
                      */
@@ -8189,7 +8189,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *           "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -8198,7 +8198,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T17:59:37.953Z"
+                     *           "createdAt": "2026-11-26T21:38:54.496Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8207,7 +8207,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035410c002630cfbd4"
+                     *         "requestId": "req_01a219cc145a8db94c69d608"
                      *       }
                      *     }
                      */
@@ -8278,7 +8278,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8287,11 +8287,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T17:59:37.953Z",
-                     *         "secret": "whsec_U9JznG7y/ojU73c/IUMmcaHNzbhAneRB5pjrHexqe2k="
+                     *         "createdAt": "2026-11-26T21:38:54.496Z",
+                     *         "secret": "whsec_5zawOJMU+O1k/dLMIF50QLn9mKhKW7qgjx1m//yosc8="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190352dade606e890045"
+                     *         "requestId": "req_01a219cc1380989351eb474a"
                      *       }
                      *     }
                      */
@@ -8342,7 +8342,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8351,10 +8351,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T17:59:37.953Z"
+                     *         "createdAt": "2026-11-26T21:38:54.496Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035368966facf5292b"
+                     *         "requestId": "req_01a219cc14296b43b69516c0"
                      *       }
                      *     }
                      */
@@ -8404,11 +8404,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190374ecc450a8ade5ca"
+                     *         "requestId": "req_01a219cc326a675bdb99431d"
                      *       }
                      *     }
                      */
@@ -8474,17 +8474,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T17:59:46.628Z",
-                     *         "createdAt": "2026-11-26T17:59:37.953Z"
+                     *         "previousSecretExpiresAt": "2026-11-27T21:39:02.250Z",
+                     *         "createdAt": "2026-11-26T21:38:54.496Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190374d40ad146d543b1"
+                     *         "requestId": "req_01a219cc320ed2cd06650b6b"
                      *       }
                      *     }
                      */
@@ -8543,7 +8543,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8551,12 +8551,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T17:59:46.628Z",
-                     *         "createdAt": "2026-11-26T17:59:37.953Z",
-                     *         "secret": "whsec_8GXee+qkNeMGiXM6reIPaEAg/iimKkQP7PhyihWiMIc="
+                     *         "previousSecretExpiresAt": "2026-11-27T21:39:02.250Z",
+                     *         "createdAt": "2026-11-26T21:38:54.496Z",
+                     *         "secret": "whsec_qB7EgNN+bWOLi+Abb60NdhtjbLu/xAMGtTyDn/0urKk="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190374ac01b69d2af62f"
+                     *         "requestId": "req_01a219cc31e6090160ea076d"
                      *       }
                      *     }
                      */
@@ -8615,13 +8615,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8cg6x22e0093hk251596q26_evt",
+                     *         "id": "svc_01m8cwrcb2e009wygtwyahstcy_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-26T17:59:46.495Z",
-                     *         "resourceId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *         "createdAt": "2026-11-26T21:39:02.110Z",
+                     *         "resourceId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *           "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -8630,11 +8630,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T17:59:37.953Z"
+                     *           "createdAt": "2026-11-26T21:38:54.496Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903743d74ba8fb40e9e"
+                     *         "requestId": "req_01a219cc315ce5129760d7fe"
                      *       }
                      *     }
                      */
@@ -8699,7 +8699,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903744ba4ad107a5fda"
+                     *         "requestId": "req_01a219cc3176e46cfad8a2b1"
                      *       }
                      *     }
                      */
@@ -8738,7 +8738,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T16:59:46.542Z"
+                 *       "since": "2026-11-26T20:39:02.182Z"
                  *     }
                  */
                 "application/json": {
@@ -8763,12 +8763,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *         "endpointId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903746f0b95ebacdff6"
+                     *         "requestId": "req_01a219cc31b2e67cc08a965c"
                      *       }
                      *     }
                      */
@@ -8828,16 +8828,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6txqe00rer6kth6v7n18_rev",
+                     *           "id": "svc_01m8cwrb5ne00864c1grxgpqvd_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *           "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *           "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
+                     *           "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *           "inboundCreditId": "svc_01m8cwratze008fb8m4x141vqa_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -8847,7 +8847,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-26T17:59:44.311Z",
+                     *           "createdAt": "2026-11-26T21:39:00.917Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -8857,7 +8857,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036c163471ad610aa5"
+                     *         "requestId": "req_01a219cc2d3770463170403d"
                      *       }
                      *     }
                      */
@@ -8908,16 +8908,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6txqe00rer6kth6v7n18_rev",
+                     *         "id": "svc_01m8cwrb5ne00864c1grxgpqvd_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *         "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
+                     *         "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "inboundCreditId": "svc_01m8cwratze008fb8m4x141vqa_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -8927,11 +8927,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T17:59:44.311Z",
+                     *         "createdAt": "2026-11-26T21:39:00.917Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036c41a1be755e1ae2"
+                     *         "requestId": "req_01a219cc2d3d36f10cf67e78"
                      *       }
                      *     }
                      */
@@ -9000,26 +9000,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6txqe00rer6kth6v7n18_rev",
+                     *         "id": "svc_01m8cwrb5ne00864c1grxgpqvd_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *         "inboundCreditId": "svc_01m8cg6tkhe009gnb2mx1qj3kp_inc",
+                     *         "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "inboundCreditId": "svc_01m8cwratze008fb8m4x141vqa_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T17:59:44.311Z",
-                     *         "resolvedAt": "2026-11-26T17:59:44.586Z"
+                     *         "createdAt": "2026-11-26T21:39:00.917Z",
+                     *         "resolvedAt": "2026-11-26T21:39:01.084Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036c996df0673907fc"
+                     *         "requestId": "req_01a219cc2d4b66e639075524"
                      *       }
                      *     }
                      */
@@ -9079,15 +9079,15 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
+                     *           "id": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-26T17:59:41.273Z",
-                     *           "resourceId": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
+                     *           "createdAt": "2026-11-26T21:38:57.152Z",
+                     *           "resourceId": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
-                     *             "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *             "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *             "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
+                     *             "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *             "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -9095,7 +9095,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-26T17:59:41.271Z"
+                     *             "createdAt": "2026-11-26T21:38:57.150Z"
                      *           }
                      *         }
                      *       ],
@@ -9105,7 +9105,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903736c287321d1c6b3"
+                     *         "requestId": "req_01a219cc3127c042f87aedb4"
                      *       }
                      *     }
                      */
@@ -9156,15 +9156,15 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
+                     *         "id": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-26T17:59:41.273Z",
-                     *         "resourceId": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
+                     *         "createdAt": "2026-11-26T21:38:57.152Z",
+                     *         "resourceId": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8cg6qyse00rhw4v7qxam65v_trf",
-                     *           "sourceWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
-                     *           "destinationWalletId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *           "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
+                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -9172,11 +9172,11 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T17:59:41.271Z"
+                     *           "createdAt": "2026-11-26T21:38:57.150Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190373c7f379604c5888"
+                     *         "requestId": "req_01a219cc3134f662a345050b"
                      *       }
                      *     }
                      */
@@ -9234,17 +9234,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
-                     *           "endpointId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe",
+                     *           "eventId": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
+                     *           "endpointId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-26T17:59:41.355Z",
-                     *           "createdAt": "2026-11-26T17:59:41.320Z",
+                     *           "deliveredAt": "2026-11-26T21:38:57.229Z",
+                     *           "createdAt": "2026-11-26T21:38:57.194Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-26T17:59:41.326Z",
-                     *               "durationMs": 26,
+                     *               "attemptedAt": "2026-11-26T21:38:57.212Z",
+                     *               "durationMs": 11,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -9258,7 +9258,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190373dcb0885600949a"
+                     *         "requestId": "req_01a219cc313f7c2409b51128"
                      *       }
                      *     }
                      */
@@ -9297,7 +9297,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8cg6ms1e0097mz6n5bx4gag_whe"
+                 *       "endpointId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe"
                  *     }
                  */
                 "application/json": {
@@ -9321,13 +9321,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8cg6qyse0197qxrbdjxvm0r_evt",
+                     *         "eventId": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8cg6ms1e0097mz6n5bx4gag_whe"
+                     *           "svc_01m8cwr4xve00sfprgpaxvy6h7_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190374008304525f47dd"
+                     *         "requestId": "req_01a219cc314d23213d209a7b"
                      *       }
                      *     }
                      */
@@ -9383,9 +9383,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
+                     *           "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
                      *           "name": "Reports",
-                     *           "hint": "YKkl",
+                     *           "hint": "s4C4",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -9393,19 +9393,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
+                     *           "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-26T17:59:46.713Z"
+                     *           "createdAt": "2026-11-26T21:39:02.504Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "8lNMZoarRJae0lGQMMHmiClfYXcfo2IYRIapztElfUpbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQxNzo1OTo0Ni43MTNaIiwiMDFhMjE5MDMtNzUxZS03MDAwLWFkNjgtNWMxNWQ2ZTgzNTA2Il0"
+                     *         "nextCursor": "QBU_leOhAnYQzmNovYSqpw46YqMmC4b3gWuwzX43OAdbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQyMTozOTowMi41MDRaIiwiMDFhMjE5Y2MtMzMwNi03MDAwLWE5ZmUtZWQ2ZjZjZWY5N2RlIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219037544ed6ab0c12edd"
+                     *         "requestId": "req_01a219cc338c188ad1587942"
                      *       }
                      *     }
                      */
@@ -9478,9 +9478,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
+                     *         "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
                      *         "name": "Reports",
-                     *         "hint": "YKkl",
+                     *         "hint": "s4C4",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9488,14 +9488,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
+                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:59:46.713Z",
-                     *         "key": "svc_test_JFhBxj8WrsvLNyYD5ELYizCV4ipcLuA90WrwUMmYKkl"
+                     *         "createdAt": "2026-11-26T21:39:02.504Z",
+                     *         "key": "svc_test_dJIddSUD8NO84PpTV4k7fkxhSHDJozAixLa3jPps4C4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219037518110f1babdec8"
+                     *         "requestId": "req_01a219cc32e17a7744cac89b"
                      *       }
                      *     }
                      */
@@ -9546,9 +9546,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
+                     *         "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
                      *         "name": "Reports",
-                     *         "hint": "YKkl",
+                     *         "hint": "s4C4",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9556,13 +9556,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
+                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:59:46.713Z"
+                     *         "createdAt": "2026-11-26T21:39:02.504Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219037537ab9f517b7f9a"
+                     *         "requestId": "req_01a219cc335b019b770b090a"
                      *       }
                      *     }
                      */
@@ -9612,9 +9612,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6x8ye00att2w2qbegd86_key",
+                     *         "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
                      *         "name": "Reports",
-                     *         "hint": "YKkl",
+                     *         "hint": "s4C4",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9622,13 +9622,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
-                     *         "expiresAt": "2026-11-26T18:59:46.770Z",
+                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
+                     *         "expiresAt": "2026-11-26T22:39:02.702Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:59:46.713Z"
+                     *         "createdAt": "2026-11-26T21:39:02.504Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903758a43b0780c109c"
+                     *         "requestId": "req_01a219cc33e28241bfdb0a22"
                      *       }
                      *     }
                      */
@@ -9694,9 +9694,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cg6xare00bcaqmxfg0f0xf_key",
+                     *         "id": "svc_01m8cwrcy8e008tz554gasn2h5_key",
                      *         "name": "Reports",
-                     *         "hint": "QdIB",
+                     *         "hint": "Bb9y",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9704,14 +9704,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
+                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T17:59:46.770Z",
-                     *         "key": "svc_test_LZjzIZR0IOpSRpE3w2FPM4heedrOUDl2SZOilxJQdIB"
+                     *         "createdAt": "2026-11-26T21:39:02.702Z",
+                     *         "key": "svc_test_1OY3aGf436rSnzSKY8Rjm9WG2yOqq5GCr7WAWaFBb9y"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219037551eca5e7048b2a"
+                     *         "requestId": "req_01a219cc33a80d5844a44d9b"
                      *       }
                      *     }
                      */
@@ -9771,28 +9771,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a219036059d43af81cb3a4",
-                     *           "keyId": "svc_01m8cg6hq9e00864ke3wdpfn32_key",
+                     *           "requestId": "req_01a219cc1ec148f546720cd5",
+                     *           "keyId": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8cg6n6fe00spgvwzjnn59cv_wlt",
+                     *           "resourceId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 6,
-                     *           "createdAt": "2026-11-26T17:59:41.401Z"
+                     *           "durationMs": 11,
+                     *           "createdAt": "2026-11-26T21:38:57.345Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "WCnSFurfJg2S8lzE4Et7sfIHki0GuKxq-RfV7DDWYbpbInRlc3QgMDFhMjE5MDMtNDY4Ni03MDAwLWFhNzMtYThlOWI3OGFhZmNlIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQxNzo1OTo0MS40MDFaIiwiMDFhMjE5MDM2MDU5ZDQzYWY4MWNiM2E0Il0"
+                     *         "nextCursor": "CxqdYQA5WvpuTaJj2zEZNzeeyO0V6_mEjsSa4HXIILhbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQyMTozODo1Ny4zNDVaIiwiMDFhMjE5Y2MxZWMxNDhmNTQ2NzIwY2Q1Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190375e0a67405c82fc4"
+                     *         "requestId": "req_01a219cc3431b450a3d80920"
                      *       }
                      *     }
                      */
@@ -9963,7 +9963,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903607d5c417ce6d0de"
+                     *         "requestId": "req_01a219cc1f3b7fb518602750"
                      *       }
                      *     }
                      */
@@ -10022,7 +10022,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903608ccfa6215956c5"
+                     *         "requestId": "req_01a219cc1f5a8da7a47db95b"
                      *       }
                      *     }
                      */
@@ -10081,7 +10081,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903609982dd66c7a0b9"
+                     *         "requestId": "req_01a219cc1fcd0f32f607f98e"
                      *       }
                      *     }
                      */
@@ -10131,7 +10131,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903790f958631b901f4"
+                     *         "requestId": "req_01a219cc3600d334e4682185"
                      *       }
                      *     }
                      */
@@ -10201,17 +10201,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999581697414058352790841541",
+                     *         "sessionId": "000999672103644779036909020095",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-26T17:59:39.078Z"
+                     *         "receivedAt": "2026-11-26T21:38:55.765Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219035731f4a202d9e927"
+                     *         "requestId": "req_01a219cc185d6a76a896c695"
                      *       }
                      *     }
                      */
@@ -10277,13 +10277,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999879029868832289586899089",
+                     *         "reference": "000999232659381525595884196268",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-26T17:59:47.044Z"
+                     *         "at": "2026-11-26T21:39:02.950Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903765bd1418003253b"
+                     *         "requestId": "req_01a219cc348fa245a998b69e"
                      *       }
                      *     }
                      */
@@ -10337,14 +10337,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999472876796851148461048108",
+                     *         "sessionId": "000999299600842852576450396869",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-26T17:59:46.956Z"
+                     *         "recalledAt": "2026-11-26T21:39:02.874Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190376006dfeade2cf4d"
+                     *         "requestId": "req_01a219cc345416db27a1525b"
                      *       }
                      *     }
                      */
@@ -10416,7 +10416,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21903767a4b3706134002"
+                     *         "requestId": "req_01a219cc34b426ace80536be"
                      *       }
                      *     }
                      */
@@ -10466,20 +10466,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8cg6xs7e0094hhq4dsvw3g7_wth",
+                     *         "reference": "svc_01m8cwrd8de00a6tmfbn9zztaj_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126175947386446480683",
+                     *         "sessionId": "000999261126213903320654554769",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190378cd1a8725ee348f"
+                     *         "requestId": "req_01a219cc35c4ef2d04f0248d"
                      *       }
                      *     }
                      */
@@ -10544,20 +10544,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8cg6xs7e0094hhq4dsvw3g7_wth",
+                     *         "reference": "svc_01m8cwrd8de00a6tmfbn9zztaj_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126175947386446480683",
+                     *         "sessionId": "000999261126213903320654554769",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a2190377854c4cc4b537b1"
+                     *         "requestId": "req_01a219cc35135b663add4178"
                      *       }
                      *     }
                      */
@@ -10612,7 +10612,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cg6v80e00bn2zc0maz1v0d_pay",
+                     *         "id": "svc_01m8cwrbd4e00bfspetmhk098g_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -10622,26 +10622,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T18:29:44.634Z",
+                     *         "expiresAt": "2026-11-26T22:09:01.155Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T17:59:44.634Z",
+                     *         "createdAt": "2026-11-26T21:39:01.155Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T18:29:44.634Z"
+                     *           "expiresAt": "2026-11-26T22:09:01.155Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZA0aGcACqc6jpt4qvzgGiGQNtAHAAuovsBRXw7A0PneVei35Bl1EnJZnE5sjv"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwtpHAAt-bO1SMwJRDRZllbkVVvXKlOEpeux0X6"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219036d06efa8bb5abbbe"
+                     *         "requestId": "req_01a219cc2db4952857204e9b"
                      *       }
                      *     }
                      */
@@ -10684,13 +10684,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg7002e00trsxs90d0802k_evt",
+                 *       "id": "svc_01m8cwrgkne008haz7b0z9snma_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-26T17:59:49.506Z",
-                 *       "resourceId": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
+                 *       "createdAt": "2026-11-26T21:39:06.485Z",
+                 *       "resourceId": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
+                 *         "id": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10700,33 +10700,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cg6yvce0095negn0ev3d3f_wlt",
+                 *         "targetWalletId": "svc_01m8cwreb8e00ac6g8jndfqw4c_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T18:29:48.451Z",
-                 *         "settledAt": "2026-11-26T17:59:49.506Z",
-                 *         "createdAt": "2026-11-26T17:59:48.451Z",
+                 *         "expiresAt": "2026-11-26T22:09:04.715Z",
+                 *         "settledAt": "2026-11-26T21:39:06.484Z",
+                 *         "createdAt": "2026-11-26T21:39:04.715Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000014",
+                 *           "accountNumber": "6000000024",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T18:29:48.451Z"
+                 *           "expiresAt": "2026-11-26T22:09:04.715Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8cg6z55e0091p7mmthwjamv_inc",
+                 *           "id": "svc_01m8cwrf3he009r90p78k3xe7p_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b",
+                 *           "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b"
+                 *             "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:59:48.520Z"
+                 *           "receivedAt": "2026-11-26T21:39:04.867Z"
                  *         }
                  *       }
                  *     }
@@ -10769,13 +10769,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg7002e019zyxrt3n6g6jq_evt",
+                 *       "id": "svc_01m8cwrgkne00r1yc8ge4500s8_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-26T17:59:49.506Z",
-                 *       "resourceId": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
+                 *       "createdAt": "2026-11-26T21:39:06.485Z",
+                 *       "resourceId": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8cg6yzae00bq41nvjd9j8pg_pay",
+                 *         "id": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10785,33 +10785,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cg6yvce0095negn0ev3d3f_wlt",
+                 *         "targetWalletId": "svc_01m8cwreb8e00ac6g8jndfqw4c_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T18:29:48.451Z",
-                 *         "settledAt": "2026-11-26T17:59:49.506Z",
-                 *         "createdAt": "2026-11-26T17:59:48.451Z",
+                 *         "expiresAt": "2026-11-26T22:09:04.715Z",
+                 *         "settledAt": "2026-11-26T21:39:06.484Z",
+                 *         "createdAt": "2026-11-26T21:39:04.715Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000014",
+                 *           "accountNumber": "6000000024",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T18:29:48.451Z"
+                 *           "expiresAt": "2026-11-26T22:09:04.715Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8cg6z55e0091p7mmthwjamv_inc",
+                 *           "id": "svc_01m8cwrf3he009r90p78k3xe7p_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b",
+                 *           "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "89beed7f-ec84-4ed1-a5aa-ef91246ee71b"
+                 *             "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:59:48.520Z"
+                 *           "receivedAt": "2026-11-26T21:39:04.867Z"
                  *         }
                  *       }
                  *     }
@@ -10854,13 +10854,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg727ne008yf712d5ptw4z_evt",
+                 *       "id": "svc_01m8cwrhgbe00bkykgprdhebpb_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-26T17:59:51.797Z",
-                 *       "resourceId": "svc_01m8cg6z0ce008fp7k9w93chyq_pay",
+                 *       "createdAt": "2026-11-26T21:39:07.403Z",
+                 *       "resourceId": "svc_01m8cwrevne00av553q5kqby1h_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z0ce008fp7k9w93chyq_pay",
+                 *         "id": "svc_01m8cwrevne00av553q5kqby1h_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10870,19 +10870,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cg6yvee00bq2eyvvryek6a_wlt",
+                 *         "targetWalletId": "svc_01m8cwreepe008wshay3qcq1r1_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T17:59:50.492Z",
+                 *         "expiresAt": "2026-11-26T21:39:06.693Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T17:59:48.492Z",
+                 *         "createdAt": "2026-11-26T21:39:04.693Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000020",
+                 *           "accountNumber": "6000000018",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T18:00:48.492Z"
+                 *           "expiresAt": "2026-11-26T21:40:04.693Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -10927,13 +10927,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg70cre01rmwykmh3thcvs_evt",
+                 *       "id": "svc_01m8cwrrq6e01r689rxnp0zxht_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-26T17:59:49.912Z",
-                 *       "resourceId": "svc_01m8cg6yy8e008ekwmx3qt6c3c_pay",
+                 *       "createdAt": "2026-11-26T21:39:14.790Z",
+                 *       "resourceId": "svc_01m8cwreree009pyxgh2fw66yg_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8cg6yy8e008ekwmx3qt6c3c_pay",
+                 *         "id": "svc_01m8cwreree009pyxgh2fw66yg_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10943,19 +10943,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cg6yvde008zd2dkrg4zy8x_wlt",
+                 *         "targetWalletId": "svc_01m8cwref9e00aqbqsqm0kcgv9_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T17:59:48.424Z",
+                 *         "expiresAt": "2026-11-26T21:39:14.590Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T17:59:48.424Z",
+                 *         "createdAt": "2026-11-26T21:39:04.590Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000012",
+                 *           "accountNumber": "6000000009",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T18:00:48.424Z"
+                 *           "expiresAt": "2026-11-26T21:40:04.590Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11000,13 +11000,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg75npe019nq18jepadft1_evt",
+                 *       "id": "svc_01m8cwrk1ae00t4ky51xg4j8p1_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-26T17:59:55.318Z",
-                 *       "resourceId": "svc_01m8cg6z0ee00ae8fp8wdkrthe_pay",
+                 *       "createdAt": "2026-11-26T21:39:08.970Z",
+                 *       "resourceId": "svc_01m8cwreyxe008gzp6gs9x4091_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z0ee00ae8fp8wdkrthe_pay",
+                 *         "id": "svc_01m8cwreyxe008gzp6gs9x4091_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -11016,19 +11016,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cg6ywfe00afpykr78dq0k6_wlt",
+                 *         "targetWalletId": "svc_01m8cwrefke00rj8hv1s2nbdrf_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T18:29:48.486Z",
-                 *         "settledAt": "2026-11-26T17:59:50.191Z",
-                 *         "createdAt": "2026-11-26T17:59:48.486Z",
+                 *         "expiresAt": "2026-11-26T22:09:04.754Z",
+                 *         "settledAt": "2026-11-26T21:39:06.476Z",
+                 *         "createdAt": "2026-11-26T21:39:04.754Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000023",
+                 *           "accountNumber": "6000000026",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T18:29:48.486Z"
+                 *           "expiresAt": "2026-11-26T22:09:04.754Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11073,13 +11073,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg6y1ce00scr99mdvzw2vk_evt",
+                 *       "id": "svc_01m8cwrdcje00rxwpwfbhrb2cj_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-26T17:59:47.500Z",
-                 *       "resourceId": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                 *       "createdAt": "2026-11-26T21:39:03.186Z",
+                 *       "resourceId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8cg6nnye008d4fpk8vv4eh6_pay",
+                 *         "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -11089,35 +11089,35 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cg6n3je00spfzfn42bmh0t_wlt",
+                 *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-26T18:29:38.895Z",
-                 *         "settledAt": "2026-11-26T17:59:40.201Z",
-                 *         "createdAt": "2026-11-26T17:59:38.895Z",
+                 *         "expiresAt": "2026-11-26T22:08:55.483Z",
+                 *         "settledAt": "2026-11-26T21:38:56.568Z",
+                 *         "createdAt": "2026-11-26T21:38:55.483Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T18:29:38.895Z"
+                 *           "expiresAt": "2026-11-26T22:08:55.483Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8cg6nx7e009c6actxxwxcrm_inc",
+                 *           "id": "svc_01m8cwr69ae008wnpkcs0scsbg_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999581697414058352790841541",
+                 *           "sessionId": "000999672103644779036909020095",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999581697414058352790841541"
+                 *             "sessionId": "000999672103644779036909020095"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:59:39.078Z"
+                 *           "receivedAt": "2026-11-26T21:38:55.765Z"
                  *         }
                  *       }
                  *     }
@@ -11160,14 +11160,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg70q8e00txh62mr15ngcr_evt",
+                 *       "id": "svc_01m8cwrgaee00tcga4rmknmcmz_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-26T17:59:50.248Z",
-                 *       "resourceId": "svc_01m8cg6z3je00am00h8rvgxxnh_wth",
+                 *       "createdAt": "2026-11-26T21:39:06.190Z",
+                 *       "resourceId": "svc_01m8cwrf1je009qg1js2nmymr3_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z3je00am00h8rvgxxnh_wth",
-                 *         "sourceWalletId": "svc_01m8cg6ywke00app9yqw01ff0r_wlt",
+                 *         "id": "svc_01m8cwrf1je009qg1js2nmymr3_wth",
+                 *         "sourceWalletId": "svc_01m8cwrefje00azp32jrebkk3y_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -11183,10 +11183,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175948803938287430",
+                 *         "sessionId": "000999261126213905145094185932",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:48.519Z",
-                 *         "completedAt": "2026-11-26T17:59:50.248Z"
+                 *         "createdAt": "2026-11-26T21:39:04.849Z",
+                 *         "completedAt": "2026-11-26T21:39:06.189Z"
                  *       }
                  *     }
                  */
@@ -11228,14 +11228,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg735qe009vbzkwmydqta6_evt",
+                 *       "id": "svc_01m8cwrg8je00a1ajxcwhhkzza_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-26T17:59:52.759Z",
-                 *       "resourceId": "svc_01m8cg6z8fe00bjbbgyhbx28be_wth",
+                 *       "createdAt": "2026-11-26T21:39:06.130Z",
+                 *       "resourceId": "svc_01m8cwrf13e00txv1vzgk7btjx_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z8fe00bjbbgyhbx28be_wth",
-                 *         "sourceWalletId": "svc_01m8cg6ywye018d11n6t5w384v_wlt",
+                 *         "id": "svc_01m8cwrf13e00txv1vzgk7btjx_wth",
+                 *         "sourceWalletId": "svc_01m8cwrefke008kkkk7td9hnek_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -11251,10 +11251,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175950343501141023",
+                 *         "sessionId": "000999261126213905129087680158",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:48.735Z",
-                 *         "completedAt": "2026-11-26T17:59:52.759Z"
+                 *         "createdAt": "2026-11-26T21:39:04.835Z",
+                 *         "completedAt": "2026-11-26T21:39:06.130Z"
                  *       }
                  *     }
                  */
@@ -11296,14 +11296,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg72cje00anzwsenceybag_evt",
+                 *       "id": "svc_01m8cwrh5de009j3cb8tw36dke_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-26T17:59:51.954Z",
-                 *       "resourceId": "svc_01m8cg6z72e009dvnspjrb68v3_wth",
+                 *       "createdAt": "2026-11-26T21:39:07.053Z",
+                 *       "resourceId": "svc_01m8cwrf1ke009a69wry3vp5mf_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z72e009dvnspjrb68v3_wth",
-                 *         "sourceWalletId": "svc_01m8cg6ywye00a9st8frgzh1bg_wlt",
+                 *         "id": "svc_01m8cwrf1ke009a69wry3vp5mf_wth",
+                 *         "sourceWalletId": "svc_01m8cwrefqe00axf4kr0zfpfqa_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -11319,10 +11319,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175949205290984029",
+                 *         "sessionId": "000999261126213905373525738589",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:48.627Z",
-                 *         "completedAt": "2026-11-26T17:59:51.954Z"
+                 *         "createdAt": "2026-11-26T21:39:04.846Z",
+                 *         "completedAt": "2026-11-26T21:39:07.053Z"
                  *       }
                  *     }
                  */
@@ -11364,15 +11364,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg70qpe01a06w46vsch2nt_evt",
+                 *       "id": "svc_01m8cwrgaae01bxnmp9q3dvgs1_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-26T17:59:50.262Z",
-                 *       "resourceId": "svc_01m8cg70qpe00vt0hr221sxqqk_trf",
+                 *       "createdAt": "2026-11-26T21:39:06.186Z",
+                 *       "resourceId": "svc_01m8cwrgaae00s7h4t97akwzyx_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg70qpe00vt0hr221sxqqk_trf",
-                 *         "sourceWalletId": "svc_01m8cg6ywpe009e494rd14nk3e_wlt",
-                 *         "destinationWalletId": "svc_01m8cg70eme00806rg19yctepk_wlt",
+                 *         "id": "svc_01m8cwrgaae00s7h4t97akwzyx_trf",
+                 *         "sourceWalletId": "svc_01m8cwregxe00aqpapxce0r0ra_wlt",
+                 *         "destinationWalletId": "svc_01m8cwrg53e00b1cqr2gxzp86a_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -11380,7 +11380,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:50.261Z"
+                 *         "createdAt": "2026-11-26T21:39:06.185Z"
                  *       }
                  *     }
                  */
@@ -11422,14 +11422,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg740ve009q2jv2g9m31dd_evt",
+                 *       "id": "svc_01m8cwrj1be00aahcp599kwxv8_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-26T17:59:53.627Z",
-                 *       "resourceId": "svc_01m8cg71fce00a3g1cbybhrkv1_rfd",
+                 *       "createdAt": "2026-11-26T21:39:07.947Z",
+                 *       "resourceId": "svc_01m8cwrgb6e009krbqfjqwb5wr_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg71fce00a3g1cbybhrkv1_rfd",
-                 *         "paymentId": "svc_01m8cg6z0ve00btcbw23vjn08r_pay",
+                 *         "id": "svc_01m8cwrgb6e009krbqfjqwb5wr_rfd",
+                 *         "paymentId": "svc_01m8cwreyce009ewj6d73xy7h3_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -11438,10 +11438,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175952083428078919",
+                 *         "sessionId": "000999261126213907318488164472",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:51.015Z",
-                 *         "completedAt": "2026-11-26T17:59:53.626Z"
+                 *         "createdAt": "2026-11-26T21:39:06.210Z",
+                 *         "completedAt": "2026-11-26T21:39:07.946Z"
                  *       }
                  *     }
                  */
@@ -11483,14 +11483,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg74y5e0097s90vmwt64aa_evt",
+                 *       "id": "svc_01m8cwrjn2e00bgcb4303fedcp_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-26T17:59:54.566Z",
-                 *       "resourceId": "svc_01m8cg72b3e009xfkczb0g4frh_rfd",
+                 *       "createdAt": "2026-11-26T21:39:08.578Z",
+                 *       "resourceId": "svc_01m8cwrhrxe00ac1p4nhq6sxee_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg72b3e009xfkczb0g4frh_rfd",
-                 *         "paymentId": "svc_01m8cg6z13e00b5hdq6dgt0wd4_pay",
+                 *         "id": "svc_01m8cwrhrxe00ac1p4nhq6sxee_rfd",
+                 *         "paymentId": "svc_01m8cwrf13e009k7vtxdtaymad_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -11499,10 +11499,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175953313261527546",
+                 *         "sessionId": "000999261126213908626609272733",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:51.810Z",
-                 *         "completedAt": "2026-11-26T17:59:54.565Z"
+                 *         "createdAt": "2026-11-26T21:39:07.450Z",
+                 *         "completedAt": "2026-11-26T21:39:08.578Z"
                  *       }
                  *     }
                  */
@@ -11544,14 +11544,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg73gje00b0exyk1f0t3rg_evt",
+                 *       "id": "svc_01m8cwrjgye008ynjbz6a98zgy_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-26T17:59:53.106Z",
-                 *       "resourceId": "svc_01m8cg6z20e00atmzwr0814dg9_pyo",
+                 *       "createdAt": "2026-11-26T21:39:08.446Z",
+                 *       "resourceId": "svc_01m8cwrf2ye008a1g61qqd1n64_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z20e00atmzwr0814dg9_pyo",
-                 *         "sourceWalletId": "svc_01m8cg6ywye00tzs1zcwn84xnc_wlt",
+                 *         "id": "svc_01m8cwrf2ye008a1g61qqd1n64_pyo",
+                 *         "sourceWalletId": "svc_01m8cwregxe00r3ap91hfdvh1x_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11561,7 +11561,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:48.520Z"
+                 *         "createdAt": "2026-11-26T21:39:04.892Z"
                  *       }
                  *     }
                  */
@@ -11603,14 +11603,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg747ye0099b5xt1y135k0_evt",
+                 *       "id": "svc_01m8cwrjnge0083xq2k8hzynq2_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-26T17:59:53.855Z",
-                 *       "resourceId": "svc_01m8cg6z39e008h75r4qf33tmc_pyo",
+                 *       "createdAt": "2026-11-26T21:39:08.592Z",
+                 *       "resourceId": "svc_01m8cwrf36e00a202yte3gmac3_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z39e008h75r4qf33tmc_pyo",
-                 *         "sourceWalletId": "svc_01m8cg6ywpe00r2fvj242tb8k2_wlt",
+                 *         "id": "svc_01m8cwrf36e00a202yte3gmac3_pyo",
+                 *         "sourceWalletId": "svc_01m8cwrejve00b6pxg5vehzece_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -11620,7 +11620,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:48.545Z"
+                 *         "createdAt": "2026-11-26T21:39:04.880Z"
                  *       }
                  *     }
                  */
@@ -11662,14 +11662,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg74j1e00bkn7w2beza3f1_evt",
+                 *       "id": "svc_01m8cwrj3be008ctzvqmz72073_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-26T17:59:54.177Z",
-                 *       "resourceId": "svc_01m8cg6z7qe008hqptjhkwbvda_pyo",
+                 *       "createdAt": "2026-11-26T21:39:08.011Z",
+                 *       "resourceId": "svc_01m8cwrf2ee00a2ceqw581r5eq_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z7qe008hqptjhkwbvda_pyo",
-                 *         "sourceWalletId": "svc_01m8cg6yxce00bz9gza9wx465s_wlt",
+                 *         "id": "svc_01m8cwrf2ee00a2ceqw581r5eq_pyo",
+                 *         "sourceWalletId": "svc_01m8cwrejwe00aqvftncwq83nt_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11679,7 +11679,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T17:59:48.628Z"
+                 *         "createdAt": "2026-11-26T21:39:04.843Z"
                  *       }
                  *     }
                  */
@@ -11721,13 +11721,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg73g1e00988mb3adqgr3p_evt",
+                 *       "id": "svc_01m8cwrjghe0080ma4xntv9cdf_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-26T17:59:53.089Z",
-                 *       "resourceId": "svc_01m8cg6z20e018tpvzb1h7n4bk_poi",
+                 *       "createdAt": "2026-11-26T21:39:08.433Z",
+                 *       "resourceId": "svc_01m8cwrf2ye00s95gz3be685e5_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z20e018tpvzb1h7n4bk_poi",
+                 *         "id": "svc_01m8cwrf2ye00s95gz3be685e5_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -11741,8 +11741,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175951636762348702",
-                 *         "payoutId": "svc_01m8cg6z20e00atmzwr0814dg9_pyo",
+                 *         "sessionId": "000999261126213907640473360162",
+                 *         "payoutId": "svc_01m8cwrf2ye008a1g61qqd1n64_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11785,13 +11785,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg747ke00bbfchc5y7sa9x_evt",
+                 *       "id": "svc_01m8cwrjk2e008yt1qf0d9yted_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-26T17:59:53.843Z",
-                 *       "resourceId": "svc_01m8cg6z39e018k65f4e8xm69x_poi",
+                 *       "createdAt": "2026-11-26T21:39:08.514Z",
+                 *       "resourceId": "svc_01m8cwrf36e018khnp7b938twe_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z39e018k65f4e8xm69x_poi",
+                 *         "id": "svc_01m8cwrf36e018khnp7b938twe_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11805,8 +11805,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175952862939347165",
-                 *         "payoutId": "svc_01m8cg6z39e008h75r4qf33tmc_pyo",
+                 *         "sessionId": "000999261126213907112359167354",
+                 *         "payoutId": "svc_01m8cwrf36e00a202yte3gmac3_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11849,13 +11849,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg74h1e00aj6pcnyv1k37d_evt",
+                 *       "id": "svc_01m8cwrj09e00aw82js3p115dw_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-26T17:59:54.145Z",
-                 *       "resourceId": "svc_01m8cg6z7qe0180yn8awyjrqz1_poi",
+                 *       "createdAt": "2026-11-26T21:39:07.913Z",
+                 *       "resourceId": "svc_01m8cwrf2ee019rpvrxbnfxjwk_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg6z7qe0180yn8awyjrqz1_poi",
+                 *         "id": "svc_01m8cwrf2ee019rpvrxbnfxjwk_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11869,8 +11869,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126175952013785643722",
-                 *         "payoutId": "svc_01m8cg6z7qe008hqptjhkwbvda_pyo",
+                 *         "sessionId": "000999261126213906710024873524",
+                 *         "payoutId": "svc_01m8cwrf2ee00a2ceqw581r5eq_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11913,24 +11913,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg70qze00vwjywbk7zp3aw_evt",
+                 *       "id": "svc_01m8cwrg0de00rjtw5f4ytk9f2_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-26T17:59:50.271Z",
-                 *       "resourceId": "svc_01m8cg6yz9e00bqc30dj4c8qf7_wlt",
+                 *       "createdAt": "2026-11-26T21:39:05.869Z",
+                 *       "resourceId": "svc_01m8cwren0e008rnp8snv35c79_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cg6yz9e00bqc30dj4c8qf7_wlt",
-                 *         "inboundCreditId": "svc_01m8cg6z9ve009nshdgxp51g01_inc",
+                 *         "walletId": "svc_01m8cwren0e008rnp8snv35c79_wlt",
+                 *         "inboundCreditId": "svc_01m8cwrf4se00a408xtr4kw9hn_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "876dbc42-4318-4fc9-89c8-3ef7baaf4181",
+                 *         "sessionId": "b85e6f47-f72f-491a-b599-09f5c76f1018",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "876dbc42-4318-4fc9-89c8-3ef7baaf4181"
+                 *           "sessionId": "b85e6f47-f72f-491a-b599-09f5c76f1018"
                  *         },
-                 *         "receivedAt": "2026-11-26T17:59:48.749Z",
+                 *         "receivedAt": "2026-11-26T21:39:04.863Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -11973,14 +11973,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg74m4e01s24c646mqpksz_evt",
+                 *       "id": "svc_01m8cwrk1de01bv9arkfjbvqmj_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-26T17:59:54.244Z",
-                 *       "resourceId": "svc_01m8cg6yzfe00atsdx3d2a852m_wlt",
+                 *       "createdAt": "2026-11-26T21:39:08.973Z",
+                 *       "resourceId": "svc_01m8cwren6e009w1mxftrtj9nr_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cg6yzfe00atsdx3d2a852m_wlt",
-                 *         "transferId": "svc_01m8cg6z95e00agh8b44hy9q1x_wth",
+                 *         "walletId": "svc_01m8cwren6e009w1mxftrtj9nr_wlt",
+                 *         "transferId": "svc_01m8cwrf7ne00axfync49npzdt_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -12027,14 +12027,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg727he0087z11wve10ydx_evt",
+                 *       "id": "svc_01m8cwrgxve009vfbjdqjkmz5m_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-26T17:59:51.793Z",
-                 *       "resourceId": "svc_01m8cg6yzge00b8h2kqn4ctrmj_wlt",
+                 *       "createdAt": "2026-11-26T21:39:06.811Z",
+                 *       "resourceId": "svc_01m8cwrepce008ddg3x34wd16s_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cg6yzge00b8h2kqn4ctrmj_wlt",
-                 *         "adjustmentId": "svc_01m8cg6z8qe008tjnk1ejrse7n_adj",
+                 *         "walletId": "svc_01m8cwrepce008ddg3x34wd16s_wlt",
+                 *         "adjustmentId": "svc_01m8cwrf5ce008hpcj9mbq4k9w_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -12083,13 +12083,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg6ynde009j2phzgftx06r_evt",
+                 *       "id": "svc_01m8cwre72e009fgv840dzcn7k_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-26T17:59:48.145Z",
-                 *       "resourceId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
+                 *       "createdAt": "2026-11-26T21:39:04.039Z",
+                 *       "resourceId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
+                 *         "walletId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -12132,13 +12132,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg6ynqe00af5e0r37p5wfb_evt",
+                 *       "id": "svc_01m8cwre7ce008fyn4gmpvsqxy_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-26T17:59:48.172Z",
-                 *       "resourceId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
+                 *       "createdAt": "2026-11-26T21:39:04.053Z",
+                 *       "resourceId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
+                 *         "walletId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -12181,13 +12181,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg6ypte00ayh7ve5e51c4w_evt",
+                 *       "id": "svc_01m8cwre7we00862b0qh9n6rq7_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-26T17:59:48.200Z",
-                 *       "resourceId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
+                 *       "createdAt": "2026-11-26T21:39:04.080Z",
+                 *       "resourceId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8cg6ykfe00a0m9hmmp4xx6z_wlt",
+                 *         "walletId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -12230,13 +12230,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg702ne01byk5q69z427k0_evt",
+                 *       "id": "svc_01m8cwrf1be01843hh6qgw2073_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-26T17:59:49.589Z",
-                 *       "resourceId": "svc_01m8cg702ne00ra7vp172ff9tg_rev",
+                 *       "createdAt": "2026-11-26T21:39:04.875Z",
+                 *       "resourceId": "svc_01m8cwrf1be00tqwy25czkknaj_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cg702ne00ra7vp172ff9tg_rev",
+                 *         "id": "svc_01m8cwrf1be00tqwy25czkknaj_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -12245,7 +12245,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8cg6z66e009j1e5hsext98r_inc",
+                 *         "inboundCreditId": "svc_01m8cwrewbe008yamedt8ea9bt_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -12255,19 +12255,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T17:59:49.589Z",
+                 *         "createdAt": "2026-11-26T21:39:04.875Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8cg6z66e009j1e5hsext98r_inc",
+                 *           "id": "svc_01m8cwrewbe008yamedt8ea9bt_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "0392392d-3c12-41c0-9c32-8ff2cfe22a2a",
+                 *           "sessionId": "78a7008f-989d-4c98-80c8-bcc51df954f7",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "0392392d-3c12-41c0-9c32-8ff2cfe22a2a"
+                 *             "sessionId": "78a7008f-989d-4c98-80c8-bcc51df954f7"
                  *           },
-                 *           "receivedAt": "2026-11-26T17:59:48.477Z"
+                 *           "receivedAt": "2026-11-26T21:39:04.525Z"
                  *         }
                  *       }
                  *     }
@@ -12310,13 +12310,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg73qde00ta6yrbwhxrmr8_evt",
+                 *       "id": "svc_01m8cwrh81e00t7ebpre3f06dw_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-26T17:59:53.325Z",
-                 *       "resourceId": "svc_01m8cg7078e00tzjwt3mgfr61n_rev",
+                 *       "createdAt": "2026-11-26T21:39:07.137Z",
+                 *       "resourceId": "svc_01m8cwrf1ke01r68b3x6aktvcn_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8cg7078e00tzjwt3mgfr61n_rev",
+                 *         "id": "svc_01m8cwrf1ke01r68b3x6aktvcn_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -12325,14 +12325,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8cg6z6ee00bbqegpamz9hs7_inc",
+                 *         "inboundCreditId": "svc_01m8cwrewce009p5rma1e6s7g9_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T17:59:49.736Z",
-                 *         "resolvedAt": "2026-11-26T17:59:53.325Z"
+                 *         "createdAt": "2026-11-26T21:39:04.883Z",
+                 *         "resolvedAt": "2026-11-26T21:39:07.137Z"
                  *       }
                  *     }
                  */
@@ -12374,20 +12374,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg6yd6e00b8mj903yxefeg_evt",
+                 *       "id": "svc_01m8cwrdrbe00a7p285gcrrnhr_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-26T17:59:47.881Z",
-                 *       "resourceId": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
+                 *       "createdAt": "2026-11-26T21:39:03.564Z",
+                 *       "resourceId": "svc_01m8cwrdhne009gkb31wdcex06_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
+                 *         "id": "svc_01m8cwrdhne009gkb31wdcex06_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T15:59:47.795Z",
+                 *         "failingSince": "2026-11-26T19:39:03.371Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T17:59:47.754Z"
+                 *         "createdAt": "2026-11-26T21:39:03.319Z"
                  *       }
                  *     }
                  */
@@ -12429,20 +12429,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg6yhae00a3wrkf4wa0ya3_evt",
+                 *       "id": "svc_01m8cwre3re00b1a0tyt38b0m7_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-26T17:59:48.011Z",
-                 *       "resourceId": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
+                 *       "createdAt": "2026-11-26T21:39:03.928Z",
+                 *       "resourceId": "svc_01m8cwrdhne009gkb31wdcex06_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
+                 *         "id": "svc_01m8cwrdhne009gkb31wdcex06_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-20T17:59:47.905Z",
+                 *         "failingSince": "2026-11-20T21:39:03.641Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T17:59:47.754Z"
+                 *         "createdAt": "2026-11-26T21:39:03.319Z"
                  *       }
                  *     }
                  */
@@ -12484,20 +12484,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cg6ye5e008h3xb3maw6t65_evt",
+                 *       "id": "svc_01m8cwrdtxe00ac1b6gpf4xky1_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-26T17:59:47.908Z",
-                 *       "resourceId": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
+                 *       "createdAt": "2026-11-26T21:39:03.644Z",
+                 *       "resourceId": "svc_01m8cwrdhne009gkb31wdcex06_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8cg6y9te00b6sg3hjk8dv05_whe",
+                 *         "id": "svc_01m8cwrdhne009gkb31wdcex06_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-20T17:59:47.905Z",
+                 *         "failingSince": "2026-11-20T21:39:03.641Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T17:59:47.754Z"
+                 *         "createdAt": "2026-11-26T21:39:03.319Z"
                  *       }
                  *     }
                  */
