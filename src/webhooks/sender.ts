@@ -55,7 +55,8 @@ export function createSender({ rules, resolve, timeoutMs = ATTEMPT_TIMEOUT_MS }:
     for (;;) {
       const sent = request(target, { method: 'POST', headers, agent, signal });
       const response = new Promise<http.IncomingMessage>((resolve, reject) => {
-        sent.once('response', resolve).once('error', reject);
+        sent.once('response', resolve).on('error', reject);
+        sent.once('close', () => reject(new Error('the connection was closed without a response')));
       });
       sent.end(body);
       try {
