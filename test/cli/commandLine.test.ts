@@ -44,6 +44,28 @@ test.each(COMMANDS)('the command "$words" has help with an example, and the opti
   expect(help).toContain('--json');
 });
 
+/** Every option that is a time, a day or a range of them. */
+const TIMES = COMMANDS.flatMap(({ words, command }) =>
+  command.options
+    .filter(({ flags }) => /<(time|day)>$/.test(flags))
+    .map(({ flags, parseArg }) => ({ title: `${words} ${flags}`, parseArg })),
+);
+
+test.each(TIMES)('$title takes a day that exists, and no other text', ({ parseArg }) => {
+  expect(TIMES.length).toBeGreaterThan(10);
+  const texts = ['2026-02-30', '2026-13-01', '01/02/2026', '05/06/2026 10:00', '1', '', 'today', '20261130'];
+  const times = ['2026-11-31T10:00:00Z', '2026-11-30T25:00:00Z', '2026-11-30T10:00:00', '2026-11-30T10:00:00+15:00'];
+  for (const text of [...texts, ...times]) {
+    expect(() => parseArg?.(text, undefined)).toThrow(expect.objectContaining({ code: 'commander.invalidArgument' }));
+  }
+  expect(parseArg?.('2026-11-30', undefined)).toBeDefined();
+});
+
+test('a period that ends before it begins is refused', async () => {
+  const { exitCode, errors } = await run('reconciliation', 'run', '--from', '2026-11-03', '--to', '2026-11-02');
+  expect([exitCode, errors]).toEqual([2, expect.stringContaining('The period ends before it begins.')]);
+});
+
 test('--help prints every command group to standard output and exits with 0', async () => {
   const { exitCode, output, errors } = await runProcess('--help');
   expect([exitCode, errors]).toEqual([0, '']);
