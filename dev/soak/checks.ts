@@ -44,7 +44,7 @@ export class Checks {
   async #verify(): Promise<void> {
     const sql = connect(this.#stack.ownerUrl, { connectionsMax: 4, role: 'owner' });
     const verifying = verifyBooks(sql).catch(() => null); // the database is being started again
-    const verification = await Promise.race([verifying, wait(VERIFIED_WITHIN_MS, null)]);
+    const verification = await Promise.race([verifying, wait(VERIFIED_WITHIN_MS, null, { ref: false })]);
     await sql.end({ timeout: 1 });
     if (verification === null) return;
     this.counts.verifications += 1;

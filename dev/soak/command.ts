@@ -36,7 +36,7 @@ const startedAt = Date.now();
 const { minutes, seed, rate, logs, rails } = program.parse().opts<Options>();
 const again = `npm run soak -- --minutes ${minutes} --seed ${seed} --rate ${rate}${rails ? '' : ' --no-rails'}`;
 console.log(`Seed ${seed}, ${minutes} min. To repeat: ${again}`);
-const { wrong, growth, counts } = await soak({
+const { growth, counts, ...found } = await soak({
   seconds: minutes * 60,
   seed,
   perSecond: rate,
@@ -46,6 +46,7 @@ const { wrong, growth, counts } = await soak({
 });
 const told = growth.filter(({ first, last, slack }) => first !== last || (slack !== null && last > 0));
 for (const line of ['', ...growthTable(told), '']) console.log(line);
+const wrong = [...found.wrong, ...found.grown];
 for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
 if (wrong.length > 0) process.exitCode = 1;
 console.log(
