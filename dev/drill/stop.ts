@@ -6,8 +6,6 @@ import { APPLICATIONS, isWorker, secondsText } from '../chaos/plan.ts';
 import { type ChaosRun, type DrillOptions, startChaosRun, type Verdict } from '../chaos/run.ts';
 import { type ChaosStack, STOP_WITHIN_MS } from '../chaos/stack.ts';
 
-/** Callers who send the next request as soon as they have an answer. */
-const BUSY_CALLERS = 8;
 /** An API stops within this time: more than its longest request here, and than it gives idle connections. */
 const API_STOPS_WITHIN_MS = 5_000;
 /** The first stop is this share of the run after its start. */
@@ -23,13 +21,18 @@ export interface StopResult {
   slowestMs: { api: number; worker: number };
 }
 
-export async function rollingRestart({ say, ...options }: DrillOptions): Promise<StopResult> {
+/** `busyCallers` send the next request as soon as they have an answer. */
+export async function rollingRestart({
+  say,
+  busyCallers = 8,
+  ...options
+}: DrillOptions & { busyCallers?: number }): Promise<StopResult> {
   let run: ChaosRun | undefined;
   const late: string[] = [];
   const slowestMs = { api: 0, worker: 0 };
   let busy: BusyCallers | undefined;
   const happen = async (stack: ChaosStack): Promise<void> => {
-    busy = await BusyCallers.start(stack);
+    busy = await BusyCallers.start(stack, busyCallers);
     for (const part of APPLICATIONS) {
       const tookMs = await stack.replace(part);
       say(`          ${part} stopped within ${secondsText(tookMs)}, and was started again`);
@@ -63,14 +66,14 @@ class BusyCallers {
   readonly #calling: Promise<unknown>;
   #isStopped = false;
 
-  private constructor(callers: Callers) {
+  private constructor(callers: Callers, count: number) {
     this.callers = callers;
-    this.#calling = Promise.all(Array.from({ length: BUSY_CALLERS }, () => this.#call()));
+    this.#calling = Promise.all(Array.from({ length: count }, () => this.#call()));
   }
 
-  static async start({ sql, directUrls }: ChaosStack): Promise<BusyCallers> {
+  static async start({ sql, directUrls }: ChaosStack, count: number): Promise<BusyCallers> {
     const { apiKey } = await createParticipants(sql, { name: 'Busy', operators: [] });
-    return new BusyCallers(new Callers(directUrls, apiKey));
+    return new BusyCallers(new Callers(directUrls, apiKey), count);
   }
 
   async stop(): Promise<void> {
