@@ -69,8 +69,12 @@ export function createRetentionActivities({
   return {
     async deleteExpiredRows() {
       return {
-        idempotencyKeys: await inBatches((max) => deleteIdempotencyKeys(sql, maintenance.idempotencyKeysKeptDays, max)),
-        webhookAttempts: await inBatches((max) => deleteWebhookAttempts(sql, maintenance.webhookAttemptsKeptDays, max)),
+        idempotencyKeys: await inBatches((max) =>
+          deleteOld(sql, IDEMPOTENCY_KEYS, maintenance.idempotencyKeysKeptDays, max),
+        ),
+        webhookAttempts: await inBatches((max) =>
+          deleteOld(sql, WEBHOOK_ATTEMPTS, maintenance.webhookAttemptsKeptDays, max),
+        ),
         requestLogs: await inBooks((book, max) => deleteRequestLogs(sql, book, maintenance.requestLogsKeptDays, max)),
         transferSends: await deleteOldSends(),
         events: await inBooks((book, max) => deleteEvents(sql, book, maintenance.eventsKeptDays, max)),
@@ -90,25 +94,35 @@ export function createRetentionActivities({
   };
 }
 
-/**
- * Once its key is deleted, a repeated request is executed as a new one. The oldest are found in all organisations, and
- * deleted by organisation. One may have been used anew meanwhile.
- */
-async function deleteIdempotencyKeys(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
-  const isOld = sql`created_at < now() - make_interval(days => ${keptDays})`;
-  const old = await sql<(Book & { keys: string[] })[]>`
-    SELECT organisation_id, environment, array_agg(key) AS keys
+interface AgingTable {
+  table: string;
+  /** The column that finds a row in its book. */
+  id: string;
+  /** The column of its age, which has an index. */
+  since: string;
+}
+
+/** Once its key is deleted, a repeated request is executed as a new one. A key may have been used anew meanwhile. */
+const IDEMPOTENCY_KEYS: AgingTable = { table: 'idempotency_keys', id: 'key', since: 'created_at' };
+
+/** The log, which is kept shorter than the events. */
+const WEBHOOK_ATTEMPTS: AgingTable = { table: 'webhook_attempts', id: 'id', since: 'attempted_at' };
+
+/** Deletes the oldest rows of a table: found in all organisations, deleted by book. Returns their number. */
+async function deleteOld(sql: Sql, { table, id, since }: AgingTable, keptDays: number, rowsMax: number) {
+  const isOld = sql`${sql(since)} < now() - make_interval(days => ${keptDays})`;
+  const old = await sql<(Book & { ids: string[] | number[] })[]>`
+    SELECT organisation_id, environment, array_agg(id) AS ids
     FROM (
-      SELECT organisation_id, environment, key FROM idempotency_keys
-      WHERE ${isOld} ORDER BY created_at LIMIT ${rowsMax}
+      SELECT organisation_id, environment, ${sql(id)} AS id FROM ${sql(table)}
+      WHERE ${isOld} ORDER BY ${sql(since)} LIMIT ${rowsMax}
     ) page
     GROUP BY organisation_id, environment`;
   let deleted = 0;
-  for (const { organisationId, environment, keys } of old) {
+  for (const { organisationId, environment, ids } of old) {
     const { count } = await sql`
-      DELETE FROM idempotency_keys
-      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND key = ANY (${keys}::text[])
-        AND ${isOld}`;
+      DELETE FROM ${sql(table)}
+      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND ${sql(id)} IN ${sql(ids)} AND ${isOld}`;
     deleted += count;
   }
   return deleted;
@@ -139,11 +153,4 @@ async function deleteBankRows(sql: Sql, table: keyof typeof BANK_TABLES, keptDay
       SELECT ctid FROM ${name} WHERE ${BANK_TABLES[table](sql)} < now() - make_interval(days => ${keptDays})
       LIMIT ${rowsMax}))`;
   return count;
-}
-
-/** The log of webhook attempts, which is kept shorter than the events. */
-async function deleteWebhookAttempts(sql: Sql, keptDays: number, rowsMax: number): Promise<number> {
-  const [row] = await sql<{ deleted: number }[]>`
-    SELECT ledger.delete_webhook_attempts(now() - make_interval(days => ${keptDays}), ${rowsMax}) AS deleted`;
-  return row?.deleted ?? 0;
 }

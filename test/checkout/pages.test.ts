@@ -333,7 +333,7 @@ describe('an open page', () => {
       const sent = takeStatements().filter(({ text }) => !/INTO request_logs\b/.test(text));
       const texts = new Set(sent.map(({ text }) => text));
       expect([...texts]).toEqual([
-        expect.stringMatching(/^SELECT payment_id, version FROM ledger\.changed_payments\(/),
+        expect.stringMatching(/^SELECT s\.id AS payment_id, changed\.version\s+FROM unnest\(/),
       ]);
     });
   });

@@ -42,7 +42,7 @@ GRANT EXECUTE ON FUNCTION ledger.public_id TO manilla_app;
 CREATE FUNCTION ledger.posting_id(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (extract(epoch FROM at) * 1000000)::bigint;
 
--- The last time of the books, as the id of a posting (src/ledger/sql/next_time.sql).
+-- The last time of the books, as the id of a posting (src/ledger/sql/last_final_posting.sql).
 CREATE SEQUENCE ledger.clock;
 
 -- Transactions and postings are append-only, for the owner too: a correction is a new transaction that reverses the
@@ -170,14 +170,12 @@ COMMENT ON TABLE ledger.postings IS 'One amount from a debited to a credited acc
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.postings FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE ledger.own_funds (
-  organisation_id  uuid NOT NULL,
-  environment      text NOT NULL,
+  LIKE template.book_row INCLUDING ALL,
   -- own accounts of the platform less receivables: at least this, because most credits are left out
   platform_balance bigint NOT NULL,
   shortfall        bigint NOT NULL, -- by how much the banks held less than was owed, after the last debit
   PRIMARY KEY (organisation_id, environment)
 );
-CREATE INDEX own_funds_short ON ledger.own_funds (organisation_id, environment) WHERE shortfall > 0;
 COMMENT ON TABLE ledger.own_funds IS 'The lowest that own money of a book can be, so that most debits need no sum.';
 
 -- Seals: every few minutes, a digest over the new postings of each book, chained to the one before it. Rewritten
@@ -207,35 +205,19 @@ CREATE TRIGGER published_once BEFORE UPDATE ON ledger.seals FOR EACH ROW
 GRANT SELECT ON organisations, ledger.accounts, ledger.transactions, ledger.postings, ledger.own_funds, ledger.seals TO manilla_app;
 GRANT UPDATE (published_at) ON ledger.seals TO manilla_app;
 
--- What ledger.post takes: rows to write, and what its parts pass to each other (src/ledger/sql/post.sql). An attribute
--- is never added to a batch_… type, because a process of the release before sends none: it becomes an argument of
--- ledger.post, with a default.
-
--- An account of the platform, created by its first posting: with a stored balance (row locked), or a derived one.
+-- What ledger.post takes, and what its parts pass to each other: src/ledger/sql/post.sql describes each. An attribute is
+-- never added to a batch_… type, because a process of the release before sends none: it becomes an argument of
+-- ledger.post, with a default. Fingerprints are in base64; a document is known by its position in the batch.
 CREATE TYPE ledger.batch_account AS (code text, stores_balance boolean);
-
--- With the rules under which it is posted.
 CREATE TYPE ledger.batch_transaction AS (id uuid, key text, kind text, resource text, effective_at timestamptz, moved_at timestamptz, rules text);
-
--- The business key of the hold that the transaction of a movement resolves, or of the transaction that it reverses.
 CREATE TYPE ledger.batch_link AS (movement integer, resolves text, reverses text);
-
--- An amount, with its movement and accounts by their positions in the batch.
 CREATE TYPE ledger.batch_posting AS (movement integer, debit integer, credit integer, amount bigint);
-
--- A table of resource rows to write. A document is known by its position in the batch.
 CREATE TYPE ledger.batch_table AS (name text, document integer);
-
 CREATE TYPE ledger.batch_event AS (movement integer, id uuid, type text, resource text, created_at timestamptz, document integer);
-
 CREATE TYPE ledger.batch_message AS (movement integer, topic text, available_at timestamptz, document integer);
-
--- For idempotency_keys; the fingerprint is in base64.
 CREATE TYPE ledger.batch_outcome AS (
   movement integer, key text, attempt uuid, fingerprint text, status_code integer, document integer
 );
-
--- Who decided a movement: a secret that the database checks, and what was decided (src/ledger/sql/decisions.sql).
 CREATE TYPE ledger.batch_decision AS (
   movement integer, proof text, subject text, action text, wallet text, about text, reason text
 );

@@ -1,10 +1,8 @@
--- Accounting: closed days with the balance of every account at their end, closed periods, sweeps of fee income,
--- adjustments, and the schema that accountants read. The functions are in src/ledger/sql/accounting.sql, the views in
--- accounting_views.sql.
+-- Accounting: closed days and periods, sweeps of fee income, adjustments, and the schema that accountants read. The
+-- functions are in src/ledger/sql/accounting.sql, the views in accounting_views.sql.
 
 CREATE TABLE ledger.closed_days (
-  organisation_id    uuid NOT NULL,
-  environment        text NOT NULL,
+  LIKE template.book_row INCLUDING ALL,
   day                date NOT NULL,
   ends_at            timestamptz(3) NOT NULL,
   settled_at         timestamptz(3), -- since when its postings are final; NULL: some may be uncommitted
@@ -14,8 +12,7 @@ CREATE TABLE ledger.closed_days (
 COMMENT ON TABLE ledger.closed_days IS 'Days of a book that are over: ledger.post dates no posting into them.';
 
 CREATE TABLE ledger.closing_balances (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL,
+  LIKE template.book_row INCLUDING ALL,
   account_id      bigint NOT NULL,
   day             date NOT NULL,
   balance         bigint NOT NULL,
@@ -27,8 +24,7 @@ CREATE TABLE ledger.closing_balances (
 COMMENT ON TABLE ledger.closing_balances IS 'The balance of an account at the end of each day on which it changed.';
 
 CREATE TABLE ledger.closed_periods (
-  organisation_id uuid NOT NULL,
-  environment     text NOT NULL,
+  LIKE template.book_row INCLUDING ALL,
   period          date NOT NULL CHECK (extract(day FROM period) = 1),
   closed_at       timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, environment, period)

@@ -89,6 +89,8 @@ CREATE TABLE webhook_attempts (
 CREATE INDEX webhook_attempts_by_event ON webhook_attempts (organisation_id, event_id, id);
 CREATE INDEX webhook_attempts_oldest ON webhook_attempts (attempted_at);
 COMMENT ON TABLE webhook_attempts IS 'Attempts of a delivery: the response, or why there was none.';
+CREATE TRIGGER kept_thirty_days BEFORE DELETE ON webhook_attempts FOR EACH ROW
+  WHEN (OLD.attempted_at > now() - interval '30 days') EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE failing_flows (
   organisation_id uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
@@ -106,5 +108,6 @@ CREATE TABLE failing_flows (
 COMMENT ON TABLE failing_flows IS 'Flows of which a task has failed: noted by workers, examined by each scan.';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows TO manilla_app;
-GRANT SELECT, INSERT ON events, webhook_attempts TO manilla_app;
+GRANT SELECT, INSERT ON events TO manilla_app;
+GRANT SELECT, INSERT, DELETE ON webhook_attempts TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON webhook_endpoints, webhook_deliveries TO manilla_app;

@@ -103,6 +103,3 @@ COMMENT ON VIEW accounting.open_items IS
 GRANT SELECT ON accounting.trial_balance, accounting.account_entries, accounting.open_items TO manilla_accountant;
 -- Functions in a view are called with the rights of its reader; these two read nothing.
 GRANT EXECUTE ON FUNCTION ledger.public_id, ledger.accounting_day TO manilla_accountant;
--- `ledger open-items` reads it too.
-GRANT USAGE ON SCHEMA accounting TO manilla_app;
-GRANT SELECT ON accounting.open_items TO manilla_app;

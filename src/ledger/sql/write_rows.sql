@@ -10,6 +10,7 @@ DO $generate$
 DECLARE
   listed  record;
   present record;
+  calls   text := '';
 BEGIN
   FOR listed IN
     SELECT l.name, string_to_array(l.changed, ' ') AS changed FROM (VALUES
@@ -53,7 +54,23 @@ BEGIN
       (SELECT format(' ON CONFLICT (organisation_id, id) DO UPDATE SET %s WHERE %s.version = excluded.version - 1',
                      string_agg(format('%1$s = excluded.%1$s', c), ', '), listed.name)
        FROM unnest(listed.changed) AS c HAVING count(*) > 0));
+    calls := calls || format('WHEN %L THEN RETURN ledger.write_%s(organisation, environment, table_rows); ', listed.name, listed.name);
   END LOOP;
+  -- The calls are written out: EXECUTE would plan each of them.
+  EXECUTE format($function$
+    CREATE OR REPLACE FUNCTION ledger.write_rows(organisation uuid, environment text, row_table text, table_rows json) RETURNS boolean
+    LANGUAGE plpgsql AS $$
+    BEGIN
+      CASE row_table
+        WHEN 'fee_sweeps' THEN RETURN ledger.write_fee_sweeps(organisation, environment, table_rows);
+        WHEN 'refunds' THEN
+          IF NOT ledger.write_refunds(organisation, environment, table_rows) THEN RETURN false; END IF;
+          PERFORM ledger.require_refundable(organisation, environment, table_rows); -- payments are written before
+          RETURN true;
+        %s
+      END CASE; -- any other name fails here
+    END $$
+    $function$, calls);
 END
 $generate$;
 
@@ -98,28 +115,4 @@ BEGIN
     RAISE EXCEPTION 'the refunds of payment % exceed what it was credited and has kept', payment
       USING ERRCODE = 'check_violation', CONSTRAINT = 'refunds_within_what_stayed';
   END IF;
-END $$;
-
--- The calls are written out: EXECUTE would plan each of them.
-CREATE OR REPLACE FUNCTION ledger.write_rows(organisation uuid, environment text, row_table text, table_rows json) RETURNS boolean
-LANGUAGE plpgsql AS $$
-BEGIN
-  CASE row_table
-    WHEN 'adjustments' THEN RETURN ledger.write_adjustments(organisation, environment, table_rows);
-    WHEN 'fee_sweeps' THEN RETURN ledger.write_fee_sweeps(organisation, environment, table_rows);
-    WHEN 'inbound_credits' THEN RETURN ledger.write_inbound_credits(organisation, environment, table_rows);
-    WHEN 'payments' THEN RETURN ledger.write_payments(organisation, environment, table_rows);
-    WHEN 'payout_items' THEN RETURN ledger.write_payout_items(organisation, environment, table_rows);
-    WHEN 'payouts' THEN RETURN ledger.write_payouts(organisation, environment, table_rows);
-    WHEN 'reconciliation_breaks' THEN RETURN ledger.write_reconciliation_breaks(organisation, environment, table_rows);
-    WHEN 'refunds' THEN
-      IF NOT ledger.write_refunds(organisation, environment, table_rows) THEN RETURN false; END IF;
-      PERFORM ledger.require_refundable(organisation, environment, table_rows); -- payments are written before
-      RETURN true;
-    WHEN 'review_cases' THEN RETURN ledger.write_review_cases(organisation, environment, table_rows);
-    WHEN 'statement_entries' THEN RETURN ledger.write_statement_entries(organisation, environment, table_rows);
-    WHEN 'transfers' THEN RETURN ledger.write_transfers(organisation, environment, table_rows);
-    WHEN 'virtual_accounts' THEN RETURN ledger.write_virtual_accounts(organisation, environment, table_rows);
-    WHEN 'withdrawals' THEN RETURN ledger.write_withdrawals(organisation, environment, table_rows);
-  END CASE; -- any other name fails here
 END $$;

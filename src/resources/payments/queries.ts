@@ -1,4 +1,5 @@
 // Queries for payments. Only `ledger.post` writes them, in the same statement as the money and events of a change.
+import { arrayLiteral } from '../../database/arrayLiterals.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -160,18 +161,28 @@ export interface SeenPayment {
   version: number;
 }
 
-/**
- * The current versions of those payments that are newer than seen. One statement for any number, of any organisations
- * (src/ledger/sql/changed_payments.sql).
- */
+/** The current versions of those payments that are newer than seen. One statement for any number of a book. */
 export async function readChangedPayments(
   sql: Sql,
   seen: readonly SeenPayment[],
 ): Promise<{ paymentId: Uuid; version: number }[]> {
-  // Array literals, because the driver's serialiser of arrays takes several times as long for thousands of elements.
-  const column = (cell: (one: SeenPayment) => string | number): string => `{${seen.map(cell).join(',')}}`;
-  return await sql<{ paymentId: Uuid; version: number }[]>`
-    SELECT payment_id, version FROM ledger.changed_payments(
-      ${column(({ book }) => book.organisationId)}::text::uuid[], ${column(({ book }) => book.environment)}::text::text[],
-      ${column(({ paymentId }) => paymentId)}::text::uuid[], ${column(({ version }) => version)}::text::integer[])`;
+  const byBook = Map.groupBy(seen, ({ book }) => `${book.organisationId} ${book.environment}`);
+  const changed = Array.from(byBook.values(), async (ofBook) => {
+    const [
+      {
+        book: { organisationId, environment },
+      },
+    ] = ofBook as [SeenPayment];
+    // OFFSET 0: each payment is one look-up in the primary key.
+    return await sql<{ paymentId: Uuid; version: number }[]>`
+      SELECT s.id AS payment_id, changed.version
+      FROM unnest(${arrayLiteral(ofBook, ({ paymentId }) => paymentId)}::text::uuid[],
+                  ${arrayLiteral(ofBook, ({ version }) => version)}::text::integer[]) AS s (id, version)
+      CROSS JOIN LATERAL (
+        SELECT p.version FROM payments p
+        WHERE p.organisation_id = ${organisationId} AND p.environment = ${environment} AND p.id = s.id
+          AND p.version > s.version OFFSET 0
+      ) changed`;
+  });
+  return (await Promise.all(changed)).flat();
 }
