@@ -107,9 +107,8 @@ CREATE TABLE ledger.accounts (
   CONSTRAINT balance_in_range CHECK (balance BETWEEN 0 AND 9007199254740991 AND owed >= 0),
   CONSTRAINT closed_is_empty CHECK (status <> 'closed' OR balance = 0)
 ) WITH (fillfactor = 70); -- space on each page for HOT updates of balances, which touch no index
--- ledger.post finds the accounts of a batch by code. A hash index reads the page directly; the B-tree of the unique key
--- would be searched from its root. Its collation differs from that of the unique key, so that it is the only index that
--- the query in ledger.post can use: this fixes the order in which accounts are locked.
+-- A hash index reads the page directly. By its collation it is the only index that ledger.lock_accounts can use, which
+-- fixes the order in which accounts are locked.
 CREATE INDEX accounts_by_code ON ledger.accounts USING hash (code COLLATE "C");
 -- The few accounts of a book from which its classes are added up: what is left is customers' money.
 CREATE INDEX accounts_of_platform ON ledger.accounts (organisation_id, environment) WHERE class <> 'customer';
@@ -178,9 +177,8 @@ CREATE TABLE ledger.own_funds (
 );
 COMMENT ON TABLE ledger.own_funds IS 'The lowest that own money of a book can be, so that most debits need no sum.';
 
--- Seals: every few minutes, a digest over the new postings of each book, chained to the one before it. Rewritten
--- history no longer has the digests of its seals, which are also written outside of the database, out of an intruder's
--- reach.
+-- Every few minutes, a digest over the new postings of each book, chained to the one before it. Copies are outside of
+-- the database, out of an intruder's reach.
 CREATE TABLE ledger.seals (
   LIKE template.book_row INCLUDING ALL,
   number          integer NOT NULL CHECK (number > 0),

@@ -31,8 +31,7 @@ CREATE INDEX inbound_credits_open ON inbound_credits (organisation_id, id) WHERE
 CREATE INDEX inbound_credits_recalls ON inbound_credits (organisation_id, id) WHERE recall = 'received';
 -- Counts and lists the credits of a payment that are not applied yet.
 CREATE INDEX inbound_credits_of_owner ON inbound_credits (organisation_id, owner_id, id) WHERE status = 'received';
-COMMENT ON TABLE inbound_credits IS
-  'Money that a rail reported, once per session id: as it was first reported, and once posted, as the rail records it.';
+COMMENT ON TABLE inbound_credits IS 'Money that a rail reported, by session id; once posted, as the rail records it.';
 
 CREATE TABLE review_cases (
   LIKE template.listed_row INCLUDING ALL,
@@ -156,8 +155,7 @@ CREATE TABLE bank_balances (
   in_flight       bigint NOT NULL,
   PRIMARY KEY (organisation_id, environment, rail, day)
 );
-COMMENT ON TABLE bank_balances IS
-  'The balance that a rail last reported of each day. The postings on clearing:<rail> before compared_at must sum to -(balance + in_flight).';
+COMMENT ON TABLE bank_balances IS 'Last reported of each day: -(balance + in_flight) on clearing:<rail> at compared_at.';
 
 CREATE TABLE day_proofs (
   LIKE template.book_row INCLUDING ALL,
@@ -178,8 +176,7 @@ CREATE TABLE day_proofs (
   created_at      timestamptz(3) NOT NULL,
   PRIMARY KEY (organisation_id, environment, day, rail)
 );
-COMMENT ON TABLE day_proofs IS
-  'What a bank held at the end of a day by its own statement, and what the books say of it; or why that is not known.';
+COMMENT ON TABLE day_proofs IS 'What a bank held at the end of a day by its own statement, and what the books say of it.';
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON day_proofs FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 -- Only ledger.post writes these.

@@ -123,8 +123,7 @@ CREATE TABLE decision_limits (
   recovers_debts     boolean NOT NULL DEFAULT true,
   since              timestamptz(3) NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE decision_limits IS
-  'The kobo from which two operators must credit a review case; whether credits repay debts. `migrate` writes it.';
+COMMENT ON TABLE decision_limits IS 'From which amount on two operators credit a case; whether credits repay debts.';
 INSERT INTO decision_limits (credit_by_two_from) VALUES (10000000);
 
 CREATE TABLE audit_log (

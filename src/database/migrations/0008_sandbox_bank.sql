@@ -92,8 +92,7 @@ CREATE INDEX statement_lines_by_reference ON sandbox_bank.statement_lines (organ
 CREATE UNIQUE INDEX statement_lines_own ON sandbox_bank.statement_lines (organisation_id, reference)
   WHERE kind IN ('charge', 'settlement', 'interest');
 CREATE INDEX statement_lines_oldest ON sandbox_bank.statement_lines (created_at);
-COMMENT ON TABLE sandbox_bank.statement_lines IS
-  'No unique reference of transfers: a double payment would show as two lines.';
+COMMENT ON TABLE sandbox_bank.statement_lines IS 'A double payment of a transfer would show as two lines.';
 
 CREATE TABLE sandbox_bank.callbacks (
   organisation_id uuid NOT NULL,

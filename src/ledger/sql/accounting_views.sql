@@ -44,18 +44,15 @@ CROSS JOIN LATERAL (
 ) c
 WHERE c.balance <> 0;
 COMMENT ON VIEW accounting.trial_balance IS
-  'The balance of each account at the end of each closed day, in kobo. Restrict it to one organisation, environment and '
-  'day: debits and credits then have the same sum.';
+  'The balance of each account at the end of each closed day, in kobo: of a book and day, debits are equal to credits.';
 
 CREATE OR REPLACE VIEW accounting.account_entries AS
 SELECT o.organisation, e.environment, e.account::text AS account, e.day, e.number AS entry,
        ledger.public_id(e.transaction_id, 'txn') AS transaction, e.kind, e.resource, e.contra::text AS contra_account,
        e.debit, e.credit, e.balance_after, e.created_at AS booked_at, e.effective_at, e.belongs_to
 FROM ledger.named_organisations o JOIN ledger.entries e ON e.organisation_id = o.organisation_id;
-COMMENT ON VIEW accounting.account_entries IS
-  'The entries of each account, in kobo. Restrict it to one organisation, environment and account.';
-COMMENT ON COLUMN accounting.account_entries.entry IS
-  '1, 2, 3 …; in an account without balance_after a number that follows the time and may occur twice.';
+COMMENT ON VIEW accounting.account_entries IS 'The entries of each account, in kobo. Read one account at a time.';
+COMMENT ON COLUMN accounting.account_entries.entry IS '1, 2, 3 …; without balance_after a number that may occur twice.';
 COMMENT ON COLUMN accounting.account_entries.balance_after IS
   'Credits less debits. NULL: an account of the platform, whose balance is the sum of its entries.';
 COMMENT ON COLUMN accounting.account_entries.belongs_to IS 'The month in which it happened, if that is an earlier one.';
