@@ -1,4 +1,5 @@
 // Reads the response of a metrics port: the Prometheus text format, as far as the service writes it.
+import { waitFor } from '../support/waitFor.ts';
 
 export interface Sample {
   /** With the suffix `_bucket`, `_sum` or `_count` where it belongs to a histogram. */
@@ -20,6 +21,14 @@ export async function scrape(port: number): Promise<Exposition> {
   if (response.status !== 200) throw new Error(`the metrics port answered ${response.status}`);
   return readExposition(await response.text());
 }
+
+/** The first scrape that read every source: on a busy machine one may not respond in time, and its gauges are absent. */
+export const scrapeWhole = (port: number): Promise<Exposition> =>
+  waitFor('a scrape that reads every source', async () => {
+    const scraped = await scrape(port);
+    const sources = scraped.samples.filter(({ name }) => name === 'manilla_gauge_source_up');
+    return sources.every(({ value }) => value === 1) ? scraped : null;
+  });
 
 function readExposition(text: string): Exposition {
   const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]));

@@ -16,7 +16,7 @@ import { startTestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
-import { scrape } from './exposition.ts';
+import { scrape, scrapeWhole } from './exposition.ts';
 
 const FUNDS = 1_000_000;
 const UNMATCHED_AMOUNT = 5_000;
@@ -44,7 +44,7 @@ const flows = await startTestFlows({
 const receiver = await startReceiver();
 await Promise.all([runWorkload(), runFailingWorkflows()]);
 // Sources are cached for ten seconds, so this must be the first scrape.
-const scraped = await scrape(ports.worker);
+const scraped = await scrapeWhole(ports.worker);
 
 afterAll(async () => {
   await flows.close();

@@ -8,6 +8,8 @@ export interface SentStatement {
   text: string;
   /** Whether a commit of its pool waits for the disk. */
   synchronousCommit: 'on' | 'off';
+  /** When it was sent, by `performance.now`. */
+  atMs: number;
 }
 
 /** A plan node in the format of `EXPLAIN (FORMAT JSON, VERBOSE)`. */
@@ -34,7 +36,7 @@ export function recordStatements(pools: readonly Sql[]): () => SentStatement[] {
   for (const { options } of pools) {
     const synchronousCommit = options.connection.synchronous_commit === 'off' ? 'off' : 'on';
     options.debug = (_connection, query) => {
-      if (!TYPE_QUERY.test(query)) sent.push({ text: oneLine(query), synchronousCommit });
+      if (!TYPE_QUERY.test(query)) sent.push({ text: oneLine(query), synchronousCommit, atMs: performance.now() });
     };
   }
   return () => {

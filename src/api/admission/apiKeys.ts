@@ -10,7 +10,7 @@ import { ApiError } from '../errors.ts';
 import type { Caller } from '../route.ts';
 
 /** The cache TTL, and so the longest time that a revoked key keeps working in any process. */
-const CACHE_MS = 3_000;
+export const KEY_CACHE_MS = 3_000;
 
 interface KeyRow {
   organisationId: Uuid;
@@ -26,7 +26,7 @@ interface KeyRow {
 /** Authenticates callers by API key. Keys are cached for a few seconds, which saves a round trip per request. */
 export class ApiKeys {
   readonly #sql: Sql;
-  readonly #keys = new LookUps({ read: (proofs) => this.#read(proofs), keptMs: CACHE_MS });
+  readonly #keys = new LookUps({ read: (proofs) => this.#read(proofs), keptMs: KEY_CACHE_MS });
   readonly #used = new Map<Uuid, Uuid>();
 
   constructor(asyncCommitSql: Sql) {
