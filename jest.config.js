@@ -29,6 +29,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/stripTypes.js' },
   testSequencer: '<rootDir>/test/support/longestFirst.ts',
+  reporters: ['default', '<rootDir>/test/support/slowestFiles.ts'],
   globalSetup: '<rootDir>/test/support/globalSetup.ts',
   globalTeardown: '<rootDir>/test/support/globalTeardown.ts',
   // More than twice the cores of a small machine: test files mostly wait for timers and the Temporal server.
