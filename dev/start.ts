@@ -16,6 +16,7 @@ import { DEFAULT_NAMESPACE, readProfile, type TemporalTarget } from '../src/temp
 import { OPERATOR_SCOPES } from '../src/workflows/operators/messages.ts';
 import { freePort, retryWhenTaken } from './freePort.ts';
 import { isRunning } from './lockFile.mjs';
+import { onChange } from './onChange.ts';
 import { choosePorts, sayMoved, startOnPorts, type WantedPort, type WantedPorts } from './ports.ts';
 import { postgresAnswers, startPostgres } from './postgres.ts';
 import { endProcess, parentNpm } from './processes.ts';
@@ -36,6 +37,12 @@ const PARENT_CHECK_MS = 500;
 
 /** `npm start -- --build-temporal`: the Temporal server is built from its source, and no other is used. */
 const BUILD_TEMPORAL = process.argv.includes('--build-temporal');
+/** `npm run dev`: API and worker are started again when their source changes. */
+const RELOADS = process.argv.includes('--reload');
+/** Between SIGTERM and SIGKILL. Work that is in progress then is done again. */
+const STOP_MS = RELOADS ? 300 : 15_000;
+
+const SOURCE = fileURLToPath(new URL('../src', import.meta.url));
 
 const run = promisify(execFile);
 const environment = process.env;
@@ -46,6 +53,7 @@ const stateFolder = new StateFolder(stateFolderPath());
 const keptPorts: Record<string, number> = {};
 let supervisor: Supervisor | undefined;
 let publishedUi: HttpListener | undefined;
+let stopReloads: (() => void) | undefined;
 let shutdown: Promise<void> | undefined;
 
 async function main(): Promise<void> {
@@ -108,7 +116,22 @@ async function main(): Promise<void> {
   stateFolder.keepPorts({ SANDBOX_PORT: ports.sandbox, LIVE_PORT: ports.live, ...keptPorts });
   stateFolder.writeQuickstart(quickstart);
   print(welcome(quickstart, (Date.now() - startedAt) / 1000));
+  if (RELOADS) {
+    stopReloads = onChange(SOURCE, () => reload(running));
+    print('API and worker are started again when a file in src changes.');
+  }
   await buildDocs();
+}
+
+/** Starts API and worker with their new source. What cannot be started waits for the next change. */
+async function reload(running: Supervisor): Promise<void> {
+  const startedAt = Date.now();
+  const results = await Promise.allSettled(['api', 'worker'].map((name) => running.startAgain(name)));
+  if (shutdown !== undefined) return;
+  const failures = results.flatMap((result) =>
+    result.status === 'rejected' ? [(result.reason as Error).message] : [],
+  );
+  print(failures.join('\n') || `Started API and worker again, in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
 }
 
 /** Builds the guide that the API serves, when its sources have changed: after the start, which does not wait for it. */
@@ -293,6 +316,8 @@ function applicationSettings(database: Database, temporal: Temporal, ports: Port
     BIND_ADDRESS: bindAddress(),
     SANDBOX_RAIL_CALLBACK_URL: `${baseUrl(ports.sandbox)}/rails/sandbox/callbacks`,
     LOG_LEVEL: environment.LOG_LEVEL || 'info',
+    // Half a second less for each start.
+    NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE || stateFolder.path('compiled'),
   };
 }
 
@@ -378,7 +403,7 @@ function applicationProcess(name: 'api' | 'worker', settings: NodeJS.ProcessEnv)
     env: settings,
     stopSignal: 'SIGTERM',
     // On SIGTERM both finish the work in progress first.
-    stopWithinMs: 15_000,
+    stopWithinMs: STOP_MS,
     readyWithinMs: 60_000,
   };
 }
@@ -467,6 +492,7 @@ function handleSignals(): void {
 function shutDown(exitCode: number, reason: string): void {
   shutdown ??= (async () => {
     print(reason);
+    stopReloads?.();
     await publishedUi?.close();
     await supervisor?.stop();
     stateFolder.unlock();

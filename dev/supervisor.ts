@@ -77,6 +77,7 @@ const LOGS = { bytesMax: 10_000_000, olderKept: 5, checkEveryMs: 5_000 };
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #running = new Map<string, Running>();
+  readonly #definitions = new Map<string, ManagedProcess>();
   readonly #crashes = new Map<string, number[]>();
   readonly #reaper: ChildProcess;
   readonly #logs: typeof LOGS;
@@ -104,6 +105,7 @@ export class Supervisor {
    * time.
    */
   async start(definition: ManagedProcess): Promise<void> {
+    this.#definitions.set(definition.name, definition);
     const log = this.logOf(definition.name);
     // The log of the previous run shows the cause of a crash.
     rotateAbove(0, log, this.#logs.olderKept);
@@ -114,6 +116,12 @@ export class Supervisor {
       throw new Error(`${definition.name} ${failure}. The end of ${log}:\n${this.#logTail(definition.name)}`);
     }
     void running.ended.then((reason) => this.#onEnd(running, reason));
+  }
+
+  /** Stops a process, if it runs, and starts it as the last time. Throws as `start` does. */
+  async startAgain(name: string): Promise<void> {
+    await this.dismiss(name);
+    await this.start(this.#definitions.get(name) as ManagedProcess);
   }
 
   /** Stops a running process, which is not restarted. */
@@ -228,7 +236,7 @@ export class Supervisor {
       const delayMs = Math.min(firstDelayMs * 2 ** (crashes.length - 1), RESTART_DELAY_MAX_MS);
       say(`${name} ${reason}; restarting it in ${delayMs / 1000} s (log: ${this.logOf(name)})`);
       await wait(delayMs);
-      if (this.#stopping !== undefined) return;
+      if (this.#stopping !== undefined || this.#running.has(name)) return; // or it was started again meanwhile
       const restarted = this.#spawn(definition);
       const failure = await this.#whenReady(restarted);
       if (failure === undefined) {

@@ -12,6 +12,9 @@ const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
 const SUMMARIES = fileURLToPath(new URL('../workflows/activitySummaries.ts', import.meta.url));
 
+/** What workflows and their failure converter may import (test/tidy.test.ts). */
+export const BUNDLED = 'src/{*,{concurrency,temporal,workflows}/**/*}.ts';
+
 /** Bundles in the cache: enough for a developer who switches branches, with traces and without. */
 const CACHED_MAX = 8;
 
@@ -51,11 +54,11 @@ export async function bundleWorkflows({
 }
 
 /**
- * The cache key: a hash over every source file, the installed packages and the modules bundled beside the workflows,
+ * The cache key: a hash over every source file that may be in a bundle, the installed packages and the modules bundled beside the workflows,
  * with their content. Rejects when npm left no list of the installed packages.
  */
 export async function fingerprint(modules: readonly string[], project = PROJECT): Promise<string> {
-  const sources = globSync('src/**/*.ts', { cwd: project }).toSorted();
+  const sources = globSync(BUNDLED, { cwd: project }).toSorted();
   // Modules may lie outside of src, as that of the replay command does.
   const files = ['node_modules/.package-lock.json', ...sources, ...modules];
   const hash = createHash('sha256').update(JSON.stringify([modules, files]));

@@ -1,7 +1,7 @@
 // `npm start` with real components, from the first start to the reset. The tests depend on their order.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -56,8 +56,8 @@ function run(
   return { child, output: () => text, exited };
 }
 
-async function start(): Promise<Command> {
-  const command = run('dev/start');
+async function start(...words: string[]): Promise<Command> {
+  const command = run('dev/start', ...words);
   let exited = false;
   void command.exited.then(() => {
     exited = true;
@@ -240,8 +240,19 @@ test('SIGTERM ends every process of the service', async () => {
 });
 
 test('the next start has the same keys and the same data', async () => {
-  stack = await start();
+  stack = await start('--reload');
   expect(readJson<Quickstart>('quickstart.json')).toEqual(first);
+  expect((await call('GET', `/wallets/${walletId}`)).data.id).toBe(walletId);
+});
+
+test('npm run dev starts API and worker again when a source changes, and keeps servers and data', async () => {
+  const pidsOf = () => Object.fromEntries(runningParts().map(({ name, pid }) => [name, pid]));
+  const before = pidsOf();
+  utimesSync(new URL('../../src/money.ts', import.meta.url), new Date(), new Date());
+  await waitFor('the reload', () => stack.output().includes('Started API and worker again'), START_MS);
+  const after = pidsOf();
+  const isKept = Object.fromEntries(Object.entries(before).map(([name, pid]) => [name, after[name] === pid]));
+  expect(isKept).toEqual({ postgres: true, temporal: true, api: false, worker: false });
   expect((await call('GET', `/wallets/${walletId}`)).data.id).toBe(walletId);
 });
 

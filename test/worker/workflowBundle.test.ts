@@ -1,9 +1,10 @@
 // The workflow bundle is built once per set of sources and packages, and cached under a fingerprint of them.
-import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { DefaultLogger } from '@temporalio/worker';
-import { bundleWorkflows, fingerprint } from '../../src/worker/workflowBundle.ts';
+import { BUNDLED, bundleWorkflows, fingerprint } from '../../src/worker/workflowBundle.ts';
 import { temporaryFolder } from '../dev/temporaryFolder.ts';
 
 const logger = new DefaultLogger('WARN');
@@ -22,6 +23,10 @@ test(
     }
     const { code } = await bundleWorkflows({ folder, logger });
     expect(code).toContain('withdrawal');
+    const sources = globSync(BUNDLED, { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+    const bundled = [...code.matchAll(/\.\/(src\/[a-zA-Z/]+\.ts)/g)].map(([, file = '']) => file);
+    expect(bundled.length).toBeGreaterThan(20);
+    expect(bundled.filter((file) => !sources.includes(file))).toEqual([]);
     const cached = readdirSync(folder);
     const created = cached.filter((name) => !older.includes(path.join(folder, name)));
     expect(created).toEqual([expect.stringMatching(/^workflows-[0-9a-f]{32}\.js$/)]);
@@ -43,21 +48,21 @@ test(
   LIMIT_MS,
 );
 
-test('the fingerprint changes with any source, package or interceptor', async () => {
+test('the fingerprint changes with any source that may be bundled, package or interceptor', async () => {
   const project = temporaryFolder();
   const write = (name: string, text: string): void => {
     mkdirSync(path.dirname(path.join(project, name)), { recursive: true });
     writeFileSync(path.join(project, name), text);
   };
   write('src/one.ts', 'one');
-  write('src/deep/two.ts', 'two');
+  write('src/workflows/deep/two.ts', 'two');
   await expect(fingerprint([], project)).rejects.toThrow('.package-lock.json');
   write('node_modules/.package-lock.json', '{}');
   const first = await fingerprint([], project);
   const changes: Record<string, () => void> = {
-    'a changed source': () => write('src/deep/two.ts', 'too'),
+    'a changed source': () => write('src/workflows/deep/two.ts', 'too'),
     'text moved between adjacent sources': () => {
-      write('src/deep/two.ts', 't');
+      write('src/workflows/deep/two.ts', 't');
       write('src/one.ts', 'woone');
     },
     'a new source': () => write('src/three.ts', ''),
@@ -71,6 +76,9 @@ test('the fingerprint changes with any source, package or interceptor', async ()
     expect([what, fingerprints.get(one)]).toEqual([what, undefined]);
     fingerprints.set(one, what);
   }
+  const last = await fingerprint([], project);
+  write('src/api/other.ts', '');
+  expect(await fingerprint([], project)).toBe(last);
   write('dev/interceptor.ts', 'before');
   const intercepted = await fingerprint([path.join(project, 'dev/interceptor.ts')], project);
   expect(fingerprints.has(intercepted)).toBe(false);
@@ -78,7 +86,7 @@ test('the fingerprint changes with any source, package or interceptor', async ()
   expect(await fingerprint([path.join(project, 'dev/interceptor.ts')], project)).not.toBe(intercepted);
 
   write('src/one.ts', 'one');
-  write('src/deep/two.ts', 'two');
+  write('src/workflows/deep/two.ts', 'two');
   write('node_modules/.package-lock.json', '{}');
   rmSync(path.join(project, 'src/four.ts'));
   expect(await fingerprint([], project)).toBe(first);

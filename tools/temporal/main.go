@@ -160,12 +160,12 @@ func configure(ip string, port, httpPort int, sql *config.SQL) *config.Config {
 	return conf
 }
 
-// The defaults of the CLI, which make search attributes usable at once, and the given values, as JSON.
+// The limits of the CLI, and the given values, as JSON.
 func dynamicValues(given pairs) dynamicconfig.StaticClient {
 	values := dynamicconfig.StaticClient{
-		dynamicconfig.MakeKey("frontend.persistenceMaxQPS"): 10000,
-		dynamicconfig.MakeKey("history.persistenceMaxQPS"):  45000,
-		dynamicconfig.HistoryCacheHostLevelMaxSize.Key():    8096,
+		dynamicconfig.MakeKey("frontend.persistenceMaxQPS"):              10000,
+		dynamicconfig.MakeKey("history.persistenceMaxQPS"):               45000,
+		dynamicconfig.HistoryCacheHostLevelMaxSize.Key():                 8096,
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 100,
 	}
 	for name, text := range given {
