@@ -14,7 +14,7 @@ const nodeMajorMin = 18;
 // npm 9 is the first that leaves registry hosts out of package-lock.json and still installs from it.
 const npmMajorMin = 9;
 /** In node_modules; a third of it is downloaded. */
-const installedMegabytes = 800;
+const installedMegabytes = 850;
 /** What the project runs on. */
 const ownNodeMajor = 24;
 
@@ -97,7 +97,8 @@ function install(root) {
     const started = Date.now();
     const env = { ...process.env, PATH: pathOutside(root) };
     const { npm_node_execpath: npmNode, npm_execpath: npm } = process.env;
-    const flags = ['ci', '--loglevel=warn'];
+    // Without warnings: packages run on the project's Node, not on the one that installs them.
+    const flags = ['ci', '--loglevel=error'];
     const child =
       npmNode && npm?.endsWith('npm-cli.js') && !npmNode.startsWith(path.join(root, 'node_modules'))
         ? spawn(npmNode, [npm, ...flags], { cwd: root, env, stdio: 'inherit' })

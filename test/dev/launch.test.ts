@@ -107,7 +107,7 @@ test('two concurrent commands on a fresh clone install once, and the second wait
   const both = await Promise.all([run(), run()]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.map(({ output }) => output).join('')).toContain('waiting for it');
-  expect(readFileSync(path.join(folder, 'calls'), 'utf8')).toBe('ci --loglevel=warn\n');
+  expect(readFileSync(path.join(folder, 'calls'), 'utf8')).toBe('ci --loglevel=error\n');
 });
 
 test('Temporal is fetched while npm installs, for a command that runs it', async () => {
