@@ -16,7 +16,7 @@ import { startTestFlows } from '../support/flows.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
 import { answerStatus, startReceiver } from '../webhooks/receiver.ts';
-import { scrape, scrapeWhole } from './exposition.ts';
+import { type Exposition, scrape, scrapeWhole } from './exposition.ts';
 
 const FUNDS = 1_000_000;
 const UNMATCHED_AMOUNT = 5_000;
@@ -30,6 +30,18 @@ const UNDERFUNDED_ACCOUNT = '3333333399';
 const PAYLOAD_TOO_LARGE = 3_000_000;
 const MESSAGE_TOO_LARGE = 6_000_000;
 
+/** What `runFailingWorkflows` makes fail. */
+const FAILURES: [string, Record<string, string>][] = [
+  ...['WorkflowError', 'NonDeterminismError', 'PayloadsTooLarge'].map((reason): [string, Record<string, string>] => [
+    'temporal_workflow_task_execution_failed',
+    { failure_reason: reason },
+  ]),
+  ...['INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED', 'NOT_FOUND'].map((code): [string, Record<string, string>] => [
+    'temporal_request_failure',
+    { status_code: code },
+  ]),
+];
+
 const api = await freePort();
 const ports = { api, worker: await freePort(undefined, [api]) };
 const flows = await startTestFlows({
@@ -42,9 +54,10 @@ const flows = await startTestFlows({
   },
 });
 const receiver = await startReceiver();
-await Promise.all([runWorkload(), runFailingWorkflows()]);
-// Sources are cached for ten seconds, so this must be the first scrape.
-const scraped = await scrapeWhole(ports.worker);
+let scraped: Exposition;
+// Sources are cached for ten seconds, so nothing is scraped before its end.
+await runWorkload();
+await runFailingWorkflows();
 
 afterAll(async () => {
   await flows.close();
@@ -136,15 +149,12 @@ async function runFailingWorkflows(): Promise<void> {
       cause: { message: expect.stringContaining('larger than max') },
     });
     await expect(workflow.getHandle(randomUUID()).describe()).rejects.toBeInstanceOf(WorkflowNotFoundError);
-    for (const handle of handles) {
-      // The history has only the first failure, and not that if the first attempt timed out, as on a busy machine.
-      await waitFor('a failed workflow task', async () => {
-        const { events } = await handle.fetchHistory();
-        if (events?.some((event) => event.workflowTaskFailedEventAttributes)) return true;
-        return Number((await handle.describe()).raw.pendingWorkflowTask?.attempt ?? 0) > 2;
-      });
-      await handle.terminate();
-    }
+    // A history may not tell: it has only the first failure, and not that if the first attempt timed out.
+    scraped = await waitFor('every failure to be counted', async () => {
+      const counted = await scrapeWhole(ports.worker);
+      return FAILURES.every(([name, labels]) => counted.value(name, labels) !== null) ? counted : null;
+    });
+    await Promise.all(handles.map((handle) => handle.terminate()));
   });
   await connection.close();
 }
