@@ -252,7 +252,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
       /** A payer whose callback was lost waits this long. */
       creditPolling: read('CREDIT_POLLING_EVERY_SECONDS', secondsByRail(60)),
       idempotencyKeysKeptDays: read('IDEMPOTENCY_KEYS_KEPT_DAYS', positive.min(7).default(7)),
-      /** With their deliveries. At least a year: see `ledger.oldest_id`. */
+      /** With their deliveries. At least a year: see `ledger.sequence_before`. */
       eventsKeptDays: read('EVENTS_KEPT_DAYS', positive.min(366).default(396)),
       webhookAttemptsKeptDays: read('WEBHOOK_ATTEMPTS_KEPT_DAYS', positive.min(30).default(90)),
       /** Of transfers that have ended. */

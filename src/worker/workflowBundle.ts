@@ -54,8 +54,8 @@ export async function bundleWorkflows({
 }
 
 /**
- * The cache key: a hash over every source file that may be in a bundle, the installed packages and the modules bundled beside the workflows,
- * with their content. Rejects when npm left no list of the installed packages.
+ * The cache key: a hash over every source file that may be in a bundle, the installed packages and the modules bundled
+ * beside the workflows, with their content. Rejects when npm left no list of the installed packages.
  */
 export async function fingerprint(modules: readonly string[], project = PROJECT): Promise<string> {
   const sources = globSync(BUNDLED, { cwd: project }).toSorted();

@@ -67,7 +67,7 @@ async function list(...words: string[]): Promise<{ id: string; attention: string
 
 const scan = () => flows.runMaintenance('failingFlows') as Promise<{ described: number; failing: number }>;
 
-/** Until just these flows are listed, as this: on a busy machine a task waits for a worker first, and is listed as that. */
+/** Until just these flows are listed: on a busy machine a task waits for a worker first, and is listed as waiting. */
 const untilListed = (...expected: `${'activity' | 'workflow_task'} ${'failing' | 'stalled'}`[]) =>
   waitFor(`${expected.join(', ') || 'no flow'} to be listed`, async () => {
     await scan();

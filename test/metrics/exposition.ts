@@ -22,7 +22,7 @@ export async function scrape(port: number): Promise<Exposition> {
   return readExposition(await response.text());
 }
 
-/** The first scrape that read every source: on a busy machine one may not respond in time, and its gauges are absent. */
+/** The first scrape that read every source: on a busy machine one may respond late, and its gauges are absent. */
 export const scrapeWhole = (port: number): Promise<Exposition> =>
   waitFor('a scrape that reads every source', async () => {
     const scraped = await scrape(port);

@@ -1,4 +1,4 @@
-// A reporter that prints the slowest test files of a whole run, with their seconds: what to look at when a run takes long.
+// A reporter that prints the slowest test files of a whole run, with their seconds.
 
 /** Of Jest's results. */
 interface Results {

@@ -1,6 +1,6 @@
 -- version 1
 -- Deletes events of a book from before a time, the oldest first, with their deliveries and attempts. Never those of the
--- last 366 days: ledger.oldest_id relies on it. One that was attempted lately stays with its attempts.
+-- last 366 days: ledger.sequence_before relies on it. One that was attempted lately stays with its attempts.
 CREATE OR REPLACE FUNCTION ledger.delete_events(organisation uuid, env text, created_before timestamptz, rows_max integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

@@ -3,11 +3,12 @@
 -- older state from a newer one. It follows the newest of the resource, which is read under a lock of the caller: of the
 -- row that it has changed, or of the account of the wallet. A writer without one violates event_sequence_unique.
 
--- Public ids begin with their time. Events of a resource that is older than this may have been deleted
--- (delete_events.sql): the first that it has then follows all of them.
-CREATE OR REPLACE FUNCTION ledger.oldest_id() RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT ledger.public_id((lpad(to_hex((extract(epoch FROM now() - interval '366 days') * 1000)::bigint), 12, '0')
-                           || repeat('0', 20))::uuid, '')
+-- What the first event of a resource follows, where none is stored. Public ids begin with their time, and events that
+-- are older than this may have been deleted (delete_events.sql): the next one then follows all of them.
+CREATE OR REPLACE FUNCTION ledger.sequence_before(resource text) RETURNS integer LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN resource COLLATE "C" < ledger.public_id((
+    lpad(to_hex((extract(epoch FROM now() - interval '366 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid, '')
+  THEN 1000000 ELSE 0 END
 $$;
 
 -- Part of ledger.post. A transfer has one event, and most batches no other: they need no look-up.
@@ -22,8 +23,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM unnest(events) AS e WHERE e.type <> 'transfer.completed') THEN RETURN; END IF;
   INSERT INTO public.events (organisation_id, environment, id, type, resource, sequence, data, created_at)
   SELECT organisation, environment, e.id, e.type, e.resource,
-         coalesce(newest.sequence, CASE WHEN e.resource COLLATE "C" < (SELECT ledger.oldest_id()) THEN 1000000 ELSE 0 END)
-           + row_number() OVER (PARTITION BY e.resource ORDER BY e.place),
+         coalesce(newest.sequence, ledger.sequence_before(e.resource)) + row_number() OVER (PARTITION BY e.resource ORDER BY e.place),
          documents[e.document]::json, e.created_at
   FROM unnest(events) WITH ORDINALITY AS e (movement, id, type, resource, created_at, document, place)
   LEFT JOIN LATERAL (
@@ -61,7 +61,7 @@ CREATE OR REPLACE FUNCTION ledger.insert_event(
 DECLARE written integer;
 BEGIN
   INSERT INTO events (organisation_id, environment, id, type, resource, sequence, data, created_at)
-  SELECT organisation, env, event, event_type, about, coalesce(max(e.sequence), CASE WHEN about COLLATE "C" < ledger.oldest_id() THEN 1000000 ELSE 0 END) + 1, payload, at
+  SELECT organisation, env, event, event_type, about, coalesce(max(e.sequence), ledger.sequence_before(about)) + 1, payload, at
   FROM events e
   WHERE e.organisation_id = organisation AND e.environment = env AND e.resource = about AND e.type <> 'transfer.completed'
   RETURNING sequence INTO written;
@@ -69,4 +69,4 @@ BEGIN
   VALUES (organisation, env, 'event', jsonb_strip_nulls(jsonb_build_object('eventId', event, 'endpointId', endpoint)));
   RETURN written;
 END $$;
-GRANT EXECUTE ON FUNCTION ledger.insert_event, ledger.oldest_id TO manilla_app;
+GRANT EXECUTE ON FUNCTION ledger.insert_event, ledger.sequence_before TO manilla_app;

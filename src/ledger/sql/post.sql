@@ -61,7 +61,7 @@ DECLARE
   own           record; -- how much each movement lowers the headroom, and that before
   closed_until  timestamptz;
   -- not before the times of earlier movements, should the clock be
-  begun_at      CONSTANT timestamptz := greatest(now(), 'epoch'::timestamptz + (SELECT last_value FROM ledger.clock) * interval '1 us');
+  begun_at      CONSTANT timestamptz := greatest(now(), 'epoch'::timestamptz + pg_sequence_last_value('ledger.clock') * interval '1 us');
   posted_at     timestamptz;
   first_id      bigint;
   creates_all   boolean := false;
