@@ -7,7 +7,8 @@ DECLARE
   now_id CONSTANT bigint := ledger.posting_id(clock_timestamp());
 BEGIN
   RETURN 'epoch'::timestamptz + interval '1 us' * CASE
-    WHEN now_id > (SELECT last_value FROM ledger.clock) THEN setval('ledger.clock', now_id) ELSE nextval('ledger.clock') END;
+    WHEN now_id > coalesce(pg_sequence_last_value('ledger.clock'), 0) THEN setval('ledger.clock', now_id)
+    ELSE nextval('ledger.clock') END;
 END $$;
 
 -- Waits for the statements that hold the lock of writers on a table when the function is called. False: one of them has
