@@ -77,6 +77,7 @@ const LIVING_OF_CASE = new Set([
   'walletId',
   'resolvedAt',
   'returnFailure',
+  'returnFailureCode',
   'returnFailureReason',
 ]);
 
