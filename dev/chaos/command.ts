@@ -1,12 +1,11 @@
 // `npm run chaos -- --seconds 60 --seed 7`: real traffic on a stack of its own while its parts are killed, frozen and
 // cut off (docs/reliability.md). Prints what happens, and the first thing that is wrong; a seed repeats its plan.
-import { randomInt } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
+import { randomSeed, wholeNumber } from '../commandOptions.ts';
 import { FAKES, type FakeName } from './fakeBank.ts';
 import { isAccepted } from './judge.ts';
 import { type ChaosRun, startChaosRun, type Verdict } from './run.ts';
 
-const SEED_MAX = 2 ** 31;
 const WRONG_SHOWN = 20;
 
 interface Options {
@@ -20,15 +19,10 @@ interface Options {
 const program = new Command('npm run chaos --')
   .description('Kills, freezes and cuts off the parts of a stack of its own under traffic, and judges the outcome.')
   .option('--seconds <seconds>', 'how long parts fail', wholeNumber, 60)
-  .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomInt(SEED_MAX))
+  .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomSeed())
   .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
   .option('--rails <names>', 'fakes of providers that take part, separated by commas, or none', railNames, [...FAKES])
   .option('--logs <folder>', 'keep the logs of the processes there');
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
-  return Number(text);
-}
 
 function railNames(text: string): FakeName[] {
   const names = text === 'none' ? [] : text.split(',');

@@ -2,11 +2,11 @@
 // primary of the database, restores, wrong clocks, an upgrade, going back and a rolling restart under traffic, each on
 // a stack of its own (docs/reliability.md). Prints what happens, and the first thing that is wrong.
 
-import { randomInt } from 'node:crypto';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { isAccepted } from '../chaos/judge.ts';
 import { secondsText } from '../chaos/plan.ts';
 import type { DrillOptions, Verdict } from '../chaos/run.ts';
+import { randomSeed, wholeNumber } from '../commandOptions.ts';
 import { wrongClocks } from './clock.ts';
 import { failover } from './failover.ts';
 import { restoreDatabase } from './restore.ts';
@@ -14,7 +14,6 @@ import { restoreTemporal } from './restoreTemporal.ts';
 import { rollingRestart } from './stop.ts';
 import { upgrade } from './upgrade.ts';
 
-const SEED_MAX = 2 ** 31;
 const WRONG_SHOWN = 10;
 
 const program = new Command('npm run drill --').description(
@@ -108,7 +107,7 @@ interface TrafficFlags {
 function onTraffic(command: Command, seconds: number): Command {
   return command
     .option('--seconds <seconds>', 'how long callers send requests', wholeNumber, seconds)
-    .option('--seed <seed>', 'the seed of the traffic (default: a random one)', wholeNumber, randomInt(SEED_MAX))
+    .option('--seed <seed>', 'the seed of the traffic (default: a random one)', wholeNumber, randomSeed())
     .option('--rate <commands>', 'commands of callers a second', wholeNumber, 8)
     .option('--logs <folder>', 'keep the logs of the processes there');
 }
@@ -129,11 +128,6 @@ function report(wrong: readonly string[], summary: string): void {
   for (const one of wrong.slice(0, WRONG_SHOWN)) console.log(`Wrong: ${one}`);
   if (wrong.length > 0) process.exitCode = 1;
   console.log(`${summary}; ${wrong.length === 0 ? 'all true' : `${wrong.length} wrong`}`);
-}
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
-  return Number(text);
 }
 
 await program.parseAsync();

@@ -1,12 +1,11 @@
 // `npm run soak -- --minutes 60 --seed 7`: the traffic of chaos runs for an hour (docs/reliability.md). Prints what
 // happens, how processes, tables and queues grow, and what is wrong.
-import { randomInt } from 'node:crypto';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { FAKES, type FakeName } from '../chaos/fakeBank.ts';
+import { randomSeed, wholeNumber } from '../commandOptions.ts';
 import { growthTable } from './growth.ts';
 import { soak } from './run.ts';
 
-const SEED_MAX = 2 ** 31;
 const WRONG_SHOWN = 20;
 
 interface Options {
@@ -22,15 +21,10 @@ const program = new Command('npm run soak --')
     'Runs traffic for a time while parts stand still, stop and fill their disk: nothing is lost, grows without end, or is reported in error.',
   )
   .option('--minutes <minutes>', 'how long', wholeNumber, 60)
-  .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomInt(SEED_MAX))
+  .option('--seed <seed>', 'the seed of traffic and faults (default: a random one)', wholeNumber, randomSeed())
   .option('--rate <commands>', 'commands a second of the callers of each organisation', wholeNumber, 4)
   .option('--no-rails', 'without the fakes of providers')
   .option('--logs <folder>', 'keep the logs of the processes there');
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('Expected a whole number.');
-  return Number(text);
-}
 
 const startedAt = Date.now();
 const { minutes, seed, rate, logs, rails } = program.parse().opts<Options>();

@@ -1,5 +1,5 @@
 // What grew during a soak: a pure function of samples. What levels must not have grown late in the run by more than its
-// slack; of everything the growth an hour is told.
+// slack. The growth of each an hour is printed.
 
 export type Unit = 'bytes' | 'count';
 

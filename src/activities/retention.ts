@@ -102,7 +102,7 @@ interface AgingTable {
   since: string;
 }
 
-/** Once its key is deleted, a repeated request is executed as a new one. A key may have been used anew meanwhile. */
+/** Once its key is deleted, a repeated request is executed as a new one. The key may have been reused meanwhile. */
 const IDEMPOTENCY_KEYS: AgingTable = { table: 'idempotency_keys', id: 'key', since: 'created_at' };
 
 /** The log, which is kept shorter than the events. */

@@ -167,7 +167,9 @@ export function databaseGauges(
           SELECT 'unprovedDays', a.environment, count(*)::float8
           FROM ledger.accounts a
           CROSS JOIN ledger.accounting_day(now()) t (today)
-          CROSS JOIN LATERAL generate_series(greatest(ledger.accounting_day(a.created_at), today - ${DAYS_READ}::integer), today - 1, interval '1 day') d (day)
+          CROSS JOIN LATERAL generate_series(
+            greatest(ledger.accounting_day(a.created_at), today - ${DAYS_READ}::integer), today - 1, interval '1 day'
+          ) d (day)
           WHERE a.class <> 'customer' AND starts_with(a.code, 'clearing:') AND NOT EXISTS (
             SELECT FROM day_proofs p
             WHERE p.organisation_id = a.organisation_id AND p.environment = a.environment AND p.day = d.day::date

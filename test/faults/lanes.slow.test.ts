@@ -26,7 +26,7 @@ test('payouts begin within ten seconds after a freeze, whatever else waits', asy
   const { organisationId } = organisation;
   await flows.test.post('/webhook-endpoints', { url: receiver.url });
   const sourceWalletId = await flows.createWallet(undefined, { balance: 100_000_000 });
-  // Payments that nobody paid, and events of transfers, as an hour of traffic leaves them.
+  // Unpaid payments and events of transfers, as after an hour of traffic.
   const targetWalletId = await flows.createWallet();
   for (let count = 0; count < PAYMENTS; count += 1) await flows.createPayment(targetWalletId, 100_000);
   await sql`

@@ -212,7 +212,7 @@ describe('missing responses', () => {
     expect(await send(url, {}, '{}')).toMatchObject({ error: 'connection_lost' });
   });
 
-  test('a change of protocol that nobody asked for is connection_lost', async () => {
+  test('a 101 response that was not requested is connection_lost', async () => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n';
     const url = await bareServer((socket) => void socket.once('data', () => socket.write(upgrade)));
     expect(await send(url, {}, '{}')).toMatchObject({ responseStatus: null, error: 'connection_lost' });
