@@ -1,5 +1,6 @@
 // A session with the sandbox: which key and address a command uses, and the client that it calls the API with.
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { createManilla } from '../../typescript/src/index.ts';
 import { parseApiUrl } from './arguments.ts';
 import { CommandError, EXIT } from './failure.ts';
@@ -29,8 +30,8 @@ export const URL_DEFAULT = 'http://127.0.0.1:8080/v1';
 const TEST_KEY = /^svc_test_[0-9A-Za-z]{43}$/;
 
 /** The key, without its line end. Throws CommandError, which does not have the key, unless it is a test key. */
-export function requireTestKey(text: string, origin: string): string {
-  const key = text.trim();
+export function requireTestKey(given: string, origin: string): string {
+  const key = given.trim();
   if (key.startsWith('svc_live_')) {
     throw new CommandError(
       `The key of ${origin} is a live key, and this program takes test keys only: it moves money at will.`,
@@ -43,11 +44,11 @@ export function requireTestKey(text: string, origin: string): string {
   return key;
 }
 
-/** The key in a file; `-` is standard input. */
-function readKeyFile(file: string): string {
+/** The key in a file; `-` is standard input, read as a stream: a pipe may not have its text yet. */
+async function readKeyFile(file: string): Promise<string> {
   const origin = file === '-' ? 'standard input' : file;
   try {
-    return requireTestKey(readFileSync(file === '-' ? 0 : file, 'utf8'), origin);
+    return requireTestKey(await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')), origin);
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`${origin} cannot be read (${String(error)}).`, EXIT.usage);
@@ -56,16 +57,16 @@ function readKeyFile(file: string): string {
 
 /** The address from --url or MANILLA_URL; undefined when neither is given. */
 export function givenUrl(option: string | undefined): string | undefined {
-  const text = option ?? (process.env.MANILLA_URL || undefined);
-  if (text === undefined) return undefined;
-  const url = parseApiUrl(text);
-  if (url === null) throw new CommandError(`${text} is not an address of HTTP, such as ${URL_DEFAULT}.`, EXIT.usage);
+  const address = option ?? (process.env.MANILLA_URL || undefined);
+  if (address === undefined) return undefined;
+  const url = parseApiUrl(address);
+  if (url === null) throw new CommandError(`${address} is not an address of HTTP, such as ${URL_DEFAULT}.`, EXIT.usage);
   return url;
 }
 
 /** The key from --api-key-file or MANILLA_API_KEY; undefined when neither is given. */
-export function givenKey(file: string | undefined): string | undefined {
-  if (file !== undefined) return readKeyFile(file);
+export async function givenKey(file: string | undefined): Promise<string | undefined> {
+  if (file !== undefined) return await readKeyFile(file);
   const key = process.env.MANILLA_API_KEY;
   return key === undefined || key === '' ? undefined : requireTestKey(key, 'MANILLA_API_KEY');
 }
@@ -78,10 +79,10 @@ export function connect(url: string, apiKey: string, signal: AbortSignal): Manil
 }
 
 /** Throws CommandError when there is no key. */
-export function openSession(options: SessionOptions, signal: AbortSignal): Session {
+export async function openSession(options: SessionOptions, signal: AbortSignal): Promise<Session> {
   const settings = readSettings(process.env);
   const url = givenUrl(options.url) ?? settings.url ?? URL_DEFAULT;
-  const apiKey = givenKey(options.apiKeyFile) ?? settings.apiKey;
+  const apiKey = (await givenKey(options.apiKeyFile)) ?? settings.apiKey;
   if (apiKey === undefined) {
     throw new CommandError('There is no key. Log in: manilla login; or set MANILLA_API_KEY.', EXIT.usage);
   }

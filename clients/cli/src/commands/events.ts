@@ -27,7 +27,7 @@ export function addEventCommands(program: Command, signal: AbortSignal): void {
       if (options.endpoint !== undefined && options.forwardTo !== undefined) {
         throw new CommandError('Give one of --endpoint and --forward-to.', EXIT.usage);
       }
-      const { client, output } = openSession(options, signal);
+      const { client, output } = await openSession(options, signal);
       const params = { path: { id } };
       if (options.forwardTo !== undefined) {
         const event = await dataOf(client.GET('/events/{id}', { params }));

@@ -39,7 +39,7 @@ export function addListenCommand(program: Command, signal: AbortSignal): void {
         else process.stdout.write(`${secret}\n`);
         return;
       }
-      await listen(openSession(options, signal), options);
+      await listen(await openSession(options, signal), options);
     });
 }
 

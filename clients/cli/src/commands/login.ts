@@ -22,7 +22,7 @@ export function addLoginCommands(program: Command, signal: AbortSignal): void {
         ? readQuickstart()
         : {
             url: givenUrl(options.url) ?? readSettings(process.env).url ?? URL_DEFAULT,
-            apiKey: givenKey(options.apiKeyFile) ?? requireTestKey(await askForKey(signal), 'the terminal'),
+            apiKey: (await givenKey(options.apiKeyFile)) ?? requireTestKey(await askForKey(signal), 'the terminal'),
           };
       const client = connect(url, apiKey, signal);
       const { environment, version } = await dataOf(client.GET('/health'));

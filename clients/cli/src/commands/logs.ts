@@ -36,7 +36,7 @@ export function addLogCommands(program: Command, signal: AbortSignal): void {
     .option('--lines <count>', 'how many earlier requests to print', countOf, LINES_DEFAULT)
     .option('--no-follow', 'end after these')
     .option('--all', 'with the readings of events and of this log, such as those of `listen` and `logs tail`')
-    .action((options: TailOptions) => tail(openSession(options, signal), options));
+    .action(async (options: TailOptions) => tail(await openSession(options, signal), options));
 }
 
 function statusOf(text: string): TailOptions['status'] {

@@ -33,14 +33,14 @@ export function addPayCommand(program: Command, signal: AbortSignal): void {
     .option('--sender-name <name>', 'who pays')
     .option('--sender-account <number>', 'from which account, ten digits')
     .option('--sender-bank <code>', 'at which bank, as in GET /banks')
-    .action((account: string, text: string | undefined, options: PayOptions) => {
+    .action(async (account: string, text: string | undefined, options: PayOptions) => {
       if (!/^\d{10}$/.test(account)) throw new CommandError(`${account} is no account number: ten digits.`, EXIT.usage);
       const amount = text === undefined ? undefined : parseAmount(text, options.kobo === true);
       if (amount === null) {
         const allowed = options.kobo ? 'whole kobo, such as 2500000' : 'naira, such as 25000 or 25,000.00';
         throw new CommandError(`${text} is no amount. Give ${allowed}.`, EXIT.usage);
       }
-      return pay(openSession(options, signal), account, amount, options);
+      return pay(await openSession(options, signal), account, amount, options);
     });
 }
 

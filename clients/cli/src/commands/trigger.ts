@@ -61,7 +61,7 @@ async function trigger(type: Event['type'], options: TriggerOptions, signal: Abo
   if (options.partial && recipe.takesPartial === undefined) {
     throw new CommandError('--partial is of payment.settled and payment.expired only.', EXIT.usage);
   }
-  const session = openSession(options, signal);
+  const session = await openSession(options, signal);
   const { client, output } = session;
   const stage = new Stage(session, {
     amount: options.amount ?? AMOUNT_DEFAULT,
