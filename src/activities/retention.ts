@@ -3,6 +3,7 @@ import { heartbeat } from '@temporalio/activity';
 import { requireTimeLeft } from '../concurrency/attempt.ts';
 import type { Config } from '../config.ts';
 import type { Sql } from '../database/pool.ts';
+import type { Uuid } from '../ids.ts';
 import { closeDays, listBooksToClose } from '../ledger/closing.ts';
 import { type Book, ENVIRONMENTS } from '../money.ts';
 import { listOrganisationIds } from '../resources/organisations.ts';
@@ -128,12 +129,21 @@ async function deleteOld(sql: Sql, { table, id, since }: AgingTable, keptDays: n
   return deleted;
 }
 
-/** With their deliveries and attempts. */
+/** With their deliveries and attempts. One that was attempted lately stays with its attempts. */
 async function deleteEvents(sql: Sql, { organisationId, environment }: Book, keptDays: number, rowsMax: number) {
-  const [row] = await sql<{ deleted: number }[]>`
-    SELECT ledger.delete_events(${organisationId}, ${environment}, now() - make_interval(days => ${keptDays}),
-                                ${rowsMax}) AS deleted`;
-  return row?.deleted ?? 0;
+  const old = await sql<{ id: Uuid }[]>`
+    SELECT id FROM events e
+    WHERE organisation_id = ${organisationId} AND environment = ${environment}
+      AND created_at < now() - make_interval(days => ${keptDays})
+      AND NOT EXISTS (
+        SELECT FROM webhook_attempts
+        WHERE organisation_id = ${organisationId} AND event_id = e.id AND attempted_at > now() - interval '30 days')
+    ORDER BY created_at, id LIMIT ${rowsMax}`;
+  const ids = sql`${old.map(({ id }) => id)}::uuid[]`;
+  await sql`DELETE FROM webhook_attempts WHERE organisation_id = ${organisationId} AND event_id = ANY (${ids})`;
+  await sql`DELETE FROM webhook_deliveries WHERE organisation_id = ${organisationId} AND event_id = ANY (${ids})`;
+  await sql`DELETE FROM events WHERE organisation_id = ${organisationId} AND id = ANY (${ids})`;
+  return old.length;
 }
 
 /** The tables of the sandbox bank with what dates their rows, as in their indexes; permanent accounts never end. */

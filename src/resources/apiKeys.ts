@@ -137,6 +137,6 @@ export async function revokeApiKey(
   { proof, reason }: { proof: Proof; reason: string | null },
 ): Promise<number> {
   const [row] = await sql<{ revoked: number }[]>`
-    SELECT ledger.revoke_api_key(${organisationId}, ${proof}, ${id}, ${reason}) AS revoked`;
+    SELECT ledger.end_api_key(${organisationId}, ${proof}, ${id}, ${reason}) AS revoked`;
   return row?.revoked ?? 0;
 }

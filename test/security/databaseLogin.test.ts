@@ -172,7 +172,7 @@ test('no function takes a proof that is made of what can be read', async () => {
       await effectOf(() => sql`SELECT ledger.audit(${organisationId}, 'test', ${proof}, 'wallet.unfreeze', 'x', 'x')`),
     ).toBe('none');
     expect(
-      await effectOf(() => sql`SELECT ledger.revoke_api_key(${organisationId}, ${proof}, id, 'x') FROM api_keys`),
+      await effectOf(() => sql`SELECT ledger.end_api_key(${organisationId}, ${proof}, id, 'x') FROM api_keys`),
     ).toBe('none');
     expect(
       await effectOf(

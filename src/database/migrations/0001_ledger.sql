@@ -55,6 +55,7 @@ END $$;
 CREATE TABLE organisations (
   organisation_id uuid PRIMARY KEY,
   name            text NOT NULL,
+  public_id       text NOT NULL GENERATED ALWAYS AS (ledger.public_id(organisation_id, 'org')) STORED,
   created_at      timestamptz(3) NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE organisations IS 'Owners of wallets, keys and endpoints. Their ids distribute every table.';

@@ -31,6 +31,9 @@ CREATE INDEX events_by_type ON events (organisation_id, environment, type, creat
 -- Without the events of transfers, the most frequent: a transfer has one, which is found by its time.
 CREATE UNIQUE INDEX event_sequence_unique
   ON events (organisation_id, environment, resource, sequence) WHERE type <> 'transfer.completed';
+-- ledger.sequence_before relies on it.
+CREATE TRIGGER kept_366_days BEFORE DELETE ON events FOR EACH ROW
+  WHEN (OLD.created_at > now() - interval '366 days') EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TABLE webhook_endpoints (
   LIKE template.listed_row INCLUDING ALL,
@@ -108,6 +111,6 @@ CREATE TABLE failing_flows (
 COMMENT ON TABLE failing_flows IS 'Flows of which a task has failed: noted by workers, examined by each scan.';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON outbox, failing_flows TO manilla_app;
-GRANT SELECT, INSERT ON events TO manilla_app;
-GRANT SELECT, INSERT, DELETE ON webhook_attempts TO manilla_app;
+GRANT SELECT, INSERT, DELETE ON events, webhook_attempts TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON webhook_endpoints, webhook_deliveries TO manilla_app;
+GRANT DELETE ON webhook_deliveries TO manilla_app;

@@ -192,7 +192,6 @@ CREATE OR REPLACE FUNCTION ledger.close_period(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 DECLARE
   last_day CONSTANT date := (month + interval '1 month')::date - 1;
-  written  integer;
 BEGIN
   SELECT max(period) + interval '1 month' INTO next_period FROM ledger.closed_periods
   WHERE organisation_id = organisation AND environment = env;
@@ -212,11 +211,10 @@ BEGIN
   IF outcome = 'closed' THEN
     INSERT INTO ledger.closed_periods (organisation_id, environment, period, closed_at)
     VALUES (organisation, env, month, clock_timestamp()) ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS written = ROW_COUNT;
-    IF written = 0 THEN
-      outcome := 'unchanged';
-    ELSE
+    IF FOUND THEN
       PERFORM ledger.audit(organisation, env, proof, 'period.close', to_char(month, 'YYYY-MM'), NULL);
+    ELSE
+      outcome := 'unchanged';
     END IF;
   END IF;
 END $$;

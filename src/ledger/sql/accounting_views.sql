@@ -25,17 +25,10 @@ JOIN ledger.transactions t ON t.organisation_id = a.organisation_id AND t.id = s
 JOIN ledger.accounts contra ON contra.organisation_id = a.organisation_id AND contra.id = side.contra_id;
 GRANT SELECT ON ledger.entries TO manilla_app;
 
--- MATERIALIZED: each id is computed once, and a row is found by it before its accounts are read.
-CREATE OR REPLACE VIEW ledger.named_organisations AS
-WITH organisations AS MATERIALIZED (
-  SELECT organisation_id, ledger.public_id(organisation_id, 'org') AS organisation FROM public.organisations
-)
-SELECT * FROM organisations;
-
 CREATE OR REPLACE VIEW accounting.trial_balance AS
-SELECT o.organisation, d.environment, d.day, a.code::text AS account,
+SELECT o.public_id AS organisation, d.environment, d.day, a.code::text AS account,
        greatest(-c.balance, 0) AS debit, greatest(c.balance, 0) AS credit
-FROM ledger.named_organisations o
+FROM public.organisations o
 JOIN ledger.closed_days d ON d.organisation_id = o.organisation_id AND d.completed_at IS NOT NULL
 JOIN ledger.accounts a ON a.organisation_id = d.organisation_id AND a.environment = d.environment
 CROSS JOIN LATERAL (
@@ -47,10 +40,10 @@ COMMENT ON VIEW accounting.trial_balance IS
   'The balance of each account at the end of each closed day, in kobo: of a book and day, debits are equal to credits.';
 
 CREATE OR REPLACE VIEW accounting.account_entries AS
-SELECT o.organisation, e.environment, e.account::text AS account, e.day, e.number AS entry,
+SELECT o.public_id AS organisation, e.environment, e.account::text AS account, e.day, e.number AS entry,
        ledger.public_id(e.transaction_id, 'txn') AS transaction, e.kind, e.resource, e.contra::text AS contra_account,
        e.debit, e.credit, e.balance_after, e.created_at AS booked_at, e.effective_at, e.belongs_to
-FROM ledger.named_organisations o JOIN ledger.entries e ON e.organisation_id = o.organisation_id;
+FROM public.organisations o JOIN ledger.entries e ON e.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.account_entries IS 'The entries of each account, in kobo. Read one account at a time.';
 COMMENT ON COLUMN accounting.account_entries.entry IS '1, 2, 3 …; without balance_after a number that may occur twice.';
 COMMENT ON COLUMN accounting.account_entries.balance_after IS
@@ -92,8 +85,8 @@ CROSS JOIN LATERAL (
 GRANT SELECT ON ledger.open_items TO manilla_app;
 
 CREATE OR REPLACE VIEW accounting.open_items AS
-SELECT o.organisation, i.environment, i.account, i.resource, i.amount, i.since
-FROM ledger.named_organisations o JOIN ledger.open_items i ON i.organisation_id = o.organisation_id;
+SELECT o.public_id AS organisation, i.environment, i.account, i.resource, i.amount, i.since
+FROM public.organisations o JOIN ledger.open_items i ON i.organisation_id = o.organisation_id;
 COMMENT ON VIEW accounting.open_items IS
   'What is in transit, in reserve and in suspense now, in kobo: the sum by account is its balance.';
 

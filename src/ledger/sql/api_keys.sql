@@ -39,8 +39,8 @@ END $$;
 -- Ends a key with what it made, and what that made: at `expiry`, or revoked now if that is NULL. Returns how many end;
 -- 0: it is revoked, or does not exist. The rows are locked level by level, so that none makes another meanwhile.
 CREATE OR REPLACE FUNCTION ledger.end_api_key(
-  organisation uuid, proof text, key_id uuid, action text, why text, expiry timestamptz, successor uuid
-) RETURNS integer LANGUAGE plpgsql AS $$
+  organisation uuid, proof text, key_id uuid, why text, expiry timestamptz DEFAULT NULL, successor uuid DEFAULT NULL
+) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   ended uuid[] := '{}';
@@ -55,7 +55,8 @@ BEGIN
         AND k.id IS DISTINCT FROM successor AND (expiry IS NULL OR k.expires_at IS NULL OR k.expires_at > expiry)
       FOR UPDATE);
   END LOOP;
-  PERFORM ledger.audit(organisation, k.environment, proof, CASE k.id WHEN key_id THEN action ELSE 'api_key.revoke' END, k.id::text,
+  PERFORM ledger.audit(organisation, k.environment, proof,
+                       CASE WHEN k.id = key_id AND expiry IS NOT NULL THEN 'api_key.rotate' ELSE 'api_key.revoke' END, k.id::text,
                        CASE k.id WHEN key_id THEN why ELSE 'made by ' || k.created_by END)
   FROM public.api_keys k WHERE k.organisation_id = organisation AND k.id = ANY (ended);
   UPDATE public.api_keys k
@@ -77,15 +78,9 @@ BEGIN
   IF NOT FOUND THEN RETURN false; END IF;
   PERFORM ledger.create_api_key(proof, successor, 'replaces ' || old_id, old);
   PERFORM ledger.end_api_key(
-    old.organisation_id, proof, old_id, 'api_key.rotate', 'replaced by ' || successor.id, old_expires_at, successor.id);
+    old.organisation_id, proof, old_id, 'replaced by ' || successor.id, old_expires_at, successor.id);
   RETURN true;
 END $$;
-
--- Revokes a key. Returns how many end with it, itself included.
-CREATE OR REPLACE FUNCTION ledger.revoke_api_key(organisation uuid, proof text, key_id uuid, why text) RETURNS integer
-LANGUAGE sql SECURITY DEFINER SET search_path = ledger, public, pg_temp AS $$
-  SELECT ledger.end_api_key(organisation, proof, key_id, 'api_key.revoke', why, NULL, NULL)
-$$;
 
 -- Pauses or resumes the rail of an environment, for all organisations. False: it was so already.
 CREATE OR REPLACE FUNCTION ledger.pause_rail(proof text, env text, pauses boolean, why text) RETURNS boolean
@@ -101,4 +96,4 @@ BEGIN
   RETURN true;
 END $$;
 
-GRANT EXECUTE ON FUNCTION ledger.create_api_key, ledger.replace_api_key, ledger.revoke_api_key, ledger.pause_rail TO manilla_app;
+GRANT EXECUTE ON FUNCTION ledger.create_api_key, ledger.replace_api_key, ledger.end_api_key, ledger.pause_rail TO manilla_app;

@@ -33,14 +33,10 @@ BEGIN
       WHERE d.status = 'pending' AND d.environment = turning
         AND d.endpoint_id > coalesce(seen, '00000000-0000-0000-0000-000000000000')
       ORDER BY d.endpoint_id LIMIT 1;
-      IF NOT FOUND THEN
-        EXIT WHEN wrapped;
-        wrapped := true;
-        seen := NULL;
-        CONTINUE;
-      END IF;
-      EXIT WHEN wrapped AND next.endpoint_id > after;
-      seen := next.endpoint_id;
+      EXIT WHEN wrapped AND (NOT FOUND OR next.endpoint_id > after);
+      wrapped := wrapped OR NOT FOUND;
+      seen := next.endpoint_id; -- NULL, the first one, after the last
+      CONTINUE WHEN NOT FOUND;
       SELECT w.recovered_at, CASE WHEN w.failing_since IS NULL AND w.recovered_at IS NOT NULL THEN 'infinity' ELSE now() END
       INTO back_at, until FROM webhook_endpoints w
       WHERE w.organisation_id = next.organisation_id AND w.id = next.endpoint_id;

@@ -34,19 +34,11 @@ BEGIN
     wrapped := start IS NULL;
     waiting := '{}';
     WHILE cardinality(waiting) < room LOOP
-      IF seen IS NULL THEN
-        SELECT o.topic, o.priority, o.environment, o.organisation_id INTO next FROM outbox o
-        WHERE (o.topic, o.priority, o.environment) >= (claimed_topic, claimed_priority, turning)
-        ORDER BY o.topic, o.priority, o.environment, o.organisation_id LIMIT 1;
-      ELSE
-        SELECT o.topic, o.priority, o.environment, o.organisation_id INTO next FROM outbox o
-        WHERE (o.topic, o.priority, o.environment, o.organisation_id) > (claimed_topic, claimed_priority, turning, seen)
-        ORDER BY o.topic, o.priority, o.environment, o.organisation_id LIMIT 1;
-      END IF;
-      -- Nothing from the first organisation on, in this environment and in the next one.
-      IF seen IS NULL AND waiting = '{}' AND (next.topic = claimed_topic AND next.priority = claimed_priority) IS NOT TRUE THEN
-        RETURN;
-      END IF;
+      SELECT o.topic, o.priority, o.environment, o.organisation_id INTO next FROM outbox o
+      WHERE (o.topic, o.priority, o.environment, o.organisation_id, o.available_at)
+            > (claimed_topic, claimed_priority, turning, coalesce(seen, '00000000-0000-0000-0000-000000000000'),
+               CASE WHEN seen IS NULL THEN timestamptz '-infinity' ELSE 'infinity' END)
+      ORDER BY o.topic, o.priority, o.environment, o.organisation_id LIMIT 1;
       IF (next.topic = claimed_topic AND next.priority = claimed_priority AND next.environment = turning) IS NOT TRUE
         OR (wrapped AND next.organisation_id > start) THEN
         EXIT WHEN wrapped;

@@ -1,7 +1,7 @@
 -- version 1
 -- The lowest number of the entries of one side of an account from a time on; above its last one when there is none. The
--- caller may know that the entries before `low` are before the time, and that those from `high` on are not. A function
--- for each side, from one text: ledger.first_debit_since and ledger.first_credit_since.
+-- caller may know that the entries before `low` are before the time. A function for each side, from one text:
+-- ledger.first_debit_since and ledger.first_credit_since.
 --
 -- Found by interpolation over the numbers, because entries come at a similar rate for long times: some five look-ups in
 -- the index by account, in ten thousand entries as in millions. A look-up aims beyond what it looks for, so that the
@@ -17,15 +17,14 @@ DECLARE
 BEGIN
   FOREACH side IN ARRAY ARRAY['debit', 'credit'] LOOP
     EXECUTE format($function$
-CREATE OR REPLACE FUNCTION ledger.first_%1$s_since(
-  organisation uuid, account bigint, since timestamptz, low bigint DEFAULT 0, high bigint DEFAULT 9223372036854775807
-)
+CREATE OR REPLACE FUNCTION ledger.first_%1$s_since(organisation uuid, account bigint, since timestamptz, low bigint DEFAULT 0)
 RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
   READ_MAX CONSTANT integer := 8; -- numbers of which the entries are read
   BEYOND   CONSTANT integer := 2; -- how many numbers a look-up aims beyond, or before, its estimate
   earlier  timestamptz; -- the time of the entry before `low`; NULL before the first look-up
+  high     bigint; -- the entries from it on are not before the time
   later    timestamptz; -- the time of the entry at `high`
   middle   bigint;
   size     bigint;
@@ -36,8 +35,7 @@ BEGIN
   -- The last entry is looked up first, because most times are recent. Without sorts only the index by account fits: the
   -- primary key would be read for the whole organisation.
   SELECT coalesce(p.%1$s_number, p.id) AS number, p.created_at INTO entry FROM ledger.postings p
-  WHERE p.organisation_id = organisation AND p.%1$s_account_id = account
-    AND coalesce(p.%1$s_number, p.id) >= low AND coalesce(p.%1$s_number, p.id) < high
+  WHERE p.organisation_id = organisation AND p.%1$s_account_id = account AND coalesce(p.%1$s_number, p.id) >= low
   ORDER BY coalesce(p.%1$s_number, p.id) DESC LIMIT 1;
   IF entry.number IS NULL THEN RETURN low; END IF;
   IF entry.created_at < since THEN RETURN entry.number + 1; END IF;

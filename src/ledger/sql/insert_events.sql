@@ -4,7 +4,7 @@
 -- row that it has changed, or of the account of the wallet. A writer without one violates event_sequence_unique.
 
 -- What the first event of a resource follows, where none is stored. Public ids begin with their time, and events that
--- are older than this may have been deleted (delete_events.sql): the next one then follows all of them.
+-- are older than this may have been deleted (kept_366_days): the next one then follows all of them.
 CREATE OR REPLACE FUNCTION ledger.sequence_before(resource text) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN resource COLLATE "C" < ledger.public_id((
     lpad(to_hex((extract(epoch FROM now() - interval '366 days') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid, '')

@@ -2,7 +2,7 @@
 -- The last entry of an account with a stored balance up to a time: its number and the balance after it, or zeros.
 --
 -- On each side it is the entry before the first one after the time (first_entry_since.sql), and of these two the
--- later one. Both sides have one sequence of numbers: the credits are looked for between two debits.
+-- later one. Both sides have one sequence of numbers: the credits are looked for after the debit.
 --
 -- A posting that is dated up to the time may be uncommitted while the time is recent. For a time within the last minute
 -- the function therefore waits for the lock of the account: what is posted later is dated later. A time less than a
@@ -16,7 +16,6 @@ DECLARE
   ahead        interval := at + interval '1 ms' - clock_timestamp();
   after        CONSTANT timestamptz := at + interval '1 us'; -- the next one: microseconds are the resolution
   number_after bigint;
-  next_debit   bigint;
   credit       record;
 BEGIN
   IF ahead > interval '-1 minute' THEN
@@ -27,11 +26,7 @@ BEGIN
   SELECT p.debit_balance_after, coalesce(p.debit_number, p.id) INTO balance, number FROM ledger.postings p
   WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) < number_after
   ORDER BY coalesce(p.debit_number, p.id) DESC LIMIT 1;
-  SELECT coalesce(p.debit_number, p.id) INTO next_debit FROM ledger.postings p
-  WHERE p.organisation_id = organisation AND p.debit_account_id = account AND coalesce(p.debit_number, p.id) >= number_after
-  ORDER BY coalesce(p.debit_number, p.id) LIMIT 1;
-  number_after := ledger.first_credit_since(
-    organisation, account, after, coalesce(number + 1, 0), coalesce(next_debit, 9223372036854775807));
+  number_after := ledger.first_credit_since(organisation, account, after, coalesce(number + 1, 0));
   SELECT p.credit_balance_after, coalesce(p.credit_number, p.id) AS number INTO credit FROM ledger.postings p
   WHERE p.organisation_id = organisation AND p.credit_account_id = account
     AND coalesce(p.credit_number, p.id) > coalesce(number, -1) AND coalesce(p.credit_number, p.id) < number_after

@@ -26,7 +26,7 @@ BEGIN
       ('refunds', 'version status failure_reason failure_code failure_detail session_id completed_at returned_at clawed_back'),
       ('review_cases', 'version status amount wallet_id rail attempts failure failure_code failure_reason resolved_at fee '
        'with_held recalled_unclaimed'),
-      ('statement_entries', NULL), ('transfers', NULL), ('virtual_accounts', NULL),
+      ('fee_sweeps', NULL), ('statement_entries', NULL), ('transfers', NULL), ('virtual_accounts', NULL),
       ('withdrawals', 'version status failure_reason failure_code failure_detail session_id completed_at clawed_back')
     ) AS l (name, changed)
   LOOP
@@ -62,7 +62,9 @@ BEGIN
     LANGUAGE plpgsql AS $$
     BEGIN
       CASE row_table
-        WHEN 'fee_sweeps' THEN RETURN ledger.write_fee_sweeps(organisation, environment, table_rows);
+        WHEN 'fee_sweeps' THEN
+          RETURN ledger.sweeps_are_net(organisation, environment, table_rows)
+                 AND ledger.write_fee_sweeps(organisation, environment, table_rows);
         WHEN 'refunds' THEN
           IF NOT ledger.write_refunds(organisation, environment, table_rows) THEN RETURN false; END IF;
           PERFORM ledger.require_refundable(organisation, environment, table_rows); -- payments are written before
@@ -75,26 +77,14 @@ END
 $generate$;
 
 -- A sweep takes what is net: income less costs, losses, what was swept before and what is receivable. So the sweeps of
--- a book take turns, until they are committed, and that is added up under the lock: a sweep of more is not written, and
--- not counted.
-CREATE OR REPLACE FUNCTION ledger.write_fee_sweeps(organisation uuid, environment text, table_rows json) RETURNS boolean
+-- a book take turns, until they are committed, and that is added up under the lock: a sweep of more is not written.
+CREATE OR REPLACE FUNCTION ledger.sweeps_are_net(organisation uuid, environment text, table_rows json) RETURNS boolean
 LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
-DECLARE
-  sweep   record;
-  net     bigint;
-  written integer := 0;
+DECLARE net bigint;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('fee_sweeps ' || organisation || environment, 0));
   net := ledger.own_platform_balance(organisation, environment);
-  FOR sweep IN SELECT * FROM json_populate_recordset(NULL::public.fee_sweeps, table_rows) LOOP
-    CONTINUE WHEN sweep.amount > net;
-    net := net - sweep.amount;
-    INSERT INTO public.fee_sweeps (organisation_id, environment, id, key, wallet_id, amount, created_at)
-    VALUES (organisation, environment, sweep.id, sweep.key, sweep.wallet_id, sweep.amount, sweep.created_at);
-    written := written + 1;
-  END LOOP;
-  RETURN written = json_array_length(table_rows);
+  RETURN net >= (SELECT coalesce(sum(s.amount), 0) FROM json_populate_recordset(NULL::public.fee_sweeps, table_rows) AS s);
 END $$;
 
 -- A refund that begins is within what the wallet was credited and the bank has not taken back, by the rows of all
