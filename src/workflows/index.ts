@@ -1,9 +1,9 @@
 // Every workflow of the service: the entry point of the worker's workflow bundle and of replays.
 export { adjustment } from './adjustment/workflow.ts';
+export { dayProof } from './dayProof/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';
 export {
   creditPolling,
-  dayProof,
   failingFlows,
   ledgerSealing,
   ledgerVerification,

@@ -24,3 +24,10 @@ export const RAIL_ACTIVITY: ActivityOptions = {
 
 /** For a local activity that an activity repeats if it fails. Shorter than a workflow task may take, ten seconds. */
 export const ONE_TRY: LocalActivityOptions = { startToCloseTimeout: '5 seconds', retry: { maximumAttempts: 1 } };
+
+/** For a run over all books, which may take hours. A heartbeat detects a worker that died. */
+export const LONG: ActivityOptions = {
+  startToCloseTimeout: '2 hours',
+  heartbeatTimeout: '1 minute',
+  retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
+};

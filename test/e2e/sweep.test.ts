@@ -21,7 +21,7 @@ const flows = await startTestFlows({
 const config: TestFlows['dependencies']['config'] = flows.dependencies.config;
 
 afterAll(async () => {
-  for (const workflow of WITHOUT_SCENARIO) await scheduleOf(workflow).delete();
+  for (const workflow of [...WITHOUT_SCENARIO, 'dayProof']) await scheduleOf(workflow).delete();
   const { findings } = await verifyBooks(flows.sql);
   await flows.close();
   expect(findings).toEqual([]);

@@ -403,11 +403,11 @@ export class ScenarioContext {
     await (paused ? pauseRail : resumeRail)(this.flows.sql, 'test', note);
   }
 
-  /** The workflow id of the last resume of the rail. */
-  async lastResume(): Promise<string> {
+  /** The workflow id of the last flow of a type that is not of this organisation. */
+  async lastFlow(workflow: 'railResume' | 'dayProof'): Promise<string> {
     const { taskQueue } = this.flows.dependencies.config.temporal;
-    const query = `WorkflowType = 'railResume' AND TaskQueue = '${taskQueue}'`;
-    return await this.#until('the resume to be listed', async () => {
+    const query = `WorkflowType = '${workflow}' AND TaskQueue STARTS_WITH '${taskQueue}'`;
+    return await this.#until(`the ${workflow} to be listed`, async () => {
       for await (const { workflowId } of this.flows.temporal.workflow.list({ query })) return workflowId;
       return undefined;
     });

@@ -275,7 +275,6 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
 /** Flows of Schedules without a scenario: each run does what an earlier one left, so none must survive a deployment. */
 export const WITHOUT_SCENARIO = [
   'creditPolling',
-  'dayProof',
   'failingFlows',
   'ledgerSealing',
   'ledgerVerification',
@@ -1096,7 +1095,15 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     completed: {
       run: async (stage) => {
         await paused(stage);
-        return { workflowId: await stage.lastResume(), path: null };
+        return { workflowId: await stage.lastFlow('railResume'), path: null };
+      },
+    },
+  }),
+  ...endings<IsolatedScenario>('dayProof', {
+    completed: {
+      run: async (stage) => {
+        await stage.flows.runMaintenance('dayProof');
+        return { workflowId: await stage.lastFlow('dayProof'), path: null };
       },
     },
   }),

@@ -1,9 +1,9 @@
 // The maintenance flows, each started by its Schedule: one or two activities over all books. None needs a compensation:
 // a run repeats or continues what an earlier one left.
-import { type ActivityOptions, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import { LONG } from '../options.ts';
 import type {
   CreditsPolled,
-  DaysProved,
   FailingFlowsResult,
   MaintenanceActivities,
   Period,
@@ -13,14 +13,7 @@ import type {
   VerificationResult,
 } from './messages.ts';
 
-/** A heartbeat detects a worker that died: a run over all books may take hours. */
-const LONG: ActivityOptions = {
-  startToCloseTimeout: '2 hours',
-  heartbeatTimeout: '1 minute',
-  retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
-};
-
-const { scanForFailingFlows, closeAccountingDays, deleteExpiredRows, pollCredits, proveDays } =
+const { scanForFailingFlows, closeAccountingDays, deleteExpiredRows, pollCredits } =
   proxyActivities<MaintenanceActivities>(LONG);
 const { restartMissingFlows } = proxyActivities<MaintenanceActivities>({ ...LONG, heartbeatTimeout: '30 seconds' });
 const { sealLedger } = proxyActivities<MaintenanceActivities>({ ...LONG, heartbeatTimeout: '2 minutes' });
@@ -58,18 +51,6 @@ export async function retention(): Promise<RetentionResult> {
       `Closed ${closedDays} accounting days.`,
   );
   return { ...deleted, closedDays };
-}
-
-/** Daily, after midnight in Lagos and after the reconciliation: proves what the books say of the days that ended. */
-export async function dayProof(): Promise<DaysProved> {
-  await closeAccountingDays();
-  const result = await proveDays();
-  const { proved, withBreaks, withoutStatement } = result;
-  setCurrentDetails(
-    `Proved **${proved} days**. ${withBreaks} have breaks and wait for two operators, ${withoutStatement} have no ` +
-      'statement. Show them with `npm run cli -- ledger days`.',
-  );
-  return result;
 }
 
 /** Every few minutes: seals the new postings of every book, and publishes the seals. */
