@@ -88,6 +88,7 @@ async function createPayments({ book, journal, hot }: BenchBook, count: number):
     baseAmount: 200_000,
     fee: 2_000,
     targetWalletId: hot,
+    splits: [],
     description: null,
     onMismatch: 'hold',
     returnUrl: null,

@@ -129,7 +129,7 @@ const VIOLATIONS: Record<string, string> = {
     ) posted
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(amount), 0) AS sum FROM credited_cases c
-      WHERE c.payment_id = p.id AND c.is_of_payment AND c.reason NOT IN ('partial_expired', 'surplus_over_limit')
+      WHERE c.payment_id = p.id AND c.is_of_payment AND c.reason NOT IN ('partial_expired', 'surplus_over_limit', 'split_refused')
     ) reviewed
     WHERE p.organisation_id = $1 AND p.method = 'bank_transfer' AND p.amount_received <> posted.sum + reviewed.sum`,
 

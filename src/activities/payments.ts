@@ -1,13 +1,14 @@
 // The payment flow's effects on the ledger. Each activity reads the state, decides by the rules, and posts with one
 // statement that takes effect only if the state is still the one that was read; so each may run twice, and two may
 // race.
-import { publicId, requireUuid } from '../ids.ts';
+import { publicId, requireUuid, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import { RailNotReadyError, RailRefusedError, RailUnavailableError } from '../rail/errors.ts';
 import type { ConfirmedCredit } from '../resources/inboundCredits/confirm.ts';
 import {
   creditToSuspense,
   redirectMovement,
+  refusingSplit,
   reviewReasonOf,
   setAsideMovement,
 } from '../resources/inboundCredits/movements.ts';
@@ -47,9 +48,10 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
     }
     let capacity: WalletCapacity = 'all';
     let reason: ReviewReason = 'over_limit';
+    const refusing = new Set<Uuid>(); // wallets of splits
     for (;;) {
       const decision = decideCredit(payment, credit, capacity);
-      const next = paymentAfter(payment, decision);
+      const next = paymentAfter(payment, decision, refusing);
       const movement =
         decision.kind === 'to_suspense'
           ? creditToSuspense(
@@ -62,6 +64,11 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
           : creditMovement(book, payment, next, credit, decision);
       const result = await poster.post(movement);
       if (result.outcome !== 'refused') return result.outcome === 'posted' ? next : null;
+      const ofSplit = refusingSplit(payment.splits, result);
+      if (ofSplit !== null) {
+        refusing.add(ofSplit);
+        continue;
+      }
       const refused = decision.kind === 'to_suspense' ? null : reviewReasonOf(result, payment.targetWalletId);
       if (refused === null) refuse(movement, result);
       reason = refused;

@@ -1,11 +1,11 @@
 // Refunds to a bank as bank transfers.
 import type { Sql } from '../database/pool.ts';
-import { publicId, requireUuid } from '../ids.ts';
+import { publicId, requireUuid, type Uuid } from '../ids.ts';
 import { findPayment } from '../resources/payments/queries.ts';
-import { clawBackRefund, completeRefund, returnRefundFunds } from '../resources/refunds/movements.ts';
+import { clawBackRefund, completeRefund, returnRefundFunds, sourcesOf } from '../resources/refunds/movements.ts';
 import { findRefund, type Refund, sumOtherRefunds } from '../resources/refunds/queries.ts';
 import { returnRefusalOf } from '../resources/reviewCases/movements.ts';
-import { findWallet } from '../resources/wallets/queries.ts';
+import { findWallets } from '../resources/wallets/queries.ts';
 import type { TransferAdapter } from './bankTransfers.ts';
 import { invariantViolation, requireRow } from './failures.ts';
 
@@ -31,14 +31,16 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
   },
   async movement(book, row, change, report, failure) {
     const payment = requireRow(await findPayment(sql, book, row.paymentId), `the payment of refund ${row.id}`);
-    const found = await findWallet(sql, book, payment.targetWalletId);
-    const wallet = requireRow(found, `the wallet of refund ${row.id}`);
     if (change === 'complete') return completeRefund(book, payment, row, report);
+    const sources = sourcesOf(payment, row).map(({ walletId }) => walletId);
+    const wallets = await findWallets(sql, book, sources);
+    const walletOf = (walletId: Uuid) =>
+      requireRow(wallets.find(({ id }) => id === walletId) ?? null, `a wallet of refund ${row.id}`);
     const others = change === 'claw_back' || row.clawedBack !== null ? await sumOtherRefunds(sql, book, row) : 0;
     return change === 'claw_back'
-      ? clawBackRefund(book, payment, row, report, { balance: wallet.balance, others })
+      ? clawBackRefund(book, payment, row, report, { balanceOf: (id) => walletOf(id).balance, others })
       : returnRefundFunds(book, payment, row, change, failure, {
-          refusal: returnRefusalOf(wallet),
+          refusalOf: (id) => returnRefusalOf(walletOf(id)),
           others,
         });
   },

@@ -104,6 +104,7 @@ export function createReviewCaseActivities(dependencies: ActivityDependencies): 
   /** Whether the money goes back without a decision: its payment says so, and it was not tried yet. */
   async function returnsUnasked(book: Book, row: ReviewCase): Promise<boolean> {
     if (row.status !== 'open' || row.attempts > 0 || row.accountCode === null || row.paymentId === null) return false;
+    if (!choicesOf(row.reason).includes('return_to_sender')) return false;
     return (await findPayment(sql, book, row.paymentId))?.onMismatch === 'refund';
   }
 

@@ -65,7 +65,8 @@ export const creditView = viewOf(schemas.credit, (credit: ListedCredit) => ({
 /** That of its review case, where it has one; but the case of a surplus is of a part of the credit only. */
 function creditStatus({ status, recall, reviewReason, reviewStatus }: ListedCredit): CreditStatus {
   if (recall === 'posted' || reviewStatus === 'repaid') return 'recalled';
-  if (reviewStatus === null || reviewReason === 'surplus_over_limit') return CREDIT_STATUSES[status];
+  if (reviewStatus === null || reviewReason === 'surplus_over_limit' || reviewReason === 'split_refused')
+    return CREDIT_STATUSES[status];
   return reviewStatus === 'open' || reviewStatus === 'returning' ? 'in_review' : reviewStatus;
 }
 

@@ -51,12 +51,27 @@ export const paymentStatus = z.enum([
   'partially_refunded',
 ]);
 
+/** A part of the base amount of a payment for another wallet than its target. */
+const split = z.object({
+  walletId: publicIdOf('wallet'),
+  amount: kobo.describe('What the wallet gets of baseAmount, in kobo'),
+  basisPoints: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Hundredths of a per cent of baseAmount; null: requested as amount'),
+  reference: z.string().nullable(),
+  description: z.string().nullable(),
+  amountCredited: kobo.describe('In kobo: less than amount until it is settled, or while the part is in review'),
+  amountRefunded: kobo.describe('What refunds give back of it, in kobo'),
+});
+
 export const payment = z
   .object({
     id: publicIdOf('payment'),
     method: paymentMethod,
     status: paymentStatus,
-    baseAmount: kobo.describe('What the target wallet receives, in kobo'),
+    baseAmount: kobo.describe('What the target wallet receives, in kobo, less splits'),
     fee: kobo.describe('On top of baseAmount, in kobo'),
     payableAmount: kobo.describe('What the payer must transfer, in kobo: baseAmount plus fee'),
     amountReceived: kobo.describe('What has been received so far, in kobo'),
@@ -64,6 +79,7 @@ export const payment = z
     amountRecalled: kobo.describe('What the bank has taken back of the money credited to the wallet, in kobo'),
     currency,
     targetWalletId: publicIdOf('wallet'),
+    splits: z.array(split).optional().describe('Parts of baseAmount for other wallets: the target gets the rest'),
     description: z.string().nullable(),
     onMismatch: z
       .enum(ON_MISMATCH)
@@ -187,6 +203,10 @@ export const refund = z
     paymentId: publicIdOf('payment'),
     amount: kobo,
     destination: refundDestination,
+    from: z
+      .array(z.object({ walletId: publicIdOf('wallet'), amount: kobo }))
+      .optional()
+      .describe('What each wallet gives of it, of a payment with splits'),
     status: refundStatus,
     ...attached,
     ...bankOutcome,

@@ -4,16 +4,21 @@ import { type PaymentWithAccount, payableAmount } from './payments/queries.ts';
 import type { Payout, PayoutItem } from './payouts/queries.ts';
 import { viewOf } from './publicFields.ts';
 import * as schemas from './publicSchemas.ts';
+import type { Refund } from './refunds/queries.ts';
 import { keyActions } from './reviewCases/actions.ts';
 import type { ReviewCase } from './reviewCases/queries.ts';
 import type { Withdrawal } from './withdrawals/queries.ts';
 
 export const transferView = viewOf(schemas.transfer);
-export const refundView = viewOf(schemas.refund);
+export const refundView = viewOf(schemas.refund, ({ sources, ...refund }: Refund) => ({
+  ...refund,
+  ...(sources.length > 0 && { from: [...sources] }),
+}));
 export const virtualAccountView = viewOf(schemas.virtualAccount);
 
-export const paymentView = viewOf(schemas.paymentOfEvent, (payment: PaymentWithAccount) => ({
+export const paymentView = viewOf(schemas.paymentOfEvent, ({ splits, ...payment }: PaymentWithAccount) => ({
   ...payment,
+  ...(splits.length > 0 && { splits: [...splits] }),
   payableAmount: payableAmount(payment),
   virtualAccount: payment.account,
   acceptsAmount: payment.account?.acceptsAmount ?? 'exact',

@@ -55,6 +55,8 @@ const effectOf = (...changes: readonly (readonly [AccountCode, Kobo])[]): NetEff
 
 const NOTHING: NetEffect = new Map();
 
+const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
+
 const moved = (from: AccountCode, to: AccountCode, amount: Kobo): NetEffect => effectOf([from, -amount], [to, amount]);
 
 /** Money that returned to a wallet, or to suspense if it was closed: all, or what a clawback had taken. */
@@ -128,10 +130,11 @@ export function expectWithdrawal(row: Withdrawal): Expectation {
 export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'payerWalletId'>): Expectation {
   const wallet = walletAccount(row.targetWalletId);
   const { amount } = row;
-  const completed: Expectation['effects'] =
-    row.destination === 'bank'
-      ? paidOut(wallet, wallet, { ...row, rail: row.rail ?? '', fee: 0 })
-      : [moved(wallet, walletAccount(row.payerWalletId ?? ''), amount)];
+  const toBank = row.destination === 'bank';
+  if (row.sources.length > 0) return ofSteps('refund', row, BANK_TRANSFER_STEPS, [refundOfSplits(row)]);
+  const completed: Expectation['effects'] = toBank
+    ? paidOut(wallet, wallet, { ...row, rail: row.rail ?? '', fee: 0 })
+    : [moved(wallet, walletAccount(row.payerWalletId ?? ''), amount)];
   const effects: Record<Refund['status'], Expectation['effects']> = {
     processing: [moved(wallet, IN_TRANSIT_REFUNDS, amount)],
     completed,
@@ -139,6 +142,31 @@ export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'pay
   };
   return ofSteps('refund', row, BANK_TRANSFER_STEPS, effects[row.status]);
 }
+
+/** A refund that several wallets give: what came back to one, or went to suspense instead, is in its part. */
+function refundOfSplits(row: Refund & Pick<Payment, 'payerWalletId'>): NetEffect {
+  const { amount, status, clawedBack, sources } = row;
+  const isBack = status === 'failed';
+  const missing = clawedBack === null || isBack ? 0 : amount - clawedBack;
+  const destination = { processing: IN_TRANSIT_REFUNDS, completed: paidAccount(row), failed: UNMATCHED }[status];
+  const given = sources.map(({ walletId, ...part }) => {
+    const isGone = clawedBack === null && !isBack;
+    return [
+      walletAccount(walletId),
+      -(isGone ? part.amount : part.suspended + (isBack ? 0 : (part.clawedBack ?? 0))),
+    ] as const;
+  });
+  return effectOf(
+    ...given,
+    [UNMATCHED, sumOf(sources.map(({ suspended }) => suspended))],
+    [BANK_RECEIVABLE, -missing],
+    [destination, isBack ? 0 : amount],
+  );
+}
+
+/** Where a refund goes that was paid. */
+const paidAccount = ({ destination, rail, payerWalletId }: Refund & Pick<Payment, 'payerWalletId'>): AccountCode =>
+  destination === 'bank' ? payoutAccount(rail ?? '') : walletAccount(payerWalletId ?? '');
 
 /** The reserve; what leaves it belongs to the items. */
 export function expectPayout(row: Payout): Expectation {
@@ -170,34 +198,39 @@ export function expectPayoutItem(row: PayoutItem & Pick<Payout, 'sourceWalletId'
 export interface PartsOfPayment {
   /** The credits that it accepted. */
   credits: readonly Pick<InboundCredit, 'rail' | 'sessionId' | 'amount'>[];
-  /** The review cases whose money was credited to its wallet. */
-  cases: readonly Pick<ReviewCase, 'amount' | 'fee' | 'withHeld'>[];
+  /** The review cases whose money was credited to its wallets. */
+  cases: readonly Pick<ReviewCase, 'walletId' | 'amount' | 'fee' | 'withHeld' | 'splits'>[];
 }
 
 /** What a case moves is expected of the case: of the payment the rest. */
 export function expectPayment(row: Payment & PartsOfPayment): Expectation {
-  const { amountReceived: received, amountCredited: credited, credits, cases } = row;
-  const wallet = walletAccount(row.targetWalletId);
+  const { amountCredited: credited, splits, credits, cases } = row;
+  const resource = publicId('payment', row.id);
   const isPaid = row.settledAt !== null;
-  if (row.method === 'virtual_wallet') {
-    const payer = walletAccount(row.payerWalletId ?? '');
-    const paid = effectOf([payer, -received], [wallet, credited], [FEE_INCOME, received - credited]);
-    return ofSteps('payment', row, ['payment'], [isPaid ? paid : NOTHING]);
-  }
-  const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
-  const accepted = sumOf(credits.map(({ amount }) => amount));
+  const byWallet = row.method === 'virtual_wallet';
+  const accepted = byWallet ? (isPaid ? row.amountReceived : 0) : sumOf(credits.map(({ amount }) => amount));
   const fees = row.feeCharged - sumOf(cases.map(({ fee }) => fee));
-  const toWallet = credited - sumOf(cases.map(({ amount, withHeld, fee }) => amount + withHeld - fee));
+  const wallets = effectOf(
+    [walletAccount(row.targetWalletId), credited - sumOf(splits.map(({ amountCredited }) => amountCredited))],
+    ...splits.map(({ walletId, amountCredited }) => [walletAccount(walletId), amountCredited] as const),
+    ...cases.flatMap(creditedByCase).map(([account, amount]) => [account, -amount] as const),
+  );
   const wasHeld = !isPaid || cases.some(({ withHeld }) => withHeld > 0);
   const effect = effectOf(
     // All credits of a payment arrive by one rail.
-    [clearingAccount(credits[0]?.rail ?? ''), -accepted],
-    [wallet, toWallet],
+    [byWallet ? walletAccount(row.payerWalletId ?? '') : clearingAccount(credits[0]?.rail ?? ''), -accepted],
+    ...wallets,
     [FEE_INCOME, fees],
-    [wasHeld ? paymentSuspenseAccount(row.id) : UNMATCHED, accepted - toWallet - fees],
+    [wasHeld ? paymentSuspenseAccount(row.id) : UNMATCHED, accepted - sumOf([...wallets.values()]) - fees],
   );
-  return { resource: publicId('payment', row.id), keys: credits.map(creditKey), effects: [effect] };
+  return { resource, keys: byWallet ? keysOf(resource, 'payment') : credits.map(creditKey), effects: [effect] };
 }
+
+/** What wallets got of the money of a case: of a payment that was not settled before, the splits their parts. */
+const creditedByCase = ({ walletId, amount, fee, withHeld, splits }: PartsOfPayment['cases'][number]) => [
+  [walletAccount(walletId ?? ''), amount + withHeld - fee - sumOf(splits.map((split) => split.amount))] as const,
+  ...splits.map((split) => [walletAccount(split.walletId), split.amount] as const),
+];
 
 /** Whether a recall has taken the credit out of its payment, which was not paid in full. */
 export const isOutOfPayment = ({ recall, recalledFrom }: Pick<InboundCredit, 'recall' | 'recalledFrom'>): boolean =>
@@ -279,12 +312,10 @@ export function expectReviewCase(row: ReviewCase): Expectation {
     repaid: [NOTHING],
     returning: [to(IN_TRANSIT_RETURNS)],
     credited: [
-      after(
-        [suspense, -amount],
-        [paymentSuspenseAccount(row.paymentId ?? ''), -row.withHeld],
-        [walletAccount(row.walletId ?? ''), amount + row.withHeld - row.fee],
-        [FEE_INCOME, row.fee],
-      ),
+      after([suspense, -amount], [paymentSuspenseAccount(row.paymentId ?? ''), -row.withHeld], ...creditedByCase(row), [
+        FEE_INCOME,
+        row.fee,
+      ]),
     ],
     unclaimed: [to(UNCLAIMED)],
     returned_to_sender: [to(payoutAccount(row.rail ?? ''))],

@@ -4,13 +4,16 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment, Kobo } from '../money.ts';
 import type { Payment } from '../resources/payments/queries.ts';
-import { caseOfPayment } from '../resources/reviewCases/queries.ts';
+import { caseOfPayment, creditedToPayment } from '../resources/reviewCases/queries.ts';
 import { type CheckContext, pagedCheck } from './verify.ts';
 
 type Amounts = Pick<
   Payment,
   'amountReceived' | 'amountInReview' | 'amountRecalled' | 'amountRefunding' | 'amountRefunded'
->;
+> & {
+  /** What refunds took from the wallets of splits. */
+  refundedBySplits: Kobo;
+};
 
 /** A payment, with the sums of its parts. */
 interface SummedPayment extends Amounts {
@@ -51,10 +54,13 @@ async function readPage(
 ): Promise<SummedPayment[]> {
   return await snapshot<SummedPayment[]>`
     SELECT p.id, p.environment, p.amount_received, p.amount_in_review, p.amount_recalled, p.amount_refunding, p.amount_refunded,
+           (SELECT coalesce(sum(s."amountRefunded"), 0) FROM jsonb_to_recordset(p.splits) AS s ("amountRefunded" bigint))::bigint
+             AS refunded_by_splits,
            jsonb_build_object(
              'amountReceived', CASE p.method WHEN 'virtual_wallet' THEN p.amount_received ELSE c.received + k.received END,
              'amountInReview', k.in_review, 'amountRecalled', c.recalled - k.recalled, 'amountRefunding', r.refunding,
-             'amountRefunded', CASE WHEN r.clawed_back THEN least(r.refunded, p.amount_refunded) ELSE r.refunded END) AS sums
+             'amountRefunded', CASE WHEN r.clawed_back THEN least(r.refunded, p.amount_refunded) ELSE r.refunded END,
+             'refundedBySplits', r.by_splits) AS sums
     FROM payments p
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(amount) FILTER (
@@ -67,7 +73,7 @@ async function readPage(
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(amount) FILTER (
                WHERE status = 'credited' AND wallet_id = p.target_wallet_id
-                 AND reason NOT IN ('partial_expired', 'surplus_over_limit')), 0) AS received,
+                 AND reason NOT IN ('partial_expired', 'surplus_over_limit', 'split_refused')), 0) AS received,
              coalesce(sum(amount) FILTER (WHERE status IN ('open', 'returning')), 0) AS in_review,
              coalesce(sum(amount) FILTER (
                WHERE status <> 'credited' AND reason = 'surplus_over_limit' AND EXISTS (
@@ -79,7 +85,10 @@ async function readPage(
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(amount) FILTER (WHERE status = 'processing'), 0) AS refunding,
              coalesce(sum(amount) FILTER (WHERE status = 'completed'), 0) AS refunded,
-             coalesce(bool_or(clawed_back IS NOT NULL), false) AS clawed_back
+             coalesce(bool_or(clawed_back IS NOT NULL), false) AS clawed_back,
+             coalesce(sum((
+               SELECT sum(s.amount) FROM jsonb_to_recordset(sources) AS s ("walletId" uuid, amount bigint)
+               WHERE s."walletId" <> p.target_wallet_id)) FILTER (WHERE status <> 'failed'), 0) AS by_splits
       FROM refunds
       WHERE organisation_id = ${organisationId} AND environment = p.environment AND payment_id = p.id
     ) r
@@ -106,8 +115,7 @@ async function readExcess(
       SELECT p.id AS payment_id, k.* FROM paid p
       CROSS JOIN LATERAL (
         SELECT ledger.public_id(id, 'rev') || '/credit' AS key, amount + with_held - fee AS to_wallet FROM review_cases
-        WHERE organisation_id = ${organisationId} AND payment_id = p.id AND status = 'credited'
-          AND wallet_id = p.target_wallet_id AND ${caseOfPayment(snapshot)}
+        WHERE organisation_id = ${organisationId} AND payment_id = p.id AND ${creditedToPayment(snapshot)}
       ) k
     ), steps AS (
       SELECT p.id, p.environment, t.created_at AS at, 0 AS place, NULL AS refund,

@@ -5,7 +5,7 @@ import type postgres from 'postgres';
 import type { Snapshot } from '../database/snapshot.ts';
 import { ID_SUFFIXES, type IdKind, parseId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
-import { caseOfPayment } from '../resources/reviewCases/queries.ts';
+import { creditedToPayment } from '../resources/reviewCases/queries.ts';
 import {
   differences,
   type Expectation,
@@ -74,20 +74,20 @@ const READERS: Partial<Record<IdKind, Reader>> = {
     'payments',
     expectPayment,
     (sql, rows, organisationId) => sql`
-      SELECT r.*, c.credits, k.cases FROM (${rows}) r
+      SELECT p.*, c.credits, k.cases FROM (${rows}) p
       CROSS JOIN LATERAL (
         SELECT coalesce(jsonb_agg(jsonb_build_object('rail', rail, 'sessionId', session_id, 'amount', amount)), '[]') AS credits
         FROM inbound_credits
-        WHERE organisation_id = ${organisationId} AND environment = r.environment AND owner_id = r.id
+        WHERE organisation_id = ${organisationId} AND environment = p.environment AND owner_id = p.id
           AND owner_kind = 'payment' AND status = 'posted' AND (
             recall IS DISTINCT FROM 'posted' OR NOT coalesce(starts_with(recalled_from, 'suspense:payment:'), false))
       ) c
       CROSS JOIN LATERAL (
-        SELECT coalesce(jsonb_agg(jsonb_build_object('amount', amount, 'fee', fee, 'withHeld', with_held)), '[]') AS cases
-        FROM review_cases
-        WHERE organisation_id = ${organisationId} AND payment_id = r.id AND status = 'credited'
-          AND wallet_id = r.target_wallet_id AND ${caseOfPayment(sql)}
-      ) k ORDER BY r.id`,
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+                 'walletId', wallet_id, 'amount', amount, 'fee', fee, 'withHeld', with_held, 'splits', r.splits)), '[]') AS cases
+        FROM review_cases r
+        WHERE organisation_id = ${organisationId} AND payment_id = p.id AND ${creditedToPayment(sql)}
+      ) k ORDER BY p.id`,
   ),
   inboundCredit: reader(
     'inbound_credits',

@@ -348,8 +348,8 @@ const WAYS: Record<string, () => Promise<Arrived>> = {
     const report = { ...reportOf(id, 'completed'), sessionId: null };
     const rows = async () =>
       [await rowOf(findPayment, 'payment', String(made.payment.id)), await rowOf(findRefund, 'refund', id)] as const;
-    await post(clawBackRefund(book(), ...(await rows()), report, { balance: BASE, others: 0 }));
-    await post(returnRefundFunds(book(), ...(await rows()), 'return', CAME_BACK, { refusal: null, others: 0 }));
+    await post(clawBackRefund(book(), ...(await rows()), report, { balanceOf: () => BASE, others: 0 }));
+    await post(returnRefundFunds(book(), ...(await rows()), 'return', CAME_BACK, { refusalOf: () => null, others: 0 }));
     return { kind: 'refund_clawback_return', walletId, line, ...comesBack(500) };
   },
   'a refund to the wallet that paid': async () => {

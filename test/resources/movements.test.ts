@@ -8,6 +8,7 @@ import type { Kobo } from '../../src/money.ts';
 import * as transferParts from '../../src/resources/bankTransfers/movements.ts';
 import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
 import * as paymentParts from '../../src/resources/payments/movements.ts';
+import * as refundParts from '../../src/resources/refunds/movements.ts';
 import * as caseParts from '../../src/resources/reviewCases/movements.ts';
 import * as entryParts from '../../src/resources/statementEntries/movements.ts';
 import type { FlowMessage } from '../../src/workflows/flows.ts';
@@ -40,11 +41,14 @@ const PARTS: readonly unknown[] = [
   creditParts.cameBackKey,
   creditParts.recallKey,
   creditParts.creditTransaction,
+  creditParts.refusingSplit,
   creditParts.reviewReasonOf,
   entryParts.statementEntryKey,
   paymentParts.newPayment,
   paymentParts.expiredPayment,
   paymentParts.paymentAfter,
+  paymentParts.settledWith,
+  refundParts.sourcesOf,
   caseParts.returnRefusalOf,
   caseParts.holderOf,
   caseParts.isHeld,
@@ -270,8 +274,11 @@ test('events carry the status, amounts and reasons of the row that is written wi
   expect(
     exceptions((made) =>
       (made.movement.events ?? []).every(({ type, data }) => {
-        const { inboundCreditId, transferId, feeSweepId, adjustmentId, payoutItemId } = data;
-        const id = String(data.id ?? inboundCreditId ?? transferId ?? feeSweepId ?? adjustmentId ?? payoutItemId);
+        const { paymentId, inboundCreditId, transferId, feeSweepId, adjustmentId, payoutItemId } = data;
+        const ofSplit = type === 'wallet.credited' ? paymentId : undefined;
+        const id = String(
+          data.id ?? ofSplit ?? inboundCreditId ?? transferId ?? feeSweepId ?? adjustmentId ?? payoutItemId,
+        );
         const rows = TABLES.flatMap((table): { id: Uuid }[] => [...writtenRows(made, table)]);
         const row = new Map(Object.entries(rows.find((one) => id.includes(idText(one.id))) ?? {}));
         return (
@@ -279,7 +286,9 @@ test('events carry the status, amounts and reasons of the row that is written wi
           EVENT_FIELDS.every((field) => {
             if (type === 'wallet.debited' && field === 'reason') return true; // why the wallet was debited
             const column = type === 'wallet.debited' && field === 'amount' ? 'clawedBack' : field;
-            return !(field in data && row.has(column)) || data[field] === row.get(column);
+            const ofSeveral =
+              column === 'clawedBack' && ((row.get('sources') as unknown[] | undefined) ?? []).length > 0;
+            return ofSeveral || !(field in data && row.has(column)) || data[field] === row.get(column);
           })
         );
       }),
@@ -339,8 +348,10 @@ test('every review case that a movement opens names the credit, payment and wall
           ({ reason, inboundCreditId, paymentId, walletId }) =>
             inboundCreditId === (credit?.id ?? null) &&
             paymentId === (payment?.id ?? creditedPayment) &&
-            // A recall of money that is in no wallet names none.
-            (reason === 'credit_recalled' || walletId === (hasNoOwner(reason) ? null : OWNER)),
+            // A recall of money that is in no wallet names none; a case of one of several wallets, that one.
+            (reason === 'credit_recalled' ||
+              BY_RESOURCE.splits?.includes(made) ||
+              walletId === (hasNoOwner(reason) ? null : OWNER)),
         );
     }),
   ).toEqual([]);

@@ -36,6 +36,7 @@ export async function createShortPayment(
     baseAmount,
     fee: feeOf(DEFAULT_FEES, `${method}_payment`, baseAmount),
     targetWalletId: targetUuid,
+    splits: [],
     description: null,
     onMismatch,
     returnUrl: null,

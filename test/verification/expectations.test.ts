@@ -51,7 +51,7 @@ function expectations(path: readonly Step[]): Expectation[] {
           (row) =>
             row.paymentId === payment.id &&
             row.status === 'credited' &&
-            row.walletId === payment.targetWalletId &&
+            (row.walletId === payment.targetWalletId || row.reason === 'split_refused') &&
             isOfPayment(row),
         ),
         credits: credits.filter(

@@ -13,6 +13,7 @@ const bill: WalletPaymentState = {
   fee: 0,
   amountReceived: 0,
   targetWalletId: 'target',
+  splits: [],
   expiresAt: EXPIRES,
 };
 

@@ -34,14 +34,15 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   getWithdrawal: '`processing` is not paid yet. `failureCode` says why it failed or came back.',
   createPayment:
     'With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send ' +
-    'the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires.',
+    'the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires. ' +
+    '`splits` go to other wallets, together with the rest for the target.',
   listPayments: 'By status, wallet, account number, or your `reference`.',
   getPayment:
     '`amountReceived` is what has come and counts, `amountInReview` what has come and waits for a decision: ask the ' +
     'payer for nothing more while it does.',
   listPaymentCredits: 'Each transfer that came for it: sender, session id, time, and where the money went.',
   refundPayment:
-    'All, or a part of it, to the account or wallet that paid. Where that is not known, name a `bankAccount`. The end ' +
+    'All, or a part of it, to the account or wallet that paid, from each wallet in proportion. Where that is not known, name a `bankAccount`. The end ' +
     'comes as `refund.completed` or `refund.failed`. The fee is kept.',
   getRefund: 'After `failed` the money is back in the wallet.',
   listPaymentRefunds: 'Together they never exceed what the payment brought.',

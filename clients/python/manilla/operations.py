@@ -97,7 +97,7 @@ class Credit(TypedDict):
     sender: CreditSender
     status: Literal["received", "posted", "in_review", "credited", "returned_to_sender", "unclaimed", "closed", "recalled"]
     reviewCaseId: str | None
-    reviewReason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled", None]
+    reviewReason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled", None]
     receivedAt: str
     createdAt: str
 
@@ -228,6 +228,16 @@ class Pagination(TypedDict):
     nextCursor: str | None
 
 
+class PaymentSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
+
+
 class Payment(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
@@ -240,6 +250,7 @@ class Payment(TypedDict):
     amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
+    splits: NotRequired[list[PaymentSplitsItem]]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -251,6 +262,16 @@ class Payment(TypedDict):
     returnUrl: str | None
     acceptsAmount: Literal["exact", "any"]
     checkoutUrl: str | None
+
+
+class PaymentCompletedEventDataSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
 
 
 class PaymentCompletedEventDataCreditSender(TypedDict):
@@ -280,6 +301,7 @@ class PaymentCompletedEventData(TypedDict):
     amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
+    splits: NotRequired[list[PaymentCompletedEventDataSplitsItem]]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -300,6 +322,16 @@ class PaymentCompletedEvent(TypedDict):
     resourceId: str
     sequence: int
     data: PaymentCompletedEventData
+
+
+class PaymentExpiredEventDataSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
 
 
 class PaymentExpiredEventDataCreditSender(TypedDict):
@@ -329,6 +361,7 @@ class PaymentExpiredEventData(TypedDict):
     amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
+    splits: NotRequired[list[PaymentExpiredEventDataSplitsItem]]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -349,6 +382,16 @@ class PaymentExpiredEvent(TypedDict):
     resourceId: str
     sequence: int
     data: PaymentExpiredEventData
+
+
+class PaymentInReviewEventDataSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
 
 
 class PaymentInReviewEventDataCreditSender(TypedDict):
@@ -378,6 +421,7 @@ class PaymentInReviewEventData(TypedDict):
     amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
+    splits: NotRequired[list[PaymentInReviewEventDataSplitsItem]]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -398,6 +442,16 @@ class PaymentInReviewEvent(TypedDict):
     resourceId: str
     sequence: int
     data: PaymentInReviewEventData
+
+
+class PaymentRecalledEventDataSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
 
 
 class PaymentRecalledEventDataCreditSender(TypedDict):
@@ -427,6 +481,7 @@ class PaymentRecalledEventData(TypedDict):
     amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
+    splits: NotRequired[list[PaymentRecalledEventDataSplitsItem]]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -447,6 +502,16 @@ class PaymentRecalledEvent(TypedDict):
     resourceId: str
     sequence: int
     data: PaymentRecalledEventData
+
+
+class PaymentReviewedEventDataSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
 
 
 class PaymentReviewedEventDataCreditSender(TypedDict):
@@ -476,6 +541,7 @@ class PaymentReviewedEventData(TypedDict):
     amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
+    splits: NotRequired[list[PaymentReviewedEventDataSplitsItem]]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -496,6 +562,16 @@ class PaymentReviewedEvent(TypedDict):
     resourceId: str
     sequence: int
     data: PaymentReviewedEventData
+
+
+class PaymentSettledEventDataSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
 
 
 class PaymentSettledEventDataCreditSender(TypedDict):
@@ -525,6 +601,7 @@ class PaymentSettledEventData(TypedDict):
     amountRecalled: int
     currency: Literal["NGN"]
     targetWalletId: str
+    splits: NotRequired[list[PaymentSettledEventDataSplitsItem]]
     description: str | None
     onMismatch: Literal["hold", "refund"]
     reference: str | None
@@ -804,11 +881,17 @@ class Redelivery(TypedDict):
     endpointIds: list[str]
 
 
+class RefundFromItem(TypedDict):
+    walletId: str
+    amount: int
+
+
 class Refund(TypedDict):
     id: str
     paymentId: str
     amount: int
     destination: Literal["bank", "wallet"]
+    from: NotRequired[list[RefundFromItem]]
     status: Literal["processing", "completed", "failed"]
     reference: str | None
     metadata: dict[str, Any]
@@ -862,7 +945,7 @@ class ResolvedBankAccount(TypedDict):
 
 class ReviewCase(TypedDict):
     id: str
-    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
+    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
     status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"]
     amount: int
     fee: int
@@ -897,7 +980,7 @@ class ReviewCaseOpenedEventDataCredit(TypedDict):
 
 class ReviewCaseOpenedEventData(TypedDict):
     id: str
-    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
+    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
     status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"]
     amount: int
     fee: int
@@ -942,7 +1025,7 @@ class ReviewCaseResolvedEventDataCredit(TypedDict):
 
 class ReviewCaseResolvedEventData(TypedDict):
     id: str
-    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
+    reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"]
     status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"]
     amount: int
     fee: int
@@ -1192,6 +1275,8 @@ class WalletCreditedEventData(TypedDict):
     inboundCreditId: str | None
     feeSweepId: NotRequired[str]
     payoutItemId: NotRequired[str]
+    paymentId: NotRequired[str]
+    reference: NotRequired[str | None]
     amount: int
     currency: Literal["NGN"]
     sessionId: str | None
@@ -1408,10 +1493,19 @@ class CreateWithdrawalBody(TypedDict):
     metadata: NotRequired[dict[str, Any] | None]
 
 
+class CreatePaymentBodySplitsItem(TypedDict):
+    walletId: str
+    amount: NotRequired[int | None]
+    basisPoints: NotRequired[int | None]
+    reference: NotRequired[str | None]
+    description: NotRequired[str | None]
+
+
 class CreatePaymentBody(TypedDict):
     method: Literal["bank_transfer", "virtual_wallet"]
     baseAmount: int
     targetWalletId: str
+    splits: NotRequired[list[CreatePaymentBodySplitsItem] | None]
     description: NotRequired[str | None]
     onMismatch: NotRequired[Literal["hold", "refund", None]]
     returnUrl: NotRequired[str | None]
@@ -1954,7 +2048,7 @@ class Operations:
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
         status: Literal["open", "returning", "credited", "returned_to_sender", "unclaimed", "closed", "recalled", "repaid"] | None = None,
-        reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"] | None = None,
+        reason: Literal["late_credit", "credit_after_settlement", "unknown_account", "partial_expired", "surplus_over_limit", "split_refused", "over_limit", "wallet_frozen", "wallet_closed", "wallet_unverified", "reconciliation_break", "credit_unconfirmed", "paid_after_failure", "credit_recalled"] | None = None,
         payment_id: str | None = None,
         wallet_id: str | None = None,
     ) -> Iterator[ReviewCase]:

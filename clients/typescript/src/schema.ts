@@ -347,7 +347,7 @@ export type paths = {
         put?: never;
         /**
          * Create a payment
-         * @description With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires.
+         * @description With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires. `splits` go to other wallets, together with the rest for the target.
          */
         post: operations["createPayment"];
         delete?: never;
@@ -407,7 +407,7 @@ export type paths = {
         put?: never;
         /**
          * Refund a payment
-         * @description All, or a part of it, to the account or wallet that paid. Where that is not known, name a `bankAccount`. The end comes as `refund.completed` or `refund.failed`. The fee is kept.
+         * @description All, or a part of it, to the account or wallet that paid, from each wallet in proportion. Where that is not known, name a `bankAccount`. The end comes as `refund.completed` or `refund.failed`. The fee is kept.
          */
         post: operations["refundPayment"];
         delete?: never;
@@ -1512,7 +1512,7 @@ export type webhooks = {
         get?: never;
         put?: never;
         /**
-         * Money came to a wallet's own account number, or fees to the settlement wallet
+         * Money came to a wallet's own account number, a split of a payment to its wallet, or fees to the settlement wallet
          * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
          */
         post: operations["receiveWalletCreditedEvent"];
@@ -1827,7 +1827,7 @@ export type components = {
             status: "received" | "posted" | "in_review" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled";
             reviewCaseId: string | null;
             /** @enum {string|null} */
-            reviewReason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled" | null;
+            reviewReason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled" | null;
             /**
              * Format: date-time
              * @description When the bank received it
@@ -2024,7 +2024,7 @@ export type components = {
             method: "bank_transfer" | "virtual_wallet";
             /** @enum {string} */
             status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-            /** @description What the target wallet receives, in kobo */
+            /** @description What the target wallet receives, in kobo, less splits */
             baseAmount: number;
             /** @description On top of baseAmount, in kobo */
             fee: number;
@@ -2039,6 +2039,20 @@ export type components = {
             /** @constant */
             currency: "NGN";
             targetWalletId: string;
+            /** @description Parts of baseAmount for other wallets: the target gets the rest */
+            splits?: {
+                walletId: string;
+                /** @description What the wallet gets of baseAmount, in kobo */
+                amount: number;
+                /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                basisPoints: number | null;
+                reference: string | null;
+                description: string | null;
+                /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                amountCredited: number;
+                /** @description What refunds give back of it, in kobo */
+                amountRefunded: number;
+            }[];
             description: string | null;
             /**
              * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2101,7 +2115,7 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo */
+                /** @description What the target wallet receives, in kobo, less splits */
                 baseAmount: number;
                 /** @description On top of baseAmount, in kobo */
                 fee: number;
@@ -2116,6 +2130,20 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
+                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                splits?: {
+                    walletId: string;
+                    /** @description What the wallet gets of baseAmount, in kobo */
+                    amount: number;
+                    /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                    basisPoints: number | null;
+                    reference: string | null;
+                    description: string | null;
+                    /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                    amountCredited: number;
+                    /** @description What refunds give back of it, in kobo */
+                    amountRefunded: number;
+                }[];
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2198,7 +2226,7 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo */
+                /** @description What the target wallet receives, in kobo, less splits */
                 baseAmount: number;
                 /** @description On top of baseAmount, in kobo */
                 fee: number;
@@ -2213,6 +2241,20 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
+                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                splits?: {
+                    walletId: string;
+                    /** @description What the wallet gets of baseAmount, in kobo */
+                    amount: number;
+                    /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                    basisPoints: number | null;
+                    reference: string | null;
+                    description: string | null;
+                    /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                    amountCredited: number;
+                    /** @description What refunds give back of it, in kobo */
+                    amountRefunded: number;
+                }[];
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2295,7 +2337,7 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo */
+                /** @description What the target wallet receives, in kobo, less splits */
                 baseAmount: number;
                 /** @description On top of baseAmount, in kobo */
                 fee: number;
@@ -2310,6 +2352,20 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
+                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                splits?: {
+                    walletId: string;
+                    /** @description What the wallet gets of baseAmount, in kobo */
+                    amount: number;
+                    /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                    basisPoints: number | null;
+                    reference: string | null;
+                    description: string | null;
+                    /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                    amountCredited: number;
+                    /** @description What refunds give back of it, in kobo */
+                    amountRefunded: number;
+                }[];
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2392,7 +2448,7 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo */
+                /** @description What the target wallet receives, in kobo, less splits */
                 baseAmount: number;
                 /** @description On top of baseAmount, in kobo */
                 fee: number;
@@ -2407,6 +2463,20 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
+                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                splits?: {
+                    walletId: string;
+                    /** @description What the wallet gets of baseAmount, in kobo */
+                    amount: number;
+                    /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                    basisPoints: number | null;
+                    reference: string | null;
+                    description: string | null;
+                    /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                    amountCredited: number;
+                    /** @description What refunds give back of it, in kobo */
+                    amountRefunded: number;
+                }[];
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2489,7 +2559,7 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo */
+                /** @description What the target wallet receives, in kobo, less splits */
                 baseAmount: number;
                 /** @description On top of baseAmount, in kobo */
                 fee: number;
@@ -2504,6 +2574,20 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
+                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                splits?: {
+                    walletId: string;
+                    /** @description What the wallet gets of baseAmount, in kobo */
+                    amount: number;
+                    /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                    basisPoints: number | null;
+                    reference: string | null;
+                    description: string | null;
+                    /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                    amountCredited: number;
+                    /** @description What refunds give back of it, in kobo */
+                    amountRefunded: number;
+                }[];
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -2586,7 +2670,7 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo */
+                /** @description What the target wallet receives, in kobo, less splits */
                 baseAmount: number;
                 /** @description On top of baseAmount, in kobo */
                 fee: number;
@@ -2601,6 +2685,20 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
+                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                splits?: {
+                    walletId: string;
+                    /** @description What the wallet gets of baseAmount, in kobo */
+                    amount: number;
+                    /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                    basisPoints: number | null;
+                    reference: string | null;
+                    description: string | null;
+                    /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                    amountCredited: number;
+                    /** @description What refunds give back of it, in kobo */
+                    amountRefunded: number;
+                }[];
                 description: string | null;
                 /**
                  * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
@@ -3069,6 +3167,12 @@ export type components = {
             amount: number;
             /** @enum {string} */
             destination: "bank" | "wallet";
+            /** @description What each wallet gives of it, of a payment with splits */
+            from?: {
+                walletId: string;
+                /** @description In kobo; 100 kobo are one naira */
+                amount: number;
+            }[];
             /** @enum {string} */
             status: "processing" | "completed" | "failed";
             /** @description Your own reference, unique among the resources of this kind */
@@ -3170,7 +3274,7 @@ export type components = {
         ReviewCase: {
             id: string;
             /** @enum {string} */
-            reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
+            reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
             /** @enum {string} */
             status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
             /** @description In kobo; 100 kobo are one naira */
@@ -3232,7 +3336,7 @@ export type components = {
             data: {
                 id: string;
                 /** @enum {string} */
-                reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
+                reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
                 /** @enum {string} */
                 status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
                 /** @description In kobo; 100 kobo are one naira */
@@ -3316,7 +3420,7 @@ export type components = {
             data: {
                 id: string;
                 /** @enum {string} */
-                reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
+                reason: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
                 /** @enum {string} */
                 status: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
                 /** @description In kobo; 100 kobo are one naira */
@@ -3716,7 +3820,7 @@ export type components = {
                 status: "active" | "frozen" | "closed";
             };
         };
-        /** @description Money came to a wallet's own account number, or fees to the settlement wallet */
+        /** @description Money came to a wallet's own account number, a split of a payment to its wallet, or fees to the settlement wallet */
         WalletCreditedEvent: {
             id: string;
             /**
@@ -3745,6 +3849,10 @@ export type components = {
                 feeSweepId?: string;
                 /** @description Only of a payout item posted inside the book */
                 payoutItemId?: string;
+                /** @description Only of a split: the payment whose part it is */
+                paymentId?: string;
+                /** @description Of that payment */
+                reference?: string | null;
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number;
                 /** @constant */
@@ -6980,6 +7088,13 @@ export interface operations {
                     method: "bank_transfer" | "virtual_wallet";
                     baseAmount: number;
                     targetWalletId: string;
+                    splits?: {
+                        walletId: string;
+                        amount?: number | null;
+                        basisPoints?: number | null;
+                        reference?: string | null;
+                        description?: string | null;
+                    }[] | null;
                     description?: string | null;
                     /** @enum {string|null} */
                     onMismatch?: "hold" | "refund" | null;
@@ -8802,7 +8917,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 status?: "open" | "returning" | "credited" | "returned_to_sender" | "unclaimed" | "closed" | "recalled" | "repaid";
-                reason?: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
+                reason?: "late_credit" | "credit_after_settlement" | "unknown_account" | "partial_expired" | "surplus_over_limit" | "split_refused" | "over_limit" | "wallet_frozen" | "wallet_closed" | "wallet_unverified" | "reconciliation_break" | "credit_unconfirmed" | "paid_after_failure" | "credit_recalled";
                 paymentId?: string;
                 walletId?: string;
             };

@@ -49,12 +49,14 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'payout.item_failed': ['An item of a payout was not paid; its money is back in the wallet', payoutItemOfEvent],
   'payout.item_returned': ['The bank returned an item of a payout; its money is back in the wallet', payoutItemOfEvent],
   'wallet.credited': [
-    "Money came to a wallet's own account number, or fees to the settlement wallet",
+    "Money came to a wallet's own account number, a split of a payment to its wallet, or fees to the settlement wallet",
     z.object({
       ...ofWallet,
       inboundCreditId: publicIdOf('inboundCredit').nullable(),
       feeSweepId: publicIdOf('feeSweep').optional().describe('Only where fees were swept to the settlement wallet'),
       payoutItemId: publicIdOf('payoutItem').optional().describe('Only of a payout item posted inside the book'),
+      paymentId: publicIdOf('payment').optional().describe('Only of a split: the payment whose part it is'),
+      reference: z.string().nullable().optional().describe('Of that payment'),
       amount: kobo,
       currency,
       sessionId: z.string().nullable(),

@@ -19,12 +19,12 @@ import {
 } from '../../resources/payments/queries.ts';
 import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../../resources/publicSchemas.ts';
 import { findByReference } from '../../resources/references.ts';
-import { findWallet, type Wallet } from '../../resources/wallets/queries.ts';
+import type { Wallet } from '../../resources/wallets/queries.ts';
 import { accountRow, holderOf, type VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
 import { isNotTaken, RAIL_ERRORS, requireRail, toRailError } from '../bankLookup.ts';
 import { requireReturnUrl } from '../checkout/returnLink.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { ApiError, invalidField } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { postNew, referenceTaken } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
@@ -43,8 +43,9 @@ import {
   walletIdFilter,
   webUrl,
 } from '../schemas.ts';
+import { requireWallets, splitsBody } from '../splitRequest.ts';
 import { creditView, paymentView } from '../views.ts';
-import { requireUsable, WALLET_REFUSALS } from '../walletRefusal.ts';
+import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
 const EXPIRES_IN_DEFAULT_SECONDS = 1_800;
 /** A test need not wait for a minute. */
@@ -55,6 +56,7 @@ const createBody = z.strictObject({
   method: paymentMethod,
   baseAmount: amount,
   targetWalletId: id,
+  splits: optionalOr(splitsBody, []),
   description: optional(text(500)),
   onMismatch: optionalOr(z.enum(ON_MISMATCH), 'hold'),
   returnUrl: optional(webUrl),
@@ -85,8 +87,8 @@ const create = route({
 
     assertLongEnough(book.environment, body.expiresIn);
     if (body.returnUrl !== undefined) requireReturnUrl(book.environment, body.returnUrl);
-    const [wallet] = await Promise.all([
-      requireTarget(call, body.targetWalletId, body.baseAmount),
+    const [{ target: wallet, splits }] = await Promise.all([
+      requireWallets(call, body),
       requireFreeReference(call, body.reference),
     ]);
     const rail = body.method === 'bank_transfer' ? await requireRail(dependencies, book) : null;
@@ -100,6 +102,7 @@ const create = route({
       baseAmount: body.baseAmount,
       fee,
       targetWalletId: wallet.id,
+      splits,
       description: body.description ?? null,
       onMismatch: body.onMismatch,
       returnUrl: body.returnUrl ?? null,
@@ -152,27 +155,6 @@ async function requireFreeReference({ sql, book }: Call, wanted?: string): Promi
   if (wanted === undefined) return;
   const id = await findByReference(sql, book, 'payment', wanted);
   if (id !== null) throw referenceTaken('payment', wanted, id);
-}
-
-/** The wallet to be credited. Throws the refusals that the credit would meet, before a payer gets payment details. */
-async function requireTarget(call: Call, walletId: string, baseAmount: number): Promise<Wallet> {
-  const wallet = await requireRow(call, 'wallet', findWallet, walletId);
-  requireUsable(wallet);
-  const { postingMax, balanceMax, balance } = wallet;
-  const room = balanceMax === null ? Number.POSITIVE_INFINITY : Math.max(0, balanceMax - balance);
-  const refuse = (limit: 'transaction' | 'balance', limitAmount: Kobo, attemptedAmount: Kobo): never => {
-    const availableAmount = Math.min(room, postingMax ?? room);
-    throw new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', {
-      walletId,
-      limit,
-      limitAmount,
-      attemptedAmount,
-      availableAmount,
-    });
-  };
-  if (postingMax !== null && baseAmount > postingMax) return refuse('transaction', postingMax, baseAmount);
-  if (balanceMax !== null && baseAmount > room) return refuse('balance', balanceMax, balance + baseAmount);
-  return wallet;
 }
 
 /**

@@ -12,6 +12,7 @@ import { refundDestination, refund as refundSchema, refundStatus } from '../../r
 import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
 import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
 import { refundView } from '../../resources/views.ts';
+import { refundParts } from '../../workflows/payment/splits.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { ApiError } from '../errors.ts';
@@ -198,11 +199,16 @@ function requireRefundable(payment: Payment, body: CreateBody): number {
 
 function newRefund(id: Uuid, payment: Payment, { body, now }: Call<CreateBody>, destination: Destination): Refund {
   const toBank = destination.kind === 'bank';
+  const amount = requireRefundable(payment, body);
   return {
     id,
     version: 1,
     paymentId: payment.id,
-    amount: requireRefundable(payment, body),
+    amount,
+    sources:
+      payment.splits.length === 0
+        ? []
+        : refundParts(payment, amount).map((part) => ({ ...part, clawedBack: null, suspended: 0 })),
     destination: destination.kind,
     status: toBank ? 'processing' : 'completed',
     reason: body.reason ?? null,

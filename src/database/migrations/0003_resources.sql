@@ -56,16 +56,18 @@ CREATE TABLE payments (
   base_amount      bigint NOT NULL CHECK (base_amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
   amount_received  bigint NOT NULL CHECK (amount_received >= 0),
-  amount_credited  bigint NOT NULL CHECK (amount_credited >= 0), -- to the target wallet: base amount plus surplus
+  amount_credited  bigint NOT NULL CHECK (amount_credited >= 0), -- to its wallets: base amount plus surplus
   amount_refunding bigint NOT NULL CHECK (amount_refunding >= 0),
   amount_refunded  bigint NOT NULL CHECK (amount_refunded >= 0),
   -- in review cases that wait for a decision or for the return to the sender
   amount_in_review bigint NOT NULL DEFAULT 0 CHECK (amount_in_review >= 0),
-  -- taken back by the bank of what reached the target wallet; not refundable
+  -- taken back by the bank of what reached its wallets; not refundable
   amount_recalled  bigint NOT NULL DEFAULT 0 CHECK (amount_recalled >= 0),
   -- all of the fee at the settlement; a share of it for money that a review case credits later
   fee_charged      bigint NOT NULL DEFAULT 0 CHECK (fee_charged BETWEEN 0 AND fee),
   target_wallet_id uuid NOT NULL,
+  -- parts of the base amount for other wallets, as src/workflows/payment/splits.ts has them
+  splits           jsonb NOT NULL DEFAULT '[]',
   payer_wallet_id  uuid,
   description      text,
   reference        text, -- the caller's own
@@ -145,6 +147,8 @@ CREATE TABLE refunds (
   version         integer NOT NULL,
   payment_id      uuid NOT NULL,
   amount          bigint NOT NULL CHECK (amount > 0),
+  -- what each wallet gives of it; empty: all of it the target wallet of the payment
+  sources         jsonb NOT NULL DEFAULT '[]',
   destination     text NOT NULL CHECK (destination IN ('bank', 'wallet')),
   status          text NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
   reason          text,

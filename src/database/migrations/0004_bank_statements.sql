@@ -57,6 +57,8 @@ CREATE TABLE review_cases (
   fee               bigint NOT NULL DEFAULT 0 CHECK (fee >= 0),
   -- what its payment held before, credited with this money
   with_held         bigint NOT NULL DEFAULT 0 CHECK (with_held >= 0),
+  -- what the splits of its payment were credited of both
+  splits            jsonb NOT NULL DEFAULT '[]',
   -- taken back by the bank while it was unclaimed; not in amount
   recalled_unclaimed bigint NOT NULL DEFAULT 0 CHECK (recalled_unclaimed >= 0),
   late_by_seconds   integer CHECK ((late_by_seconds IS NOT NULL) = (reason = 'late_credit')),

@@ -157,15 +157,24 @@ BEGIN
          r.status = 'credited' AND (r.wallet_id IS DISTINCT FROM c.wallet_id OR c.amount >= by_two_from),
          NULL::uuid,
          CASE WHEN r.status <> 'closed' THEN (
-           SELECT jsonb_agg(jsonb_build_object('debit', x.debit, 'credit', x.credit, 'amount', x.amount) ORDER BY x.place) FROM (VALUES
-             (1, m.holder, m.held_in, CASE WHEN m.held > 0 THEN c.amount END),
-             (2, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END,
+           SELECT jsonb_agg(jsonb_build_object('debit', x.debit, 'credit', x.credit, 'amount', x.amount) ORDER BY x.place) FROM (
+             VALUES
+             (0, m.holder, m.held_in, CASE WHEN m.held > 0 THEN c.amount END),
+             (1, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END,
               CASE r.status WHEN 'credited' THEN 'wallet:' || ledger.public_id(r.wallet_id, 'wlt')
-                            WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE 'in_transit:returns' END, c.amount + m.held - m.fee),
-             (3, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END, 'income:fees', m.fee)
+                            WHEN 'unclaimed' THEN 'unclaimed:credits' ELSE 'in_transit:returns' END,
+              c.amount + m.held - m.fee - (SELECT coalesce(sum(s.amount), 0) FROM jsonb_to_recordset(r.splits) AS s (amount bigint))),
+             (100, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END, 'income:fees', m.fee)
+             UNION ALL -- the splits of a payment that was not settled, each up to its amount
+             SELECT 1 + q.place, CASE WHEN m.held > 0 THEN m.held_in ELSE m.holder END,
+                    'wallet:' || ledger.public_id(s."walletId", 'wlt'), s.amount
+             FROM jsonb_array_elements(p.splits) WITH ORDINALITY AS q (split, place)
+             JOIN jsonb_to_recordset(r.splits) AS s ("walletId" uuid, amount bigint) ON s."walletId" = (q.split ->> 'walletId')::uuid
+              AND s.amount <= (q.split ->> 'amount')::bigint - (q.split ->> 'amountCredited')::bigint
+             WHERE r.status = 'credited' AND r.wallet_id = p.target_wallet_id AND p.settled_at IS NULL
            ) AS x (place, debit, credit, amount) WHERE x.amount > 0) END,
          coalesce(c.version, 0) <> r.version - 1
-  FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, status text, wallet_id uuid, version integer, fee bigint)
+  FROM json_to_recordset(table_rows) AS r (movement integer, id uuid, status text, wallet_id uuid, version integer, fee bigint, splits jsonb)
   LEFT JOIN public.review_cases c ON c.organisation_id = organisation AND c.id = r.id
   LEFT JOIN public.payments p ON p.organisation_id = organisation AND p.id = c.payment_id
   -- A credit to the wallet of its payment settles an open payment with what that holds, and is charged up to its fee.

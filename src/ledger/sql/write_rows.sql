@@ -18,14 +18,15 @@ BEGIN
       ('inbound_credits', 'version account_number account_reference amount sender_name sender_account_number sender_bank_code '
        'sender_session_id owner_kind owner_id status received_at recall recalled_from recalled_taken'),
       ('payments', 'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review '
-       'amount_recalled fee_charged payer_wallet_id settled_at reference_is_free'),
+       'amount_recalled fee_charged splits payer_wallet_id settled_at reference_is_free'),
       ('payout_items', 'version status account_name failure_reason failure_code failure_detail session_id returned_at clawed_back '
        'unreported'),
       ('payouts', 'version status'),
       ('reconciliation_breaks', 'version ledger_amount statement_amount cleared_at'),
-      ('refunds', 'version status failure_reason failure_code failure_detail session_id completed_at returned_at clawed_back'),
+      ('refunds', 'version status failure_reason failure_code failure_detail session_id completed_at returned_at clawed_back '
+       'sources'),
       ('review_cases', 'version status amount wallet_id rail attempts failure failure_code failure_reason resolved_at fee '
-       'with_held recalled_unclaimed'),
+       'with_held splits recalled_unclaimed'),
       ('fee_sweeps', NULL), ('statement_entries', NULL), ('transfers', NULL), ('virtual_accounts', NULL),
       ('withdrawals', 'version status failure_reason failure_code failure_detail session_id completed_at clawed_back')
     ) AS l (name, changed)

@@ -10,6 +10,7 @@ import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { newEvent } from '../events.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { openReviewCase, type ReturnRefusal, withCaseFlows } from '../reviewCases/movements.ts';
+import type { TransferSource } from './rows.ts';
 
 /** The steps that post; each ends the business key of its transaction. */
 export const BANK_TRANSFER_STEPS = ['hold', 'completion', 'return', 'clawback', 'clawback_return'] as const;
@@ -33,6 +34,8 @@ export interface TransferMoney {
 export interface BankTransfer extends TransferMoney {
   /** The wallet that pays. */
   walletId: Uuid;
+  /** Where several pay: what each pays of amount and fee. */
+  sources?: readonly TransferSource[];
   /** The payment that is refunded. */
   paymentId?: Uuid;
 }
@@ -82,6 +85,14 @@ type Written = Pick<Movement, 'rows' | 'events'>;
 /** `at`: the time that the row shows; default: now. */
 type WrittenAt = Written & { at?: Date };
 
+/** The wallets that pay a transfer. */
+const sourcesOf = ({ walletId, sources, amount, fee, clawedBack }: BankTransfer): readonly TransferSource[] =>
+  sources ?? [{ walletId, amount: amount + fee, clawedBack }];
+
+/** What comes back to each wallet that paid: of a transfer that was clawed back, what that took. */
+const partsBack = (sources: readonly TransferSource[]) =>
+  sources.map(({ walletId, amount, clawedBack }) => ({ walletId, amount: clawedBack ?? amount }));
+
 /**
  * Returns amount and fee to the wallet, once, from where they are. After a clawback, what that took. If the wallet does
  * not take it, the money goes to suspense with a review case for an operator. `kind`: of the transaction.
@@ -90,12 +101,15 @@ export function returnFunds(
   book: Book,
   transfer: BankTransfer,
   kind: string,
-  refusal: ReturnRefusal,
+  refusalOf: (walletId: Uuid) => ReturnRefusal,
   { rows, events = [], at = new Date() }: WrittenAt,
 ): Movement {
-  const { id, status, amount, fee, clawedBack, walletId, paymentId } = transfer;
-  const destination = refusal === null ? walletAccount(walletId) : UNMATCHED;
-  const returned = clawedBack ?? amount + fee;
+  const { id, status, clawedBack, paymentId } = transfer;
+  const parts = partsBack(sourcesOf(transfer)).map((part) => ({ ...part, refusal: refusalOf(part.walletId) }));
+  const destinations = parts.map(({ walletId, amount, refusal }) => ({
+    account: refusal === null ? walletAccount(walletId) : UNMATCHED,
+    amount,
+  }));
   const undone = clawedBack !== null ? 'clawback' : status === 'completed' ? 'completion' : 'hold';
   return withCaseFlows({
     book,
@@ -103,24 +117,17 @@ export function returnFunds(
       transfer,
       clawedBack === null ? 'return' : 'clawback_return',
       clawedBack === null
-        ? allocate(currentLegs(transfer), [{ account: destination, amount: returned }])
-        : undoClawback(transfer, clawedBack, destination),
+        ? allocate(currentLegs(transfer), destinations)
+        : undoClawback(transfer, clawedBack, destinations),
       { kind, rules: 'credit_exempt', effectiveAt: at, ...(status !== 'pending' && { reverses: `${id}/${undone}` }) },
     ),
     rows: {
       ...rows,
-      review_cases:
-        refusal !== null && returned > 0
-          ? [
-              openReviewCase({
-                reason: refusal,
-                amount: returned,
-                accountCode: UNMATCHED,
-                walletId,
-                paymentId: paymentId ?? null,
-              }),
-            ]
+      review_cases: parts.flatMap(({ walletId, amount, refusal: reason }) =>
+        reason !== null && amount > 0
+          ? [openReviewCase({ reason, amount, accountCode: UNMATCHED, walletId, paymentId: paymentId ?? null })]
           : [],
+      ),
     },
     events,
   });
@@ -141,7 +148,10 @@ const clawbackLegs = ({ toBank, toFees }: { toBank: Kobo; toFees: Kobo }): Leg[]
   { account: FEE_INCOME, amount: toFees },
 ];
 
-/** After the rail has paid a transfer that it reported as failed. `taken`: from the wallet, at most amount and fee. */
+/**
+ * After the rail has paid a transfer that it reported as failed. `taken`: from the wallet, at most amount and fee;
+ * where several paid, from all, as their sources say.
+ */
 export function clawBack(
   book: Book,
   transfer: BankTransfer,
@@ -150,8 +160,10 @@ export function clawBack(
 ): Movement {
   const { id, rail, amount, fee, walletId, paymentId = null } = transfer;
   const split = splitClawback(transfer, taken);
+  const sources = transfer.sources ?? [{ walletId, amount: amount + fee, clawedBack: taken }];
+  const legs = sources.map((source) => ({ account: walletAccount(source.walletId), amount: source.clawedBack ?? 0 }));
   const postings = [
-    ...allocate([{ account: walletAccount(walletId), amount: taken }], clawbackLegs(split)),
+    ...allocate(legs, clawbackLegs(split)),
     { debit: BANK_RECEIVABLE, credit: payoutAccount(rail), amount },
   ];
   const opened = openReviewCase({
@@ -167,22 +179,24 @@ export function clawBack(
     rows: { ...rows, review_cases: [opened] },
     events: [
       ...events,
-      walletDebited({
-        walletId,
-        transferId: id,
-        reason: 'paid_after_failure',
-        amount: taken,
-        missing: amount + fee - taken,
-      }),
+      ...sources.map((source) =>
+        walletDebited({
+          walletId: source.walletId,
+          transferId: id,
+          reason: 'paid_after_failure',
+          amount: source.clawedBack ?? 0,
+          missing: source.amount - (source.clawedBack ?? 0),
+        }),
+      ),
     ],
   });
 }
 
-/** Gives back what a clawback took, because the bank has returned the money. `destination`: the wallet, or suspense. */
-function undoClawback(transfer: TransferMoney, taken: Kobo, destination: AccountCode): Posting[] {
+/** Gives back what a clawback took, because the bank has returned the money: to wallets, or suspense. */
+function undoClawback(transfer: TransferMoney, taken: Kobo, destinations: readonly Leg[]): Posting[] {
   return [
     { debit: payoutAccount(transfer.rail), credit: BANK_RECEIVABLE, amount: transfer.amount },
-    ...allocate(clawbackLegs(splitClawback(transfer, taken)), [{ account: destination, amount: taken }]),
+    ...allocate(clawbackLegs(splitClawback(transfer, taken)), destinations),
   ];
 }
 

@@ -1,8 +1,17 @@
 // The columns that bank transfers have in common, and how a final report of the rail changes them.
+import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import type { Versioned } from '../bookTable.ts';
 import type { FailureCode, TransferFailure } from '../failureCodes.ts';
+
+/** A wallet that pays a part of a transfer. */
+export interface TransferSource {
+  walletId: Uuid;
+  amount: Kobo;
+  /** What a clawback took from it; null: there was none. */
+  clawedBack: Kobo | null;
+}
 
 export interface BankTransferRow extends Versioned {
   amount: Kobo;

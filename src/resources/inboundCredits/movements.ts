@@ -8,6 +8,7 @@ import type { Posting } from '../../ledger/postings.ts';
 import { type Book, CURRENCY } from '../../money.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import { feeInReview } from '../../workflows/payment/decide.ts';
+import type { Split } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
@@ -143,6 +144,15 @@ export function reviewReasonOf(
 ): ReviewReason | null {
   const isExpected = account === walletAccount(walletId) || code === 'WALLET_TIER1_LIMIT_EXCEEDED';
   return isExpected ? (REVIEW_REASONS[code] ?? null) : null;
+}
+
+/** The wallet of a split that refused its part, for a reason that an operator decides about; null: it was another. */
+export function refusingSplit(
+  splits: readonly Split[],
+  { code, account }: { code: RefusalCode; account: AccountCode | null },
+): Uuid | null {
+  const split = splits.find(({ walletId }) => walletAccount(walletId) === account);
+  return split !== undefined && REVIEW_REASONS[code] !== undefined ? split.walletId : null;
 }
 
 /** Posts a credit to the wallet whose deposit account was credited. */

@@ -2,17 +2,19 @@
 import { newUuid, publicId, type Uuid } from '../../ids.ts';
 import { clearingAccount, FEE_INCOME, paymentSuspenseAccount, UNMATCHED, walletAccount } from '../../ledger/chart.ts';
 import type { Movement, Transaction } from '../../ledger/movement.ts';
-import { allocate } from '../../ledger/postings.ts';
+import { allocate, type Leg } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { type CreditDecision, feeInReview } from '../../workflows/payment/decide.ts';
+import { creditsOf, refusedParts, settledSplits, totalOf } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
 import { startPayment } from '../flows.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
+import type { ReviewCase } from '../reviewCases/queries.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 import type { Payment, PaymentWithAccount } from './queries.ts';
-import { creditedEvents, paymentEvent, paymentRow } from './rows.ts';
+import { creditedEvents, paymentEvent, paymentRow, splitEvents } from './rows.ts';
 
 /** What every new payment begins with: it has no credits. */
 const noCredits = () =>
@@ -45,20 +47,63 @@ export function acceptPayment(book: Book, payment: Payment, account: VirtualAcco
   };
 }
 
-/** The payment after a decision. */
-export function paymentAfter(payment: PaymentWithAccount, decision: CreditDecision): PaymentWithAccount {
+const NONE: ReadonlySet<Uuid> = new Set();
+
+/** The payment after a decision. `refusing`: wallets of splits that do not take their part, which goes to review. */
+export function paymentAfter(
+  payment: PaymentWithAccount,
+  decision: CreditDecision,
+  refusing: ReadonlySet<Uuid> = NONE,
+): PaymentWithAccount {
   if (decision.kind === 'to_suspense') return payment;
   const { amountReceived } = decision;
   if (decision.kind === 'hold') return nextVersion(payment, { status: 'partial', amountReceived });
+  return settledWith(payment, decision, refusing, new Date());
+}
+
+/** The payment once it is settled. */
+export function settledWith(
+  payment: PaymentWithAccount,
+  { amountReceived, toWallet, toFees, toSuspense }: Omit<Settlement, 'kind' | 'alreadyHeld'>,
+  refusing: ReadonlySet<Uuid>,
+  settledAt: Date,
+): PaymentWithAccount {
+  const splits = settledSplits(payment.splits, refusing);
+  const refused = totalOf(refusedParts(splits));
   return nextVersion(payment, {
     status: 'settled',
     amountReceived,
-    amountCredited: decision.toWallet,
-    amountInReview: payment.amountInReview + decision.toSuspense,
-    feeCharged: decision.toFees,
-    settledAt: new Date(),
+    amountCredited: toWallet - refused,
+    splits,
+    amountInReview: payment.amountInReview + toSuspense + refused,
+    feeCharged: toFees,
+    settledAt,
   });
 }
+
+type Settlement = Extract<CreditDecision, { kind: 'settle' }>;
+
+/** What the wallets of a payment get that settles: the target what the splits leave, each split its part. */
+function walletLegs({ targetWalletId, splits, amountCredited }: Payment): Leg[] {
+  const parts = creditsOf([], splits);
+  return [
+    { account: walletAccount(targetWalletId), amount: amountCredited - totalOf(parts) },
+    ...parts.map(({ walletId, amount }) => ({ account: walletAccount(walletId), amount })),
+  ];
+}
+
+/** The cases of a payment that settles: one for each part that its wallet did not take. */
+const splitCases = ({ id, splits }: Payment, inboundCreditId: Uuid | null = null): ReviewCase[] =>
+  refusedParts(splits).map(({ walletId, amount }) =>
+    openReviewCase({
+      reason: 'split_refused',
+      amount,
+      accountCode: UNMATCHED,
+      inboundCreditId,
+      paymentId: id,
+      walletId,
+    }),
+  );
 
 /**
  * A credit accepted by the payment: held in its suspense account, or settling it together with the credits held before.
@@ -81,9 +126,9 @@ export function creditMovement(
     ? allocate(
         [{ account: gathers ? suspense : clearing, amount: decision.alreadyHeld + credit.amount }],
         [
-          { account: walletAccount(payment.targetWalletId), amount: decision.toWallet },
+          ...walletLegs(next),
           { account: FEE_INCOME, amount: decision.toFees },
-          { account: UNMATCHED, amount: decision.toSuspense },
+          { account: UNMATCHED, amount: decision.toSuspense + totalOf(refusedParts(next.splits)) },
         ],
       )
     : [];
@@ -101,6 +146,7 @@ export function creditMovement(
           }),
         ]
       : [];
+  const cases = settles ? [...surplusCase, ...splitCases(next, credit.id)] : [];
   return withCaseFlows(
     {
       book,
@@ -116,11 +162,11 @@ export function creditMovement(
       rows: {
         payments: [paymentRow(next)],
         inbound_credits: [nextVersion(credit, { status: 'posted' })],
-        review_cases: surplusCase,
+        review_cases: cases,
       },
-      events: creditedEvents(next, credit),
+      events: [...creditedEvents(next, credit), ...splitEvents(payment, next, credit)],
     },
-    () => surplusCase.map(() => paymentEvent('payment.in_review', next, credit)),
+    () => (cases.length > 0 ? [paymentEvent('payment.in_review', next, credit)] : []),
   );
 }
 
@@ -156,14 +202,16 @@ export function expiryMovement(book: Book, next: PaymentWithAccount, toSuspense:
 }
 
 /**
- * Pays a payment from a wallet: the payable amount leaves the payer, the base amount reaches the target, the fee
- * becomes income. The business key is that of the payment, so no second wallet can pay it.
+ * Pays a payment from a wallet: the payable amount leaves the payer, the base amount reaches the target and the splits,
+ * the fee becomes income. The business key is that of the payment, so no second wallet can pay it.
  */
 export function walletPaymentMovement(
   book: Book,
+  payment: Payment,
   settled: PaymentWithAccount & { payerWalletId: Uuid },
 ): Movement & { transaction: Transaction } {
-  return {
+  const cases = splitCases(settled);
+  const movement = {
     book,
     transaction: {
       id: newUuid(),
@@ -171,16 +219,19 @@ export function walletPaymentMovement(
       kind: 'payment_from_wallet',
       resource: publicId('payment', settled.id),
       effectiveAt: settled.settledAt ?? new Date(),
-      rules: 'enforced',
+      rules: 'enforced' as const,
       postings: allocate(
         [{ account: walletAccount(settled.payerWalletId), amount: settled.amountReceived }],
         [
-          { account: walletAccount(settled.targetWalletId), amount: settled.amountCredited },
-          { account: FEE_INCOME, amount: settled.amountReceived - settled.amountCredited },
+          ...walletLegs(settled),
+          { account: FEE_INCOME, amount: settled.feeCharged },
+          { account: UNMATCHED, amount: settled.amountInReview },
         ],
       ),
     },
-    rows: { payments: [paymentRow(settled)] },
-    events: creditedEvents(settled),
+    rows: { payments: [paymentRow(settled)], review_cases: cases },
+    events: [...creditedEvents(settled), ...splitEvents(payment, settled)],
   };
+  const inReview = () => (cases.length > 0 ? [paymentEvent('payment.in_review', settled)] : []);
+  return { ...withCaseFlows(movement, inReview), transaction: movement.transaction };
 }

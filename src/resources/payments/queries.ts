@@ -5,6 +5,7 @@ import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
+import type { Split } from '../../workflows/payment/splits.ts';
 import type { Versioned } from '../bookTable.ts';
 import { type ListFilters, literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
@@ -29,18 +30,20 @@ export interface Payment extends Versioned, Attached {
   baseAmount: Kobo;
   fee: Kobo;
   amountReceived: Kobo;
-  /** The amount credited to the target wallet: base amount plus surplus. */
+  /** The amount credited to the target wallet and those of splits: base amount plus surplus. */
   amountCredited: Kobo;
   /** The sum of refunds in progress; `amountRefunded` is the sum of completed refunds. */
   amountRefunding: Kobo;
   amountRefunded: Kobo;
   /** What its review cases hold until they are decided, or until it is back at its sender. */
   amountInReview: Kobo;
-  /** What the bank has taken back of the credits that reached the target wallet. */
+  /** What the bank has taken back of the credits that reached the wallets: the target bears it. */
   amountRecalled: Kobo;
   /** What was charged of the fee. */
   feeCharged: Kobo;
   targetWalletId: Uuid;
+  /** The parts of the base amount that other wallets get; of the rest and the surplus, all is the target's. */
+  splits: readonly Split[];
   /** The wallet that paid a `virtual_wallet` payment. */
   payerWalletId: Uuid | null;
   description: string | null;
@@ -70,7 +73,7 @@ type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> &
 const select = (sql: Sql) => sql`
   SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.amount_received, p.amount_credited,
          p.amount_refunding, p.amount_refunded, p.amount_in_review, p.amount_recalled, p.fee_charged, p.target_wallet_id,
-         p.payer_wallet_id, p.description, p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
+         p.splits, p.payer_wallet_id, p.description, p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
          CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
            'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
            'acceptsAmount', v.accepts_amount, 'expiresAt', v.expires_at) END AS account

@@ -1,7 +1,8 @@
 // What movements of several resources change of a payment: its row and its events.
 import { publicId } from '../../ids.ts';
 import type { EventRow, Movement } from '../../ledger/movement.ts';
-import type { Kobo } from '../../money.ts';
+import { CURRENCY, type Kobo } from '../../money.ts';
+import { creditsOf } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
@@ -37,6 +38,21 @@ export const creditedEvents = (payment: PaymentWithAccount, credit?: InboundCred
   paymentEvent('payment.settled', payment, credit),
   ...(payment.status === 'settled' ? [paymentEvent('payment.completed', payment, credit)] : []),
 ];
+
+/** `wallet.credited` for each split that a change of a payment credits. */
+export const splitEvents = (before: Payment, after: Payment, credit?: InboundCredit): EventRow[] =>
+  creditsOf(before.splits, after.splits).map(({ walletId, amount }) => {
+    const id = publicId('wallet', walletId);
+    return newEvent('wallet.credited', id, {
+      walletId: id,
+      inboundCreditId: credit === undefined ? null : publicId('inboundCredit', credit.id),
+      paymentId: publicId('payment', after.id),
+      reference: after.reference,
+      amount,
+      currency: CURRENCY,
+      sessionId: credit?.sessionId ?? null,
+    });
+  });
 
 /** What a movement commits of a payment, beside the money. Its events are made after those that come before them. */
 interface PaymentPart {

@@ -129,7 +129,7 @@ export function returnItemFunds(
     unreported: isReturned,
   };
   const written = withItemEvent(next, isReturned ? 'payout.item_returned' : 'payout.item_failed');
-  return returnFunds(book, transferOf(sourced), failure.kind, refusal, written);
+  return returnFunds(book, transferOf(sourced), failure.kind, () => refusal, written);
 }
 
 /** The row of an item that has ended, with the event that says so. */

@@ -2,14 +2,14 @@
 // wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
 
 import { publicId, type Uuid } from '../../ids.ts';
-import { IN_TRANSIT_REFUNDS, walletAccount } from '../../ledger/chart.ts';
+import { type AccountCode, IN_TRANSIT_REFUNDS, walletAccount } from '../../ledger/chart.ts';
 import type { Movement } from '../../ledger/movement.ts';
+import { allocate, type Posting } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import {
   type BankTransfer,
-  clawable,
   clawBack,
   completeTransfer,
   returnFunds,
@@ -23,32 +23,39 @@ import type { Payment } from '../payments/queries.ts';
 import { paymentRow } from '../payments/rows.ts';
 import type { ReturnRefusal } from '../reviewCases/movements.ts';
 import { refundView } from '../views.ts';
-import type { Refund } from './queries.ts';
+import type { Refund, RefundSource } from './queries.ts';
 
 /** Refunds to the paying wallet: complete at once. */
 export function refundToWallet(book: Book, payment: Payment, refund: Refund, payerWalletId: Uuid): Movement {
-  const [debit, credit] = [walletAccount(payment.targetWalletId), walletAccount(payerWalletId)];
   return {
     book,
     // A freeze does not block money that returns to a wallet.
-    transaction: stepTransaction(nameOf(refund), 'completion', [{ debit, credit, amount: refund.amount }], {
+    transaction: stepTransaction(nameOf(refund), 'completion', takenTo(walletAccount(payerWalletId), payment, refund), {
       rules: 'credit_exempt',
       effectiveAt: refund.createdAt,
     }),
-    rows: { refunds: [refund], payments: [paymentWith(payment, { refunded: refund.amount })] },
+    rows: { refunds: [refund], payments: [paymentWith(payment, { refunded: refund.amount }, refund.sources)] },
     events: [refundEvent('refund.completed', refund)],
   };
 }
 
 /** Accepts a refund to a bank: moves the money from the wallet into transit. */
 export function holdRefund(book: Book, payment: Payment, refund: Refund): Movement {
-  const debit = walletAccount(payment.targetWalletId);
-  const postings = [{ debit, credit: IN_TRANSIT_REFUNDS, amount: refund.amount }];
+  const postings = takenTo(IN_TRANSIT_REFUNDS, payment, refund);
   return {
     book,
     transaction: stepTransaction(nameOf(refund), 'hold', postings, { effectiveAt: refund.createdAt }),
-    rows: { refunds: [refund], payments: [paymentWith(payment, { refunding: refund.amount })] },
+    rows: { refunds: [refund], payments: [paymentWith(payment, { refunding: refund.amount }, refund.sources)] },
   };
+}
+
+/** The money of a refund, from each wallet that gives a part of it. */
+function takenTo(destination: AccountCode, { targetWalletId }: Payment, { amount, sources }: Refund): Posting[] {
+  const given = sources.length > 0 ? sources : [{ walletId: targetWalletId, amount }];
+  return allocate(
+    given.map((source) => ({ account: walletAccount(source.walletId), amount: source.amount })),
+    [{ account: destination, amount }],
+  );
 }
 
 /** After the rail has paid out. */
@@ -66,32 +73,42 @@ export function completeRefund(book: Book, payment: Payment, refund: Refund, rep
 }
 
 /**
- * After the rail has paid a refund that it reported as failed. `balance`: of the wallet. `others`: the sum of the
- * payment's other completed refunds, one of which may have replaced this one.
+ * After the rail has paid a refund that it reported as failed. `others`: the sum of the payment's other completed
+ * refunds, one of which may have replaced this one.
  */
 export function clawBackRefund(
   book: Book,
   payment: Payment,
   refund: Refund,
   report: TransferReport,
-  { balance, others }: { balance: Kobo; others: Kobo },
+  { balanceOf, others }: { balanceOf: (walletId: Uuid) => Kobo; others: Kobo },
 ): Movement {
-  const transfer = transferOf(payment, refund);
-  const taken = clawable(transfer, balance);
+  const sources = sourcesOf(payment, refund).map((source) => ({
+    ...source,
+    clawedBack: Math.min(source.amount, balanceOf(source.walletId)),
+  }));
+  const taken = sources.reduce((sum, { clawedBack }) => sum + clawedBack, 0);
   const now = new Date();
-  const next: Refund = { ...paidRow(refund, report, taken), completedAt: now };
-  return clawBack(book, transfer, taken, {
+  const next: Refund = {
+    ...paidRow(refund, report, taken),
+    completedAt: now,
+    sources: refund.sources.length > 0 ? sources : [],
+  };
+  const after = paymentAfterClawback(payment, others + refund.amount, refund.sources);
+  return clawBack(book, { ...transferOf(payment, refund), sources }, taken, {
     at: now,
-    rows: { refunds: [next], payments: [paymentAfterClawback(payment, others + refund.amount)] },
+    rows: { refunds: [next], payments: [after] },
     events: [refundEvent('refund.completed', next)],
   });
 }
 
 /** A payment never shows more refunds than it was credited, even if the bank has paid more. */
-const paymentAfterClawback = (payment: Payment, completed: Kobo): Payment =>
-  paymentWith(payment, {
-    refunded: Math.min(completed, payment.amountCredited - payment.amountRefunding) - payment.amountRefunded,
-  });
+const paymentAfterClawback = (payment: Payment, completed: Kobo, sources: readonly RefundSource[]): Payment =>
+  paymentWith(
+    payment,
+    { refunded: Math.min(completed, payment.amountCredited - payment.amountRefunding) - payment.amountRefunded },
+    sources,
+  );
 
 /** Returns the money to the wallet. `others`: as for `clawBackRefund`. */
 export function returnRefundFunds(
@@ -100,31 +117,31 @@ export function returnRefundFunds(
   refund: Refund,
   change: 'fail' | 'return',
   failure: TransferFailure,
-  { refusal, others }: { refusal: ReturnRefusal; others: Kobo },
+  { refusalOf, others }: { refusalOf: (walletId: Uuid) => ReturnRefusal; others: Kobo },
 ): Movement {
   const now = new Date();
+  const transfer = { ...transferOf(payment, refund), sources: sourcesOf(payment, refund) };
   const next: Refund = {
     ...unpaidRow(refund, failure),
     status: 'failed',
     completedAt: now,
     returnedAt: change === 'return' ? now : null,
+    sources: refund.sources.map((source) => ({
+      ...source,
+      suspended: source.suspended + (refusalOf(source.walletId) === null ? 0 : (source.clawedBack ?? source.amount)),
+    })),
   };
   const isClawedBack = refund.clawedBack !== null;
   const taken = refund.status === 'completed' ? { refunded: -refund.amount } : { refunding: -refund.amount };
-  return returnFunds(
-    book,
-    transferOf(payment, refund),
-    isClawedBack ? 'refund_clawback_return' : 'refund_return',
-    refusal,
-    {
-      at: now,
-      rows: {
-        refunds: [next],
-        payments: [isClawedBack ? paymentAfterClawback(payment, others) : paymentWith(payment, taken)],
-      },
-      events: [refundEvent('refund.failed', next)],
+  const given = refund.sources.map((source) => ({ ...source, amount: -source.amount }));
+  return returnFunds(book, transfer, isClawedBack ? 'refund_clawback_return' : 'refund_return', refusalOf, {
+    at: now,
+    rows: {
+      refunds: [next],
+      payments: [isClawedBack ? paymentAfterClawback(payment, others, given) : paymentWith(payment, taken, given)],
     },
-  );
+    events: [refundEvent('refund.failed', next)],
+  });
 }
 
 const nameOf = (refund: Refund) => ({ kind: 'refund', id: publicId('refund', refund.id) }) as const;
@@ -137,12 +154,28 @@ function transferOf(payment: Payment, refund: Refund): BankTransfer {
   return { ...refund, ...nameOf(refund), rail, fee: 0, heldIn: IN_TRANSIT_REFUNDS, walletId, paymentId };
 }
 
-function paymentWith(payment: Payment, change: { refunding?: Kobo; refunded?: Kobo }): Payment {
+/** The wallets that give a refund: by default the target of the payment. */
+export const sourcesOf = (
+  { targetWalletId: walletId }: Pick<Payment, 'targetWalletId'>,
+  { sources, amount, clawedBack }: Pick<Refund, 'sources' | 'amount' | 'clawedBack'>,
+): readonly RefundSource[] => (sources.length > 0 ? sources : [{ walletId, amount, clawedBack, suspended: 0 }]);
+
+/** `sources`: what their wallets give of the refund, or have back of it. */
+function paymentWith(
+  payment: Payment,
+  change: { refunding?: Kobo; refunded?: Kobo },
+  sources: readonly RefundSource[] = [],
+): Payment {
   const amountRefunded = payment.amountRefunded + (change.refunded ?? 0);
   const amountRefunding = payment.amountRefunding + (change.refunding ?? 0);
   const status =
     payment.settledAt === null ? payment.status : statusAfterRefunds(amountRefunded, payment.amountCredited);
-  return paymentRow(nextVersion(payment, { amountRefunding, amountRefunded, status }));
+  const givenBy = (walletId: Uuid): Kobo => sources.find((source) => source.walletId === walletId)?.amount ?? 0;
+  const splits = payment.splits.map((split) => ({
+    ...split,
+    amountRefunded: split.amountRefunded + givenBy(split.walletId),
+  }));
+  return paymentRow(nextVersion(payment, { amountRefunding, amountRefunded, status, splits }));
 }
 
 const refundEvent = (type: 'refund.completed' | 'refund.failed', refund: Refund) =>

@@ -3,15 +3,23 @@
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
-import type { BankTransferRow } from '../bankTransfers/rows.ts';
+import type { BankTransferRow, TransferSource } from '../bankTransfers/rows.ts';
 import { bookTable } from '../bookTable.ts';
 import type { ListFilters } from '../pages.ts';
 import type { Attached } from '../references.ts';
+
+/** A wallet that gives a part of a refund. */
+export interface RefundSource extends TransferSource {
+  /** What came back of it and went to suspense, because the wallet did not take it. */
+  suspended: Kobo;
+}
 
 export interface Refund extends BankTransferRow, Attached {
   paymentId: Uuid;
   destination: 'bank' | 'wallet';
   status: 'processing' | 'completed' | 'failed';
+  /** Empty: all of it is the target's of the payment. */
+  sources: readonly RefundSource[];
   /** Free text from the caller. */
   reason: string | null;
   accountNumber: string | null;
@@ -34,7 +42,7 @@ export interface RefundFilters extends ListFilters {
 export const { find: findRefund, list: listRefunds } = bookTable<Refund, RefundFilters>(
   'refunds',
   (sql) => sql`
-    id, version, payment_id, amount, destination, status, reason, account_number, account_name, bank_code, reference,
+    id, version, payment_id, amount, sources, destination, status, reason, account_number, account_name, bank_code, reference,
     metadata, failure_code, failure_reason, failure_detail, rail, session_id, created_at, completed_at, returned_at, clawed_back`,
 );
 

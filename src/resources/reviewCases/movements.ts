@@ -16,6 +16,7 @@ import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
 import type { ReviewedCredit } from '../../workflows/payment/decide.ts';
+import { creditsOf, splitsCreditedBy, totalOf } from '../../workflows/payment/splits.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { nextVersion } from '../bookTable.ts';
 import { newEvent } from '../events.ts';
@@ -23,7 +24,7 @@ import { signalCredit, startRecall, startReviewCase, wakeReviewCase } from '../f
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import type { InboundCredit } from '../inboundCredits/queries.ts';
 import type { Payment, PaymentWithAccount } from '../payments/queries.ts';
-import { creditedEvents, paymentEvent, paymentRow, reviewChange } from '../payments/rows.ts';
+import { creditedEvents, paymentEvent, paymentRow, reviewChange, splitEvents } from '../payments/rows.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { creditSummary, reviewCaseView } from '../views.ts';
 import type { Wallet } from '../wallets/queries.ts';
@@ -64,6 +65,7 @@ export function openReviewCase(
     transfer: null,
     fee: 0,
     withHeld: 0,
+    splits: [],
     recalledUnclaimed: 0,
     lateBySeconds: null,
     ...about,
@@ -120,7 +122,36 @@ export function creditCase(
   return decided(book, open, next, payment, comesBack ? { ...transaction, rules: 'credit_exempt' } : transaction);
 }
 
-/** Credits the wallet of its payment, which counts it as received: settles an open one with what it held. */
+/** Credits a part of a payment that its wallet did not take before. */
+export function creditSplit(book: Book, open: ReviewCase, payment: PaymentWithAccount, walletId: Uuid): Movement {
+  const { amount } = open;
+  const next = resolved(open, 'credited');
+  const amountCredited = payment.amountCredited + amount;
+  const paid = nextVersion(payment, {
+    status: statusAfterRefunds(payment.amountRefunded, amountCredited),
+    amountCredited,
+    splits: payment.splits.map((split) =>
+      split.walletId === walletId ? { ...split, amountCredited: split.amountCredited + amount } : split,
+    ),
+    amountInReview: payment.amountInReview - inReview(open),
+  });
+  const postings = [{ debit: holderOf(open), credit: walletAccount(walletId), amount }];
+  return {
+    book,
+    transaction: movedAt(next, moveBy(open, `${caseId(open)}/credit`, postings)),
+    rows: { review_cases: [next], payments: [paymentRow(paid)] },
+    events: [
+      caseEvent('review_case.resolved', next),
+      paymentEvent('payment.reviewed', paid),
+      ...splitEvents(payment, paid),
+    ],
+  };
+}
+
+/**
+ * Credits the wallet of its payment, which counts it as received: settles an open one with what it held. Its splits get
+ * their shares, unless it was settled before.
+ */
 export function creditCaseToPayment(
   book: Book,
   open: ReviewCase,
@@ -139,27 +170,34 @@ export function creditCaseToPayment(
     status: isSettled ? statusAfterRefunds(payment.amountRefunded, amountCredited) : payment.status,
     amountReceived,
     amountCredited,
+    splits:
+      payment.settledAt === null
+        ? splitsCreditedBy(payment.splits, amountCredited, payment.baseAmount)
+        : payment.splits,
     amountInReview: payment.amountInReview - inReview(open),
     feeCharged: payment.feeCharged + toFees,
     settledAt: settles ? next.resolvedAt : payment.settledAt,
   });
+  const parts = creditsOf(payment.splits, paid.splits);
   // With money that was held, all of it is gathered first, so that the wallet gets one credit.
   const suspense = withHeld > 0 ? paymentSuspenseAccount(payment.id) : holderOf(open);
   const gathered = withHeld > 0 ? [{ debit: holderOf(open), credit: suspense, amount: open.amount }] : [];
   const postings = allocate(
     [{ account: suspense, amount: open.amount + withHeld }],
     [
-      { account: walletAccount(payment.targetWalletId), amount: toWallet },
+      { account: walletAccount(payment.targetWalletId), amount: toWallet - totalOf(parts) },
+      ...parts.map(({ walletId, amount }) => ({ account: walletAccount(walletId), amount })),
       { account: FEE_INCOME, amount: toFees },
     ],
   );
   return {
     book,
     transaction: movedAt(next, moveBy(open, `${caseId(open)}/credit`, [...gathered, ...postings])),
-    rows: { review_cases: [next], payments: [paymentRow(paid)] },
+    rows: { review_cases: [{ ...next, splits: parts }], payments: [paymentRow(paid)] },
     events: [
       caseEvent('review_case.resolved', next),
       ...(settles ? creditedEvents(paid) : [paymentEvent('payment.reviewed', paid)]),
+      ...splitEvents(payment, paid),
     ],
     // The flow of the payment sees that it is settled, and closes its account number.
     outbox: settles && open.inboundCreditId !== null ? [signalCredit(book, payment, open.inboundCreditId)] : [],

@@ -3,6 +3,7 @@ import type { Sql } from '../../database/pool.ts';
 import { parseId, publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
+import type { WalletAmount } from '../../workflows/payment/splits.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
 import type { FailureCode } from '../failureCodes.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
@@ -16,6 +17,7 @@ export const REVIEW_REASONS = [
   'unknown_account',
   'partial_expired',
   'surplus_over_limit',
+  'split_refused',
   'over_limit',
   'wallet_frozen',
   'wallet_closed',
@@ -84,6 +86,8 @@ export interface ReviewCase extends Versioned {
   fee: Kobo;
   /** What its payment held before, if the credit settled it: credited together. */
   withHeld: Kobo;
+  /** What the splits of its payment were credited of that and of its amount. */
+  splits: readonly WalletAmount[];
   /**
    * Of a late credit: how long after its payment's `expiresAt` the bank received it; 0: before, and it was reported
    * after the payment had expired.
@@ -100,11 +104,18 @@ export const isOfPayment = ({
   inboundCreditId,
   reason,
 }: Pick<ReviewCase, 'paymentId' | 'accountCode' | 'inboundCreditId' | 'reason'>): boolean =>
-  paymentId !== null && accountCode !== null && (inboundCreditId !== null || reason === 'partial_expired');
+  paymentId !== null &&
+  accountCode !== null &&
+  (inboundCreditId !== null || reason === 'partial_expired' || reason === 'split_refused');
 
 /** SQL: the same, of a case with a payment. */
 export const caseOfPayment = (sql: Sql) => sql`
-  (account_code IS NOT NULL AND (inbound_credit_id IS NOT NULL OR reason = 'partial_expired'))`;
+  (account_code IS NOT NULL AND (inbound_credit_id IS NOT NULL OR reason IN ('partial_expired', 'split_refused')))`;
+
+/** SQL: whether a case of a payment `p` was credited to one of its wallets, as money of the payment. */
+export const creditedToPayment = (sql: Sql) => sql`
+  (status = 'credited' AND ${caseOfPayment(sql)} AND (wallet_id = p.target_wallet_id OR (
+     reason = 'split_refused' AND p.splits @> jsonb_build_array(jsonb_build_object('walletId', wallet_id)))))`;
 
 /** The payment that the money of a case was received for; null: none. */
 export async function findPaymentOfCase(sql: Sql, book: Book, row: ReviewCase): Promise<PaymentWithAccount | null> {
@@ -128,7 +139,7 @@ const { columns, rowsOf, find } = bookTable<ReviewCase>(
   'review_cases',
   (sql) => sql`
     id, version, reason, status, amount, account_code, inbound_credit_id, payment_id, wallet_id, rail, attempts, failure,
-    failure_code, failure_reason, created_at, resolved_at, transfer, reference, fee, with_held, recalled_unclaimed, late_by_seconds`,
+    failure_code, failure_reason, created_at, resolved_at, transfer, reference, fee, with_held, splits, recalled_unclaimed, late_by_seconds`,
 );
 export const findReviewCase = find;
 

@@ -54,6 +54,10 @@ export async function findWallet(sql: Sql, book: Book, id: Uuid): Promise<Wallet
   return row ?? null;
 }
 
+/** Those of these wallets that this book has. */
+export const findWallets = async (sql: Sql, book: Book, ids: readonly Uuid[]): Promise<Wallet[]> =>
+  await sql<Wallet[]>`${walletsOf(sql, book)} AND w.id = ANY (${[...ids]}::uuid[])`;
+
 /** The wallet with this `externalReference`; null when there is none. */
 export async function findWalletByReference(sql: Sql, book: Book, reference: string): Promise<Wallet | null> {
   const [row] = await sql<Wallet[]>`${walletsOf(sql, book)} AND w.external_reference = ${reference}`;

@@ -80,7 +80,8 @@ export async function readLineFacts<L extends Line>(
 
 function factsOf(row: FactRow, walletId: Uuid): LineFacts {
   const { description, reference, payoutItemId } = row;
-  const other = [row.oneWalletId, row.otherWalletId].find((id) => id !== null && id !== walletId) ?? null;
+  // The payer first: a payment or refund has several wallets on the other side, of which the target is named.
+  const other = [row.otherWalletId, row.oneWalletId].find((id) => id !== null && id !== walletId) ?? null;
   // The account of an item inside the book is that of its destination.
   const { name, accountNumber, bankCode } = other !== null && other === row.otherWalletId ? NO_ACCOUNT : row;
   const known = other !== null || name !== null || accountNumber !== null;
@@ -127,13 +128,15 @@ const SELECTS: Record<FactKind, Select> = {
            NULL::uuid AS payout_item_id
     FROM withdrawals w WHERE ${of(sql, book, ids, sql`w`)}`,
   refund: (sql, book, ids) => sql`
-    SELECT 'refund' AS kind, r.id, 0 AS place, p.target_wallet_id AS one_wallet_id,
+    SELECT 'refund' AS kind, r.id, 0 AS place,
+           CASE r.destination WHEN 'wallet' THEN p.target_wallet_id END AS one_wallet_id,
            CASE r.destination WHEN 'wallet' THEN p.payer_wallet_id END AS other_wallet_id, r.account_name AS name,
            r.account_number, r.bank_code, r.reason AS description, r.reference, NULL::uuid AS payout_item_id
     FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
     WHERE ${of(sql, book, ids, sql`r`)}`,
   payment: (sql, book, ids) => sql`
-    SELECT 'payment' AS kind, p.id, 0 AS place, p.target_wallet_id AS one_wallet_id,
+    SELECT 'payment' AS kind, p.id, 0 AS place,
+           CASE WHEN p.payer_wallet_id IS NOT NULL THEN p.target_wallet_id END AS one_wallet_id,
            p.payer_wallet_id AS other_wallet_id, c.sender_name AS name, c.sender_account_number AS account_number,
            c.sender_bank_code AS bank_code, p.description, p.reference, NULL::uuid AS payout_item_id
     FROM payments p ${lastSender(sql)}

@@ -78,7 +78,7 @@ export function returnWithdrawalFunds(
   };
   const kind = change === 'fail' ? 'withdrawal_failure' : 'withdrawal_return';
   const events = [withdrawalEvent(`withdrawal.${outcome}`, next)];
-  return returnFunds(book, transferOf(row), kind, refusal, { rows: { withdrawals: [next] }, events, at: now });
+  return returnFunds(book, transferOf(row), kind, () => refusal, { rows: { withdrawals: [next] }, events, at: now });
 }
 
 const withdrawalEvent = (type: 'withdrawal.completed' | 'withdrawal.failed' | 'withdrawal.returned', row: Withdrawal) =>

@@ -87,16 +87,16 @@ export function decideReviewedCredit(
   const settles = status === 'pending' || status === 'partial';
   if (settles && amountReceived < baseAmount + fee) return 'incomplete';
   const before = amountCredited + feeCharged;
-  const share = (credited: Kobo): Kobo => feeShare(fee, credited, baseAmount + fee);
+  const share = (credited: Kobo): Kobo => shareOf(fee, credited, baseAmount + fee);
   const due = settles ? fee : Math.min(fee - feeCharged, share(before + amount) - share(before));
   const toFees = waivesFee ? 0 : due;
   const withHeld = settles ? payment.amountReceived : 0;
   return { settles, amountReceived, withHeld, toWallet: amount + withHeld - toFees, toFees };
 }
 
-/** `fee` × `part` / `whole`, at most the fee, rounded down. In BigInt: the product may exceed a safe integer. */
-const feeShare = (fee: Kobo, part: Kobo, whole: Kobo): Kobo =>
-  part >= whole ? fee : Number((BigInt(fee) * BigInt(part)) / BigInt(whole));
+/** `amount` × `part` / `whole`, at most the amount, rounded down. In BigInt: the product may exceed a safe integer. */
+export const shareOf = (amount: Kobo, part: Kobo, whole: Kobo): Kobo =>
+  part >= whole ? amount : Number((BigInt(amount) * BigInt(part)) / BigInt(whole));
 
 /** What a review case of this amount would be charged now, credited to the wallet of its payment. */
 export function feeInReview(payment: ReviewedPayment, amount: Kobo): Kobo {
@@ -131,6 +131,7 @@ export function decideExpiry(payment: PaymentState): ExpiryDecision {
 export interface WalletPaymentState extends PaymentState {
   method: 'bank_transfer' | 'virtual_wallet';
   targetWalletId: string;
+  splits: readonly { walletId: string }[];
   expiresAt: Date;
 }
 
@@ -144,7 +145,8 @@ export type PayDecision =
 export function decidePay(payment: WalletPaymentState, payerWalletId: string, now: Date): PayDecision {
   if (payment.method !== 'virtual_wallet') return { kind: 'refuse', code: 'PAYMENT_METHOD_MISMATCH' };
   if (payment.status !== 'pending' || now >= payment.expiresAt) return { kind: 'refuse', code: 'PAYMENT_NOT_PAYABLE' };
-  if (payment.targetWalletId === payerWalletId) return { kind: 'refuse', code: 'SAME_WALLET' };
+  const isPaid = [payment.targetWalletId, ...payment.splits.map(({ walletId }) => walletId)].includes(payerWalletId);
+  if (isPaid) return { kind: 'refuse', code: 'SAME_WALLET' };
   return { kind: 'settle', amountReceived: payment.baseAmount + payment.fee, toWallet: payment.baseAmount };
 }
 

@@ -35,9 +35,12 @@ const WITHOUT_MONEY: Readonly<Record<string, { choices: readonly ReviewAction[];
 
 const WITH_MONEY: readonly ReviewAction[] = ['credit', 'return_to_sender', 'move_to_unclaimed'];
 
+/** Of a settled payment, whose payer gets money back by a refund. */
+const OF_SPLIT: readonly ReviewAction[] = ['credit', 'move_to_unclaimed'];
+
 /** The actions that a case of this reason accepts. */
 export function choicesOf(reason: string): readonly ReviewAction[] {
-  return WITHOUT_MONEY[reason]?.choices ?? WITH_MONEY;
+  return WITHOUT_MONEY[reason]?.choices ?? (reason === 'split_refused' ? OF_SPLIT : WITH_MONEY);
 }
 
 /** The value of the search attribute `Attention` while a case of this reason is open. */

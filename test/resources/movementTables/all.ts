@@ -9,6 +9,7 @@ import { RECALLS } from './recalls.ts';
 import { RECONCILIATION } from './reconciliation.ts';
 import { REFUNDS } from './refunds.ts';
 import { REVIEW_CASES } from './reviewCases.ts';
+import { SPLITS } from './splits.ts';
 import { STATEMENT_ENTRIES } from './statementEntries.ts';
 import { TRANSFERS } from './transfers.ts';
 import { WITHDRAWALS } from './withdrawals.ts';
@@ -19,6 +20,7 @@ export const BY_RESOURCE: Record<string, readonly Step[]> = {
   refunds: REFUNDS,
   payouts: PAYOUTS,
   payments: PAYMENTS,
+  splits: SPLITS,
   transfers: TRANSFERS,
   'inbound credits': INBOUND_CREDITS,
   recalls: RECALLS,

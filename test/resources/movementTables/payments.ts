@@ -33,6 +33,7 @@ const request: NewPayment = {
   baseAmount: 200_000,
   fee: 2_000,
   targetWalletId: OWNER,
+  splits: [],
   description: null,
   onMismatch: 'hold',
   returnUrl: null,
@@ -300,7 +301,7 @@ export const PAYMENTS = [
   step({
     title: 'a payment from a wallet moves the base amount from wallet to wallet, without a fee',
     given: { payments: [bill] },
-    call: call(walletPaymentMovement, BOOK, { ...paidBill(), account: null }),
+    call: call(walletPaymentMovement, BOOK, bill, { ...paidBill(), account: null }),
     net: { 'wallet:other': -200_000, 'wallet:owner': 200_000 },
     transaction: 'payment_from_wallet bill/payment, enforced',
     rows: ['payments: settled, version 2, received 200000, credited 200000'],

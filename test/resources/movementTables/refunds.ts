@@ -40,6 +40,7 @@ const payment: Payment = {
   amountRecalled: 0,
   feeCharged: 2_000,
   targetWalletId: OWNER,
+  splits: [],
   payerWalletId: null,
   referenceIsFree: false,
   description: null,
@@ -57,6 +58,7 @@ const toBank = (name: string, amount: number): Refund => ({
   version: 1,
   paymentId: payment.id,
   amount,
+  sources: [],
   destination: 'bank',
   status: 'processing',
   reason: null,
@@ -183,7 +185,7 @@ type Ended = typeof REFUSED | typeof RETURNED;
 
 const callReturn = (after: Step, { change, failure }: Ended, refusal: ReturnRefusal) =>
   call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), change, failure, {
-    refusal,
+    refusalOf: () => refusal,
     others: 0,
   });
 
@@ -216,7 +218,10 @@ const CLAWBACK = 'refund_clawback refund/clawback, exempt';
 const clawedBack = step({
   title: 'a failed refund that the bank has paid is taken from a wallet with less than its amount',
   after: failed,
-  call: call(clawBackRefund, BOOK, paymentAfter(failed), refundAfter(failed), PAID, { balance: 30_000, others: 0 }),
+  call: call(clawBackRefund, BOOK, paymentAfter(failed), refundAfter(failed), PAID, {
+    balanceOf: () => 30_000,
+    others: 0,
+  }),
   net: { 'wallet:owner': -30_000, 'receivable:bank': -20_000, 'clearing:sandbox': 50_000 },
   transaction: CLAWBACK,
   rows: [
@@ -261,7 +266,7 @@ export const REFUNDS = [
       RETURNED.change,
       RETURNED.failure,
       {
-        refusal: null,
+        refusalOf: () => null,
         others: 0,
       },
     ),
@@ -287,7 +292,7 @@ export const REFUNDS = [
     title: 'a payment whose refund was replaced by others never shows more refunds than it was credited',
     after: failed,
     call: call(clawBackRefund, BOOK, paymentAfter(failed), refundAfter(failed), PAID, {
-      balance: 50_000,
+      balanceOf: () => 50_000,
       others: 180_000,
     }),
     net: { 'wallet:owner': -50_000, 'clearing:sandbox': 50_000 },

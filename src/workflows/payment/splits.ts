@@ -1,0 +1,117 @@
+// The rules of splits as pure functions: how the base amount of a payment is divided among wallets, and what each of
+// them gets of the money, and gives back of it.
+import type { Uuid } from '../../ids.ts';
+import { apportion, type Kobo } from '../../money.ts';
+import { shareOf } from './decide.ts';
+
+export const SPLITS_MAX = 20;
+/** All of an amount: a basis point is a hundredth of a per cent. */
+export const BASIS_POINTS_MAX = 10_000;
+
+/** A part of the base amount of a payment that goes to another wallet than its target. */
+export interface Split {
+  walletId: Uuid;
+  amount: Kobo;
+  /** Null: the request named the amount. */
+  basisPoints: number | null;
+  reference: string | null;
+  description: string | null;
+  /** All of `amount` once the payment is settled, unless the wallet did not take it. */
+  amountCredited: Kobo;
+  /** What refunds that have not failed give back of it. */
+  amountRefunded: Kobo;
+}
+
+/** A split as it is requested: `amount` or `basisPoints`. */
+export interface WantedSplit {
+  amount?: Kobo | undefined;
+  basisPoints?: number | undefined;
+}
+
+const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
+
+/**
+ * The amounts of splits, in their order; null: together they exceed the base amount. Amounts by basis points and the
+ * rest, which is the target's, are rounded by largest remainder.
+ */
+export function splitAmounts(base: Kobo, wanted: readonly WantedSplit[]): Kobo[] | null {
+  const open = base - sumOf(wanted.map(({ amount }) => amount ?? 0));
+  const weights = wanted.map(({ basisPoints }) => BigInt(base) * BigInt(basisPoints ?? 0));
+  const rest = weights.reduce((left, weight) => left - weight, BigInt(open) * BigInt(BASIS_POINTS_MAX));
+  if (rest < 0n) return null;
+  const parts = apportion(open, [...weights, rest]);
+  return wanted.map(({ amount }, position) => amount ?? parts[position] ?? 0);
+}
+
+/** The splits of a payment that settles, where these wallets do not take their parts. */
+export const settledSplits = (splits: readonly Split[], refusing: ReadonlySet<Uuid>): Split[] =>
+  splits.map((split) => (refusing.has(split.walletId) ? split : { ...split, amountCredited: split.amount }));
+
+/**
+ * The splits of a payment that was credited with this much in all: each with its share of that, rounded down, so that
+ * it never falls, and is all of its amount once the base amount was credited.
+ */
+export const splitsCreditedBy = (splits: readonly Split[], credited: Kobo, base: Kobo): Split[] =>
+  splits.map((split) => ({ ...split, amountCredited: shareOf(split.amount, credited, base) }));
+
+/** What wallets are credited when the splits of a payment change, without those that are not. */
+export const creditsOf = (before: readonly Split[], after: readonly Split[]): WalletAmount[] =>
+  after
+    .map(({ walletId, amountCredited }, position) => ({
+      walletId,
+      amount: amountCredited - (before[position]?.amountCredited ?? 0),
+    }))
+    .filter(({ amount }) => amount > 0);
+
+/** The parts of a payment whose wallets did not take them when it settled. */
+export const refusedParts = (splits: readonly Split[]): WalletAmount[] =>
+  splits
+    .map(({ walletId, amount, amountCredited }) => ({ walletId, amount: amount - amountCredited }))
+    .filter(({ amount }) => amount > 0);
+
+export const totalOf = (amounts: readonly WalletAmount[]): Kobo => sumOf(amounts.map(({ amount }) => amount));
+
+export interface WalletAmount {
+  walletId: Uuid;
+  amount: Kobo;
+}
+
+/** The fields of a payment that say what each wallet can give back. */
+export interface SplitPayment {
+  targetWalletId: Uuid;
+  splits: readonly Split[];
+  amountCredited: Kobo;
+  amountRecalled: Kobo;
+  amountRefunding: Kobo;
+  amountRefunded: Kobo;
+}
+
+/** What each wallet of a payment was credited and has not given back. The target bears recalls. */
+export function refundableParts(payment: SplitPayment): WalletAmount[] {
+  const { targetWalletId, splits, amountCredited, amountRecalled, amountRefunding, amountRefunded } = payment;
+  const ofTarget =
+    amountCredited -
+    sumOf(splits.map((split) => split.amountCredited)) -
+    amountRecalled -
+    (amountRefunding + amountRefunded - sumOf(splits.map((split) => split.amountRefunded)));
+  const parts = splits.map((split) => ({
+    walletId: split.walletId,
+    amount: split.amountCredited - split.amountRefunded,
+  }));
+  return [{ walletId: targetWalletId, amount: ofTarget }, ...parts].map(({ walletId, amount }) => ({
+    walletId,
+    amount: Math.max(0, amount),
+  }));
+}
+
+/** What each wallet gives of a refund: in proportion to what it can give back. */
+export function refundParts(payment: SplitPayment, amount: Kobo): WalletAmount[] {
+  const refundable = refundableParts(payment);
+  const parts = apportion(
+    amount,
+    refundable.map((part) => part.amount),
+  );
+  return refundable
+    .map(({ walletId }, position) => ({ walletId, amount: parts[position] ?? 0 }))
+    .filter((part) => part.amount > 0);
+}

@@ -1,0 +1,104 @@
+// Splits in the request of a payment: what is refused, with its field, and what is stored.
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, test } from '@jest/globals';
+import { publicId } from '../../src/ids.ts';
+import { type Answer, startTestApi } from '../support/api.ts';
+import { expectError } from '../support/refusals.ts';
+
+const api = await startTestApi();
+
+afterAll(() => api.close());
+
+const [seller, platform, courier] = (await Promise.all([1, 2, 3].map(() => api.createWallet()))) as [
+  string,
+  string,
+  string,
+];
+
+const create = (splits: unknown, more = {}): Promise<Answer> =>
+  api.test.money('/payments', {
+    method: 'virtual_wallet',
+    baseAmount: 10_000,
+    targetWalletId: seller,
+    splits,
+    ...more,
+  });
+
+/** Expects VALIDATION_FAILED for this field alone, with this code. */
+const expectField = (answer: Answer, field: string, code: string, more = {}) =>
+  expectError(answer, 400, 'VALIDATION_FAILED', {
+    fields: [{ field, code, message: expect.any(String), ...more }],
+  });
+
+test.each([
+  ['over the base amount by amounts', [{ amount: 6_000 }, { amount: 4_001 }]],
+  ['over 100 %', [{ basisPoints: 6_000 }, { basisPoints: 4_001 }]],
+  ['over the base amount together', [{ amount: 1 }, { basisPoints: 10_000 }]],
+])('splits %s are refused', async (_what, parts) => {
+  const splits = parts.map((part, position) => ({ walletId: [platform, courier][position], ...part }));
+  expectField(await create(splits), 'splits', 'too_big', { constraint: { maximum: 10_000 } });
+});
+
+test('a wallet is named once, and is not the target', async () => {
+  const twice = [
+    { walletId: platform, amount: 1 },
+    { walletId: platform, amount: 2 },
+  ];
+  const constraint = { sameAs: 'splits.0.walletId' };
+  expectField(await create(twice), 'splits.1.walletId', 'duplicate', { constraint });
+  const target = [{ walletId: seller, amount: 1 }];
+  expectField(await create(target), 'splits.0.walletId', 'duplicate', { constraint: { sameAs: 'targetWalletId' } });
+});
+
+test.each([
+  ['an amount and basis points', { amount: 1, basisPoints: 1 }, 'splits.0', 'custom'],
+  ['neither', {}, 'splits.0', 'custom'],
+  ['half a basis point', { basisPoints: 0.5 }, 'splits.0.basisPoints', 'invalid_type'],
+  ['more than 100 %', { basisPoints: 10_001 }, 'splits.0.basisPoints', 'too_big'],
+  ['an amount of zero', { amount: 0 }, 'splits.0.amount', 'too_small'],
+  ['an unknown field', { amount: 1, share: 2 }, 'splits.0.share', 'unrecognized_keys'],
+])('a split with %s is refused', async (_what, part, field, code) => {
+  const { status, error } = await create([{ walletId: platform, ...part }]);
+  expect([status, error.code]).toEqual([400, 'VALIDATION_FAILED']);
+  expect(error.details.fields).toContainEqual(expect.objectContaining({ field, code }));
+});
+
+test('there are at most 20', async () => {
+  const splits = Array.from({ length: 21 }, () => ({ walletId: publicId('wallet', randomUUID()), amount: 1 }));
+  expectField(await create(splits), 'splits', 'too_big', { constraint: { maximum: 20 } });
+});
+
+test('a wallet of another organisation is not found', async () => {
+  const other = await api.createOrganisation();
+  const walletId = await api.createWallet(other.test);
+  expectError(await create([{ walletId, amount: 1 }]), 404, 'WALLET_NOT_FOUND', { resource: 'wallet', id: walletId });
+});
+
+test('a wallet that cannot receive its part is refused as a target would be', async () => {
+  const frozen = await api.createWallet(api.test, { status: 'frozen' });
+  expectError(await create([{ walletId: frozen, amount: 1 }]), 422, 'WALLET_FROZEN', { walletId: frozen });
+  const full = await api.createWallet(api.test, { balance: 30_000_000 });
+  const { status, error } = await create([{ walletId: full, amount: 1 }]);
+  expect([status, error]).toEqual([
+    422,
+    expect.objectContaining({
+      code: 'WALLET_TIER1_LIMIT_EXCEEDED',
+      details: expect.objectContaining({ walletId: full, limit: 'balance', availableAmount: 0 }),
+    }),
+  ]);
+});
+
+test('the limit of the target is that of what it gets', async () => {
+  const { settlementWalletId } = api.organisation;
+  const order = { baseAmount: 6_000_000 };
+  expect((await create([{ walletId: settlementWalletId, basisPoints: 1_666 }], order)).error).toMatchObject({
+    code: 'WALLET_TIER1_LIMIT_EXCEEDED',
+    details: { walletId: seller, attemptedAmount: 5_000_400 },
+  });
+  const { status, data } = await create([{ walletId: settlementWalletId, basisPoints: 1_667 }], order);
+  expect([status, data.splits]).toEqual([201, [expect.objectContaining({ amount: 1_000_200, amountCredited: 0 })]]);
+});
+
+test('a payment without splits has none in its view', async () => {
+  for (const splits of [undefined, null, []]) expect((await create(splits)).data).not.toHaveProperty('splits');
+});
