@@ -179,7 +179,8 @@ export async function startChaosRun({
           say(`          ${what}, ${Math.round((Date.now() - startedAt.getTime()) / 1000)} s after the start`);
         };
         await settle(settling, { say, sayWhen });
-        if (ofOwnMoney) await conclude(settling, { say, sayWhen }, startedAt);
+        if (ofOwnMoney) await decideAll(settling, { say, sayWhen });
+        if (drill === undefined) await compareAll(settling, { say, sayWhen }, startedAt);
       },
       outages: () => actors.callers.outages,
       judge: async () => {
@@ -283,7 +284,8 @@ async function play(
   for (const world of actors.worlds) world.calm();
   for (const one of actors.failing) one.behave('accept');
   await stack.untilHealthy();
-  for (const callers of callersOf(actors)) callers.giveUpAt(Date.now() + ANSWERED_WITHIN_MS);
+  const lastSentAt = Math.max(Date.now(), startedAt + plan.seconds * 1000);
+  for (const callers of callersOf(actors)) callers.giveUpAt(lastSentAt + ANSWERED_WITHIN_MS);
   await Promise.all([calling, choosing, ...living]);
   say(`${elapsed()}  everything has healed and every request has ended`);
   return faults;
@@ -324,12 +326,16 @@ async function settle(context: Settling, { say, sayWhen }: Saying): Promise<void
   sayWhen('all has ended');
 }
 
-/** What waits for people is decided, and then all statements are compared with the books. */
-async function conclude(context: Settling, { say, sayWhen }: Saying, startedAt: Date): Promise<void> {
+/** What waits for people is decided. */
+async function decideAll(context: Settling, { say, sayWhen }: Saying): Promise<void> {
   giveUpLater(context);
   await Promise.all(trafficsOf(context).map((one) => one.decideAfterwards()));
   await untilEnded(context, () => listLeft(context), say);
   sayWhen('all decisions have been carried out');
+}
+
+/** All statements are compared with the books, which then have every line of the banks. */
+async function compareAll(context: Settling, { say, sayWhen }: Saying, startedAt: Date): Promise<void> {
   await Promise.all(context.worlds.map((world) => world.bank.settle()));
   await context.operators.reconcile(startedAt);
   await untilEnded(context, () => listLeft(context), say);

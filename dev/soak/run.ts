@@ -14,6 +14,8 @@ import { Sampler } from './sampler.ts';
  * at the dead one become as rare as in production.
  */
 const SETTINGS = { WEBHOOK_RETRY_GAPS_SECONDS: '1,2,3,5,300,1800,7200,18000,36000,50400' };
+/** Before that, caches still fill. */
+const GROWTH_JUDGED_FROM_MS = 20 * 60_000;
 /** A minute, and what the backlog of the dead endpoint takes, which is as long as the run was. */
 const ENDED_WITHIN = { leastMs: 150_000, shareOfRun: 0.5 };
 
@@ -30,7 +32,7 @@ export interface SoakOptions {
 export interface Soak {
   /** What is lost or was reported in error, the first first. */
   wrong: string[];
-  /** What should level and grows. Within a few minutes caches still fill. */
+  /** What should level and grows; nothing in a run of less than twenty minutes. */
   grown: string[];
   growth: Growth[];
   counts: Checks['counts'] & { operations: number; accepted: number; events: number; faults: number };
@@ -57,7 +59,7 @@ export async function soak({ seconds, ...options }: SoakOptions): Promise<Soak> 
     options.say('          the checks have ended');
     const { facts, wrong } = await run.judge();
     const growth = sampler.seriesUntil(endMs).map(growthOf);
-    const grown = growth.filter(({ growsTooMuch }) => growsTooMuch);
+    const grown = growth.filter(({ growsTooMuch }) => growsTooMuch && lengthMs >= GROWTH_JUDGED_FROM_MS);
     return {
       wrong: [...wrong, ...checks.alarms, ...(await listFalseCases(run.stack.sql))],
       grown: grown.map(({ of, name, late }) => `the ${of} ${name} grows: by ${Math.round(late)} late in the run`),
