@@ -49,16 +49,6 @@ test('docs/configuration.md names the suffix of every task queue', () => {
   expect(suffixes.filter((suffix) => !row.includes(`\`${suffix}\``))).toEqual([]);
 });
 
-test('docs/scaling.md says of every Schedule what it reads', () => {
-  const [, table = ''] =
-    read('docs/scaling.md')
-      .split('## What runs without a request')[1]
-      ?.match(/([\s\S]*?)\n## /) ?? [];
-  const scheduled = [...read('src/worker/schedules.ts').matchAll(/workflow: '(\w+)'/g)].map(([, workflow]) => workflow);
-  expect(scheduled.length).toBeGreaterThan(5);
-  expect(scheduled.filter((workflow) => !table.includes(`\`${workflow}\``))).toEqual([]);
-});
-
 test('docs/contract.md lists every kind of entry of a statement, in its direction', () => {
   const [, list = ''] =
     read('docs/contract.md')
@@ -113,6 +103,17 @@ test('docs/operating.md has a row for every alert and a section for every attent
   // A pause is started by operators, so it is no symptom and has its own section.
   const causes = Object.keys(CHOICES).filter((cause) => cause !== 'rail_paused');
   for (const cause of causes) expect(page).toContain(`### A flow has \`Attention = ${cause}\``);
+});
+
+test('docs/scaling.md has the cost of each Schedule and of each source of gauges', () => {
+  const named = (file: string, name: RegExp) => [...read(file).matchAll(name)].map(([, found = '']) => found);
+  const periodic = [
+    ...named('src/worker/schedules.ts', /workflow: '(\w+)'/g),
+    ...['backlogGauges', 'pollerGauges'].flatMap((file) => named(`src/worker/${file}.ts`, /^ {4}name: '(\w+)'/gm)),
+  ];
+  expect(periodic.length).toBeGreaterThan(10);
+  const listed = named('docs/scaling.md', /^\| (?:gauges )?`(\w+)` \|(?:[^|]*\|){4}$/gm);
+  expect(listed.toSorted()).toEqual(periodic.toSorted());
 });
 
 test('docs/contract.md lists every event type once', () => {
