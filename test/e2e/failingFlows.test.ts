@@ -1,24 +1,20 @@
 // Flows that do not continue for a reason that no rule foresees are listed with it and counted, until they are mended:
 // an activity or a workflow task that fails again and again, only times out, or is taken by no worker; of parked flows
 // too.
-import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { freePort } from '../../dev/freePort.ts';
+import { listFailingFlows } from '../../src/recovery/failingFlows.ts';
 import { OWNER_PROOF } from '../../src/resources/proofs.ts';
 import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { startWorker } from '../../src/worker/worker.ts';
+import { operate } from '../cli/run.ts';
 import { scrapeWhole } from '../metrics/exposition.ts';
 import { changedRail } from '../support/changedRail.ts';
 import { startTestFlows, type TestFlows } from '../support/flows.ts';
-import { OPERATORS } from '../support/operators.ts';
 import { testStack } from '../support/stack.ts';
 import { waitFor } from '../support/waitFor.ts';
-
-const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const run = promisify(execFile);
 
 const COMPLETES = '0123456789';
 const HOLDS = '9999999003';
@@ -50,16 +46,7 @@ afterAll(() => flows.close());
 const withdraw = async (accountNumber: string) => (await flows.withdraw(accountNumber)).id;
 
 async function list(...words: string[]): Promise<{ id: string; attention: string; error: string }[]> {
-  const { stdout } = await run(process.execPath, [CLI, 'attention', 'list', '--json', ...words], {
-    env: {
-      ...process.env,
-      DATABASE_URL: flows.databaseUrl,
-      MANILLA_OPERATOR_KEY: OPERATORS.ada.key,
-      TEMPORAL_ADDRESS: flows.dependencies.config.temporal.address,
-      TEMPORAL_TASK_QUEUE: flows.dependencies.config.temporal.taskQueue,
-    },
-  });
-  const rows = JSON.parse(stdout) as { id: string; attention: string; error: string }[];
+  const rows = (await operate(flows, 'ada', 'attention', 'list', ...words)) as Awaited<ReturnType<typeof list>>;
   // Other tests park flows on the same server.
   const own = await flows.sql<{ workflowId: string }[]>`SELECT workflow_id FROM failing_flows`;
   return rows.filter(({ id }) => own.some(({ workflowId }) => workflowId === id));
@@ -188,7 +175,7 @@ async function withdrawWithTaskThatNoWorkerTakes(): Promise<string> {
     await signal(id);
     const { error } = await waitFor('the workflow task to be listed', async () => {
       await scan();
-      return (await list())[0];
+      return (await listFailingFlows(flows.sql))[0];
     });
     if (error.includes('no worker has taken it')) return id;
     await complete(id);
@@ -216,7 +203,7 @@ test('a flow whose workflow task no worker takes, or one takes and never ends, i
   expect(taken.workflowExecution?.workflowId).toBe(id);
   await waitFor('the workflow task to time out', async () => {
     await scan();
-    return (await list())[0]?.attention === 'workflow_task_failing';
+    return (await listFailingFlows(flows.sql))[0]?.problem === 'failing';
   });
   expect(await list()).toMatchObject([
     { id, error: expect.stringMatching(/^the workflow task fails, attempt \d+: no response of a worker in time/) },
@@ -241,7 +228,9 @@ test('a flow whose activity no worker takes is listed until one does', async () 
     // Before that, on a slow machine, its workflow task may have stalled.
     await waitFor('the activity to stall', async () => {
       await scan();
-      return (await list())[0]?.attention === 'activity_stalled';
+      return (await listFailingFlows(flows.sql)).some(
+        ({ task, problem }) => `${task}_${problem}` === 'activity_stalled',
+      );
     });
   });
   await connection.close();

@@ -133,7 +133,7 @@ type WalletStatus = 'active' | 'frozen' | 'closed';
 /** Numbers that are fixed in src/config.ts: tests have shorter times. */
 type Fixed = Config['attention'] &
   Config['maintenance'] &
-  Pick<Config['sandboxRail'], 'notVisibleForMs'> &
+  Pick<Config['sandboxRail'], 'notVisibleForMs' | 'callLimitMs'> &
   Pick<Config['checkout'], 'pagesMax'>;
 
 /** Settings by their names, and fixed numbers by theirs. */
