@@ -16,8 +16,8 @@ type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
 /** The wallet has less, or more, than was read. */
 const BALANCE_CHANGED: readonly RefusalCode[] = ['WALLET_INSUFFICIENT_FUNDS', 'WALLET_HAS_FUNDS'];
-/** Why a wallet takes no money back, as the next read of it shows. */
-const TAKES_NOTHING: readonly RefusalCode[] = ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED'];
+/** Why a wallet takes no money back, or owes less, as the next read of it shows. */
+const TAKES_NOTHING: readonly RefusalCode[] = ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED', 'DEBT_EXCEEDED'];
 
 /** `stale`: an earlier attempt has posted it, or another writer was first; the next read shows which. */
 export type Posted = { outcome: 'posted' | 'stale' } | Refusal;

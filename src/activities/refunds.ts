@@ -32,7 +32,7 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
   async movement(book, row, change, report, failure) {
     const payment = requireRow(await findPayment(sql, book, row.paymentId), `the payment of refund ${row.id}`);
     if (change === 'complete') return completeRefund(book, payment, row, report);
-    const sources = sourcesOf(payment, row).map(({ walletId }) => walletId);
+    const sources = sourcesOf(payment, row).flatMap(({ walletId, onBehalfOf }) => [walletId, onBehalfOf]);
     const wallets = await findWallets(sql, book, sources);
     const walletOf = (walletId: Uuid) =>
       requireRow(wallets.find(({ id }) => id === walletId) ?? null, `a wallet of refund ${row.id}`);
@@ -41,6 +41,7 @@ export const refundAdapter = (sql: Sql): TransferAdapter<Refund> => ({
       ? clawBackRefund(book, payment, row, report, { balanceOf: (id) => walletOf(id).balance, others })
       : returnRefundFunds(book, payment, row, change, failure, {
           refusalOf: (id) => returnRefusalOf(walletOf(id)),
+          owedBy: (id) => walletOf(id).amountOwed,
           others,
         });
   },

@@ -67,6 +67,9 @@ export const TAX_EXPENSE: AccountCode = 'expense:tax';
 /** Money of its own that the organisation paid in. */
 export const OWN_FUNDS: AccountCode = 'own:funds';
 
+/** What wallets owe, or have repaid, for refunds of own money in their place; a sweep takes what is repaid. */
+export const FUNDED_REFUNDS: AccountCode = 'own:funded_refunds';
+
 /** What the owners took out of own funds, such as a sweep of fees: never a debit of income. */
 export const DRAWINGS: AccountCode = 'own:drawings';
 

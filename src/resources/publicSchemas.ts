@@ -206,7 +206,8 @@ export const refund = z
     from: z
       .array(z.object({ walletId: publicIdOf('wallet'), amount: kobo }))
       .optional()
-      .describe('What each wallet gives of it, of a payment with splits'),
+      .describe('What each wallet gives of it, where not all of it is of the target'),
+    fundedBy: publicIdOf('wallet').optional().describe('The wallet that gives it in their place'),
     status: refundStatus,
     ...attached,
     ...bankOutcome,

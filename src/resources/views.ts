@@ -10,10 +10,14 @@ import type { ReviewCase } from './reviewCases/queries.ts';
 import type { Withdrawal } from './withdrawals/queries.ts';
 
 export const transferView = viewOf(schemas.transfer);
-export const refundView = viewOf(schemas.refund, ({ sources, ...refund }: Refund) => ({
-  ...refund,
-  ...(sources.length > 0 && { from: [...sources] }),
-}));
+export const refundView = viewOf(schemas.refund, ({ sources, ...refund }: Refund) => {
+  const funding = sources.find(({ walletId, onBehalfOf }) => walletId !== onBehalfOf);
+  return {
+    ...refund,
+    ...(sources.length > 0 && { from: sources.map(({ onBehalfOf, amount }) => ({ walletId: onBehalfOf, amount })) }),
+    ...(funding !== undefined && { fundedBy: funding.walletId }),
+  };
+});
 export const virtualAccountView = viewOf(schemas.virtualAccount);
 
 export const paymentView = viewOf(schemas.paymentOfEvent, ({ splits, ...payment }: PaymentWithAccount) => ({

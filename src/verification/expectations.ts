@@ -8,6 +8,7 @@ import {
   clearingAccount,
   DRAWINGS,
   FEE_INCOME,
+  FUNDED_REFUNDS,
   IN_TRANSIT_PAYOUTS,
   IN_TRANSIT_REFUNDS,
   IN_TRANSIT_RETURNS,
@@ -21,6 +22,7 @@ import {
   UNCLAIMED,
   UNMATCHED,
   walletAccount,
+  walletReceivable,
 } from '../ledger/chart.ts';
 import { netChanges } from '../ledger/postings.ts';
 import type { Kobo } from '../money.ts';
@@ -147,6 +149,7 @@ export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'pay
 function refundOfSplits(row: Refund & Pick<Payment, 'payerWalletId'>): NetEffect {
   const { amount, status, clawedBack, sources } = row;
   const isBack = status === 'failed';
+  const isUndone = isBack || clawedBack !== null;
   const missing = clawedBack === null || isBack ? 0 : amount - clawedBack;
   const destination = { processing: IN_TRANSIT_REFUNDS, completed: paidAccount(row), failed: UNMATCHED }[status];
   const given = sources.map(({ walletId, ...part }) => {
@@ -158,7 +161,11 @@ function refundOfSplits(row: Refund & Pick<Payment, 'payerWalletId'>): NetEffect
   });
   return effectOf(
     ...given,
-    [UNMATCHED, sumOf(sources.map(({ suspended }) => suspended))],
+    ...sources.map(
+      ({ onBehalfOf, owed, repaid }) => [walletReceivable(onBehalfOf), -(isUndone ? repaid : owed)] as const,
+    ),
+    [FUNDED_REFUNDS, isUndone ? 0 : sumOf(sources.map(({ owed }) => owed))],
+    [UNMATCHED, sumOf(sources.map(({ suspended, repaid }) => suspended + repaid))],
     [BANK_RECEIVABLE, -missing],
     [destination, isBack ? 0 : amount],
   );

@@ -87,8 +87,8 @@ async function readPage(
              coalesce(sum(amount) FILTER (WHERE status = 'completed'), 0) AS refunded,
              coalesce(bool_or(clawed_back IS NOT NULL), false) AS clawed_back,
              coalesce(sum((
-               SELECT sum(s.amount) FROM jsonb_to_recordset(sources) AS s ("walletId" uuid, amount bigint)
-               WHERE s."walletId" <> p.target_wallet_id)) FILTER (WHERE status <> 'failed'), 0) AS by_splits
+               SELECT sum(s.amount) FROM jsonb_to_recordset(sources) AS s ("onBehalfOf" uuid, amount bigint)
+               WHERE s."onBehalfOf" <> p.target_wallet_id)) FILTER (WHERE status <> 'failed'), 0) AS by_splits
       FROM refunds
       WHERE organisation_id = ${organisationId} AND environment = p.environment AND payment_id = p.id
     ) r

@@ -102,3 +102,54 @@ test('the limit of the target is that of what it gets', async () => {
 test('a payment without splits has none in its view', async () => {
   for (const splits of [undefined, null, []]) expect((await create(splits)).data).not.toHaveProperty('splits');
 });
+
+/** A settled payment of 10,000, of which the platform got a tenth. */
+async function paid() {
+  const payer = await api.createWallet(api.test, { balance: 10_000 });
+  const { data } = await create([{ walletId: platform, basisPoints: 1_000 }]);
+  await api.test.money(`/wallets/${payer}/pay`, { paymentId: data.id });
+  return { payer, path: `/payments/${data.id}/refund` };
+}
+
+test('a refund that is funded by another wallet needs the scope wallet', async () => {
+  const { path } = await paid();
+  const { key } = await api.createKey(api.organisation.organisationId, { scopes: ['payment'] });
+  const fundedBy = await api.createWallet(api.test, { balance: 10_000 });
+  const { status, error } = await api.client(key).money(path, { fundedBy });
+  expect([status, error.code]).toEqual([403, 'API_KEY_SCOPE_FORBIDDEN']);
+  expect(await api.balanceOf(fundedBy)).toBe(10_000);
+});
+
+test.each([
+  [
+    'a wallet that the payment did not credit',
+    { from: [{ walletId: courier, amount: 1 }] },
+    'from.0.walletId',
+    'custom',
+  ],
+  [
+    'a wallet twice',
+    { from: [platform, platform].map((walletId) => ({ walletId, amount: 1 })) },
+    'from.1.walletId',
+    'duplicate',
+  ],
+  ['another amount than their sum', { amount: 3, from: [{ walletId: seller, amount: 2 }] }, 'amount', 'custom'],
+  ['recover, but no wallet that funds it', { recover: true }, 'recover', 'custom'],
+  ['recover for a wallet of a customer', { recover: true, fundedBy: courier }, 'fundedBy', 'custom'],
+])('a refund from %s is refused', async (_what, body, field, code) => {
+  const { path } = await paid();
+  const { status, error } = await api.test.money(path, body);
+  expect([status, error.code, error.details.fields]).toEqual([
+    400,
+    'VALIDATION_FAILED',
+    [expect.objectContaining({ field, code })],
+  ]);
+});
+
+test('the wallet that paid does not fund its own refund, and one of another organisation funds none', async () => {
+  const { path, payer } = await paid();
+  expectError(await api.test.money(path, { fundedBy: payer }), 422, 'SAME_WALLET', { walletId: payer });
+  const other = await api.createOrganisation();
+  const id = await api.createWallet(other.test, { balance: 10_000 });
+  expectError(await api.test.money(path, { fundedBy: id }), 404, 'WALLET_NOT_FOUND', { resource: 'wallet', id });
+});

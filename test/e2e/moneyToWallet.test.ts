@@ -349,7 +349,13 @@ const WAYS: Record<string, () => Promise<Arrived>> = {
     const rows = async () =>
       [await rowOf(findPayment, 'payment', String(made.payment.id)), await rowOf(findRefund, 'refund', id)] as const;
     await post(clawBackRefund(book(), ...(await rows()), report, { balanceOf: () => BASE, others: 0 }));
-    await post(returnRefundFunds(book(), ...(await rows()), 'return', CAME_BACK, { refusalOf: () => null, others: 0 }));
+    await post(
+      returnRefundFunds(book(), ...(await rows()), 'return', CAME_BACK, {
+        refusalOf: () => null,
+        owedBy: () => 0,
+        others: 0,
+      }),
+    );
     return { kind: 'refund_clawback_return', walletId, line, ...comesBack(500) };
   },
   'a refund to the wallet that paid': async () => {

@@ -248,3 +248,107 @@ test.concurrent('fifty settlements take the commission before fifty withdrawals 
   const totals = withdrawn.map(({ data }) => Number(data.totalAmount)).reduce((sum, one) => sum + one, 0);
   expect(await flows.balanceOf(of.seller)).toBe(50 * 9_000 - totals);
 });
+
+const refundTo = { bankAccount: { accountNumber: '3000000002', bankCode: '058' } };
+
+/** A settled payment whose seller has withdrawn all that it had, by a transfer. */
+async function emptied() {
+  const of = await wallets();
+  const made = await settled(of);
+  await flows.test.money(`/wallets/${of.seller}/transfer`, {
+    destinationWalletId: await flows.createWallet(),
+    amount: 150_000,
+  });
+  return { of, ...made };
+}
+
+const ownWallet = async (amount: number): Promise<string> => {
+  const { settlementWalletId, organisationId } = flows.organisation;
+  await flows.fund(organisationId, settlementWalletId, amount);
+  return settlementWalletId;
+};
+
+const owedBy = async (walletId: string) => (await flows.test.get(`/wallets/${walletId}`)).data.amountOwed;
+
+test.concurrent('a refund from chosen wallets takes from those, and from none more than it can give', async () => {
+  const of = await wallets();
+  const { path } = await settled(of);
+  const from = [
+    { walletId: of.platform, amount: 20_000 },
+    { walletId: of.seller, amount: 1_000 },
+  ];
+  const { data } = await flows.test.money(`${path}/refund`, { from });
+  expect(data).toMatchObject({ amount: 21_000, from });
+  expect(await balances(of)).toEqual([149_000, 0, 30_000]);
+  const again = await flows.test.money(`${path}/refund`, { from: [{ walletId: of.platform, amount: 1 }] });
+  expect(again.error).toMatchObject({
+    code: 'REFUND_AMOUNT_EXCEEDED',
+    details: { walletId: of.platform, refundableAmount: 0, attemptedAmount: 1 },
+  });
+  const rest = await flows.test.money(`${path}/refund`, {});
+  expect(rest.data).toMatchObject({ amount: BASE - 21_000 });
+  await flows.untilStatus(path, 'refunded');
+  expect(await balances(of)).toEqual([0, 0, 0]);
+});
+
+test.concurrent('another wallet funds a refund, and what is owed is repaid by the next credits of the seller', async () => {
+  const { of, path } = await emptied();
+  expect((await flows.test.money(`${path}/refund`, {})).error.code).toBe('WALLET_INSUFFICIENT_FUNDS');
+  const fundedBy = await ownWallet(BASE);
+  const { status, data } = await flows.test.money(`${path}/refund`, { fundedBy, recover: true });
+  expect([status, data]).toEqual([201, expect.objectContaining({ amount: BASE, fundedBy })]);
+  expect(await Promise.all([of.seller, of.platform, of.courier].map(owedBy))).toEqual([150_000, 20_000, 30_000]);
+  expect(await balances(of)).toEqual([0, 20_000, 30_000]);
+  expect((await flows.eventsOf(of.seller)).at(-1)).toMatchObject({
+    type: 'wallet.debited',
+    data: { reason: 'refund_funded', transferId: data.id, amount: 0, missing: 150_000 },
+  });
+  await flows.untilStatus(path, 'refunded');
+  const next = await flows.createPayment(of.seller, BASE);
+  await flows.credit(next.virtualAccount.accountNumber, PAYABLE, SENDER);
+  await flows.untilStatus(`/payments/${next.id}`, 'settled');
+  expect([await owedBy(of.seller), await flows.balanceOf(of.seller)]).toEqual([0, BASE - 150_000]);
+});
+
+test.concurrent('a funded refund that fails ends the debt, and what was repaid of it goes to review', async () => {
+  const { of, path } = await emptied();
+  const fundedBy = await ownWallet(BASE);
+  await flows.setBehaviour(refundTo.bankAccount.accountNumber, 'hold');
+  const { data: refund } = await flows.test.money(`${path}/refund`, { fundedBy, recover: true, ...refundTo });
+  await flows.credit(await flows.depositAccount(of.seller), 40_000, SENDER);
+  await waitFor('the debt to be repaid in part', async () => (await owedBy(of.seller)) === 110_000);
+  await flows.endTransfer(refund.id, 'reject');
+  await flows.untilStatus(`/refunds/${refund.id}`, 'failed');
+  expect(await Promise.all([of.seller, of.platform, of.courier].map(owedBy))).toEqual([0, 0, 0]);
+  const id = await caseOf(of.seller);
+  expect((await flows.test.get(`/review-cases/${id}`)).data).toMatchObject({ reason: 'over_limit', amount: 40_000 });
+  await credit(id);
+  expect(await flows.balanceOf(of.seller)).toBe(40_000);
+});
+
+test.concurrent('a wallet of a customer funds a refund, without a debt', async () => {
+  const { of, path } = await emptied();
+  const fundedBy = await flows.createWallet(undefined, { balance: BASE });
+  const refused = await flows.test.money(`${path}/refund`, { fundedBy, recover: true });
+  expect(refused.error.details).toMatchObject({ fields: [{ field: 'fundedBy', code: 'custom' }] });
+  expect((await flows.test.money(`${path}/refund`, { fundedBy })).status).toBe(201);
+  expect([await flows.balanceOf(fundedBy), await owedBy(of.seller)]).toEqual([0, 0]);
+});
+
+test.concurrent('refunds at once, of all kinds, give back exactly what was paid', async () => {
+  const of = await wallets();
+  const { path } = await settled(of);
+  const fundedBy = await ownWallet(BASE);
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, position) => {
+      if (position % 4 === 0) return flows.test.money(`${path}/refund`, { amount: 10_000, fundedBy, recover: true });
+      if (position % 4 === 1) return flows.test.money(`${path}/refund`, { amount: 10_000, fundedBy });
+      const from = [{ walletId: position % 4 === 2 ? of.seller : of.courier, amount: 10_000 }];
+      return flows.test.money(`${path}/refund`, position % 3 === 0 ? { from } : { amount: 10_000 });
+    }),
+  );
+  const given = answers.filter(({ status }) => status === 201).length * 10_000;
+  const rest = await flows.test.money(`${path}/refund`, { fundedBy });
+  expect(given + Number(rest.status === 201 ? rest.data.amount : 0)).toBe(BASE);
+  await flows.untilStatus(path, 'refunded');
+});

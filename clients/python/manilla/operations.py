@@ -892,6 +892,7 @@ class Refund(TypedDict):
     amount: int
     destination: Literal["bank", "wallet"]
     from: NotRequired[list[RefundFromItem]]
+    fundedBy: NotRequired[str]
     status: Literal["processing", "completed", "failed"]
     reference: str | None
     metadata: dict[str, Any]
@@ -1299,7 +1300,7 @@ class WalletDebitedEventData(TypedDict):
     transferId: NotRequired[str]
     inboundCreditId: NotRequired[str]
     debtRecoveryId: NotRequired[str]
-    reason: Literal["paid_after_failure", "credit_recalled", "debt_recovery"]
+    reason: Literal["paid_after_failure", "credit_recalled", "refund_funded", "debt_recovery"]
     amount: int
     missing: int
     currency: Literal["NGN"]
@@ -1514,6 +1515,11 @@ class CreatePaymentBody(TypedDict):
     expiresIn: NotRequired[int | None]
 
 
+class RefundPaymentBodyFromItem(TypedDict):
+    walletId: str
+    amount: int
+
+
 class RefundPaymentBodyBankAccount(TypedDict):
     accountNumber: str
     bankCode: str
@@ -1523,6 +1529,9 @@ class RefundPaymentBodyBankAccount(TypedDict):
 class RefundPaymentBody(TypedDict):
     amount: NotRequired[int | None]
     destination: NotRequired[Literal["bank", "wallet", None]]
+    from: NotRequired[list[RefundPaymentBodyFromItem] | None]
+    fundedBy: NotRequired[str | None]
+    recover: NotRequired[bool | None]
     reason: NotRequired[str | None]
     reference: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any] | None]

@@ -3167,12 +3167,14 @@ export type components = {
             amount: number;
             /** @enum {string} */
             destination: "bank" | "wallet";
-            /** @description What each wallet gives of it, of a payment with splits */
+            /** @description What each wallet gives of it, where not all of it is of the target */
             from?: {
                 walletId: string;
                 /** @description In kobo; 100 kobo are one naira */
                 amount: number;
             }[];
+            /** @description The wallet that gives it in their place */
+            fundedBy?: string;
             /** @enum {string} */
             status: "processing" | "completed" | "failed";
             /** @description Your own reference, unique among the resources of this kind */
@@ -3907,7 +3909,7 @@ export type components = {
                  * @description debt_recovery: a credit to the wallet repaid what it owes
                  * @enum {string}
                  */
-                reason: "paid_after_failure" | "credit_recalled" | "debt_recovery";
+                reason: "paid_after_failure" | "credit_recalled" | "refund_funded" | "debt_recovery";
                 /** @description What was taken from the wallet, in kobo */
                 amount: number;
                 /** @description What could not be taken, in kobo; of a debt_recovery, what is still owed */
@@ -4793,26 +4795,6 @@ export type components = {
                 };
             };
         };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound8: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "PAYMENT_NOT_FOUND";
-                    };
-                };
-            };
-        };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
         Unprocessable7: {
             headers: {
@@ -4828,13 +4810,13 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED";
                     };
                 };
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound9: {
+        NotFound8: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4893,7 +4875,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound10: {
+        NotFound9: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4951,7 +4933,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound11: {
+        NotFound10: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5008,7 +4990,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound12: {
+        NotFound11: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5067,7 +5049,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound13: {
+        NotFound12: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5086,7 +5068,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound14: {
+        NotFound13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5126,7 +5108,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound15: {
+        NotFound14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5145,7 +5127,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound16: {
+        NotFound15: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5184,7 +5166,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound17: {
+        NotFound16: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5203,7 +5185,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound18: {
+        NotFound17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5332,7 +5314,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound19: {
+        NotFound18: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5367,7 +5349,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound20: {
+        NotFound19: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5406,7 +5388,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound21: {
+        NotFound20: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5439,6 +5421,26 @@ export type components = {
                     error?: {
                         /** @enum {unknown} */
                         code?: "BANK_TRANSFER_ENDED";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound21: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "PAYMENT_NOT_FOUND";
                     };
                 };
             };
@@ -7371,6 +7373,12 @@ export interface operations {
                     amount?: number | null;
                     /** @enum {string|null} */
                     destination?: "bank" | "wallet" | null;
+                    from?: {
+                        walletId: string;
+                        amount: number;
+                    }[] | null;
+                    fundedBy?: string | null;
+                    recover?: boolean | null;
                     reason?: string | null;
                     reference?: string | null;
                     metadata?: {
@@ -7434,7 +7442,7 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound8"];
+            404: components["responses"]["NotFound5"];
             409: components["responses"]["Conflict4"];
             422: components["responses"]["Unprocessable7"];
             429: components["responses"]["TooManyRequests"];
@@ -7504,7 +7512,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound9"];
+            404: components["responses"]["NotFound8"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8038,7 +8046,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
+            404: components["responses"]["NotFound9"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8138,7 +8146,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
+            404: components["responses"]["NotFound9"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8486,7 +8494,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8540,7 +8548,7 @@ export interface operations {
             400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8616,7 +8624,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound10"];
             422: components["responses"]["Unprocessable11"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -8688,7 +8696,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound11"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -8766,7 +8774,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound11"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable12"];
             429: components["responses"]["TooManyRequests"];
@@ -8833,7 +8841,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8900,7 +8908,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound10"];
             422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -9063,7 +9071,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound13"];
+            404: components["responses"]["NotFound12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9151,7 +9159,7 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound13"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable14"];
             429: components["responses"]["TooManyRequests"];
@@ -9308,7 +9316,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound15"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9392,7 +9400,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound15"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9459,7 +9467,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
+            404: components["responses"]["NotFound15"];
             422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -9694,7 +9702,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound17"];
+            404: components["responses"]["NotFound16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9760,7 +9768,7 @@ export interface operations {
             400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound17"];
+            404: components["responses"]["NotFound16"];
             422: components["responses"]["Unprocessable17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -9843,7 +9851,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound18"];
+            404: components["responses"]["NotFound17"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable16"];
             429: components["responses"]["TooManyRequests"];
@@ -10262,7 +10270,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest8"];
             401: components["responses"]["Unauthorized2"];
-            404: components["responses"]["NotFound19"];
+            404: components["responses"]["NotFound18"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -10476,7 +10484,7 @@ export interface operations {
             400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound20"];
+            404: components["responses"]["NotFound19"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -10611,7 +10619,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound21"];
+            404: components["responses"]["NotFound20"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10689,7 +10697,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound21"];
+            404: components["responses"]["NotFound20"];
             409: components["responses"]["Conflict6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -10773,7 +10781,7 @@ export interface operations {
             400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound8"];
+            404: components["responses"]["NotFound21"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable20"];
             429: components["responses"]["TooManyRequests"];

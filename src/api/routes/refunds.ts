@@ -12,12 +12,12 @@ import { refundDestination, refund as refundSchema, refundStatus } from '../../r
 import { holdRefund, refundToWallet } from '../../resources/refunds/movements.ts';
 import { findRefund, listRefunds, type PayerAccount, type Refund } from '../../resources/refunds/queries.ts';
 import { refundView } from '../../resources/views.ts';
-import { refundParts } from '../../workflows/payment/splits.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { ApiError } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
+import { type Funding, readFunding, refundSourceFields, refundSources, requestedAmount } from '../refundSources.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Caller, type Route, requireScope, route } from '../route.ts';
 import {
@@ -36,6 +36,7 @@ const createBody = z
   .strictObject({
     amount: optional(amount),
     destination: optional(refundDestination),
+    ...refundSourceFields,
     reason: optional(text(500)),
     ...attachedFields,
     bankAccount: optional(bankAccount),
@@ -66,6 +67,8 @@ const create = route({
     'PAYMENT_NOT_REFUNDABLE',
     'REFUND_AMOUNT_EXCEEDED',
     'REFUND_DESTINATION_REQUIRED',
+    'WALLET_NOT_FOUND',
+    'SAME_WALLET',
     'WITHDRAWAL_NAME_VERIFICATION_FAILED',
     ...BANK_ACCOUNT_ERRORS,
     ...POSTING_ERRORS,
@@ -77,17 +80,25 @@ const create = route({
   body: createBody,
   handle: async (call) => {
     const payment = await requirePayment(call);
+    const funding = await readFunding(call);
     const destination = await readDestination(call, payment);
-    return await paymentMutex.run(payment.id, (waited) => refund(call, waited ? null : payment, destination));
+    if (destination.kind === 'wallet' && destination.walletId === funding?.walletId)
+      throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', destination.walletId) });
+    return await paymentMutex.run(payment.id, (waited) => refund(call, waited ? null : payment, destination, funding));
   },
 });
 
 /** Posts a refund against the current payment. `current`: the payment as read before; null if it must be read again. */
-async function refund(call: Call<CreateBody>, current: Payment | null, destination: Destination) {
+async function refund(
+  call: Call<CreateBody>,
+  current: Payment | null,
+  destination: Destination,
+  funding: Funding | null,
+) {
   const id = newUuid();
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const payment = attempt === 0 && current !== null ? current : await requirePayment(call);
-    const row = newRefund(id, payment, call, destination);
+    const row = newRefund(id, payment, call, destination, funding);
     if (destination.kind === 'bank') requireMayRefund(call.caller, payment, row.amount, destination.paid);
     const data = refundView(row);
     const movement = movementOf(call.book, payment, row, destination);
@@ -181,7 +192,8 @@ function destinationRequired(
 
 /** The amount to refund. Throws PAYMENT_NOT_REFUNDABLE or REFUND_AMOUNT_EXCEEDED. */
 function requireRefundable(payment: Payment, body: CreateBody): number {
-  const decision = decideRefund(payment, body.amount);
+  const attemptedAmount = requestedAmount(body);
+  const decision = decideRefund(payment, attemptedAmount);
   const paymentId = publicId('payment', payment.id);
   if (decision.kind === 'not_refundable') {
     throw new ApiError('PAYMENT_NOT_REFUNDABLE', { paymentId, status: payment.status });
@@ -190,14 +202,20 @@ function requireRefundable(payment: Payment, body: CreateBody): number {
     throw new ApiError('REFUND_AMOUNT_EXCEEDED', {
       paymentId,
       refundableAmount: decision.refundable,
-      ...(body.amount !== undefined && { attemptedAmount: body.amount }),
+      ...(attemptedAmount !== undefined && { attemptedAmount }),
       ...(payment.amountRecalled > 0 && { amountRecalled: payment.amountRecalled }),
     });
   }
   return decision.amount;
 }
 
-function newRefund(id: Uuid, payment: Payment, { body, now }: Call<CreateBody>, destination: Destination): Refund {
+function newRefund(
+  id: Uuid,
+  payment: Payment,
+  { body, now }: Call<CreateBody>,
+  destination: Destination,
+  funding: Funding | null,
+): Refund {
   const toBank = destination.kind === 'bank';
   const amount = requireRefundable(payment, body);
   return {
@@ -205,10 +223,7 @@ function newRefund(id: Uuid, payment: Payment, { body, now }: Call<CreateBody>, 
     version: 1,
     paymentId: payment.id,
     amount,
-    sources:
-      payment.splits.length === 0
-        ? []
-        : refundParts(payment, amount).map((part) => ({ ...part, clawedBack: null, suspended: 0 })),
+    sources: refundSources(payment, amount, body, funding),
     destination: destination.kind,
     status: toBank ? 'processing' : 'completed',
     reason: body.reason ?? null,

@@ -55,7 +55,8 @@ BEGIN
   RETURN linked;
 END $$;
 
--- Whether a movement debits each account by what an earlier transaction credited to it.
+-- Whether a movement debits each account by what an earlier transaction credited to it. The debts for a refund come
+-- with its hold, and end with a return after its completion too.
 CREATE OR REPLACE FUNCTION ledger.debits_what_was_credited(
   organisation uuid, accounts text[], postings ledger.batch_posting[], movement integer, earlier_id uuid
 ) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -63,13 +64,14 @@ CREATE OR REPLACE FUNCTION ledger.debits_what_was_credited(
 BEGIN
   RETURN (
     SELECT jsonb_object_agg(a.code, a.amount) FROM (
-      SELECT accounts[p.debit] AS code, sum(p.amount) AS amount FROM unnest(postings) AS p WHERE p.movement = movement GROUP BY 1
+      SELECT accounts[p.debit] AS code, sum(p.amount) AS amount FROM unnest(postings) AS p
+      WHERE p.movement = movement AND accounts[p.debit] <> 'own:funded_refunds' GROUP BY 1
     ) a
   ) IS NOT DISTINCT FROM (
     SELECT jsonb_object_agg(a.code, a.amount) FROM (
       SELECT x.code, sum(p.amount) AS amount
       FROM ledger.postings p JOIN ledger.accounts x ON x.organisation_id = organisation AND x.id = p.credit_account_id
-      WHERE p.organisation_id = organisation AND p.transaction_id = earlier_id GROUP BY 1
+      WHERE p.organisation_id = organisation AND p.transaction_id = earlier_id AND x.code <> 'own:funded_refunds' GROUP BY 1
     ) a
   );
 END $$;

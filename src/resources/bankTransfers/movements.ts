@@ -10,6 +10,7 @@ import { type Book, CURRENCY, type Kobo } from '../../money.ts';
 import { newEvent } from '../events.ts';
 import { payoutAccount } from '../rails/accounts.ts';
 import { openReviewCase, type ReturnRefusal, withCaseFlows } from '../reviewCases/movements.ts';
+import type { ReviewCase } from '../reviewCases/queries.ts';
 import type { TransferSource } from './rows.ts';
 
 /** The steps that post; each ends the business key of its transaction. */
@@ -85,6 +86,9 @@ type Written = Pick<Movement, 'rows' | 'events'>;
 /** `at`: the time that the row shows; default: now. */
 type WrittenAt = Written & { at?: Date };
 
+/** What a return undoes besides the transfer, with the cases of money in suspense. */
+type Returned = WrittenAt & { postings?: readonly Posting[]; cases?: readonly ReviewCase[] };
+
 /** The wallets that pay a transfer. */
 const sourcesOf = ({ walletId, sources, amount, fee, clawedBack }: BankTransfer): readonly TransferSource[] =>
   sources ?? [{ walletId, amount: amount + fee, clawedBack }];
@@ -102,7 +106,7 @@ export function returnFunds(
   transfer: BankTransfer,
   kind: string,
   refusalOf: (walletId: Uuid) => ReturnRefusal,
-  { rows, events = [], at = new Date() }: WrittenAt,
+  { rows, events = [], at = new Date(), postings = [], cases = [] }: Returned,
 ): Movement {
   const { id, status, clawedBack, paymentId } = transfer;
   const parts = partsBack(sourcesOf(transfer)).map((part) => ({ ...part, refusal: refusalOf(part.walletId) }));
@@ -117,17 +121,20 @@ export function returnFunds(
       transfer,
       clawedBack === null ? 'return' : 'clawback_return',
       clawedBack === null
-        ? allocate(currentLegs(transfer), destinations)
+        ? [...allocate(currentLegs(transfer), destinations), ...postings]
         : undoClawback(transfer, clawedBack, destinations),
       { kind, rules: 'credit_exempt', effectiveAt: at, ...(status !== 'pending' && { reverses: `${id}/${undone}` }) },
     ),
     rows: {
       ...rows,
-      review_cases: parts.flatMap(({ walletId, amount, refusal: reason }) =>
-        reason !== null && amount > 0
-          ? [openReviewCase({ reason, amount, accountCode: UNMATCHED, walletId, paymentId: paymentId ?? null })]
-          : [],
-      ),
+      review_cases: [
+        ...parts.flatMap(({ walletId, amount, refusal: reason }) =>
+          reason !== null && amount > 0
+            ? [openReviewCase({ reason, amount, accountCode: UNMATCHED, walletId, paymentId: paymentId ?? null })]
+            : [],
+        ),
+        ...cases,
+      ],
     },
     events,
   });
@@ -201,7 +208,7 @@ function undoClawback(transfer: TransferMoney, taken: Kobo, destinations: readon
 }
 
 /** Why the platform debited a wallet. `debt_recovery`: written by src/ledger/sql/repay_debts.sql. */
-export const DEBIT_REASONS = ['paid_after_failure', 'credit_recalled', 'debt_recovery'] as const;
+export const DEBIT_REASONS = ['paid_after_failure', 'credit_recalled', 'refund_funded', 'debt_recovery'] as const;
 
 /** `missing`: what the wallet should have given, and did not have. */
 export function walletDebited({

@@ -2,8 +2,15 @@
 // wallet. Each changes the payment in the same statement, so that refunds never exceed the credited amount.
 
 import { publicId, type Uuid } from '../../ids.ts';
-import { type AccountCode, IN_TRANSIT_REFUNDS, walletAccount } from '../../ledger/chart.ts';
-import type { Movement } from '../../ledger/movement.ts';
+import {
+  type AccountCode,
+  FUNDED_REFUNDS,
+  IN_TRANSIT_REFUNDS,
+  UNMATCHED,
+  walletAccount,
+  walletReceivable,
+} from '../../ledger/chart.ts';
+import type { EventRow, Movement } from '../../ledger/movement.ts';
 import { allocate, type Posting } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { TransferReport } from '../../rail/port.ts';
@@ -14,6 +21,7 @@ import {
   completeTransfer,
   returnFunds,
   stepTransaction,
+  walletDebited,
 } from '../bankTransfers/movements.ts';
 import { paidRow, unpaidRow } from '../bankTransfers/rows.ts';
 import { nextVersion } from '../bookTable.ts';
@@ -21,7 +29,7 @@ import { newEvent } from '../events.ts';
 import type { TransferFailure } from '../failureCodes.ts';
 import type { Payment } from '../payments/queries.ts';
 import { paymentRow } from '../payments/rows.ts';
-import type { ReturnRefusal } from '../reviewCases/movements.ts';
+import { openReviewCase, type ReturnRefusal } from '../reviewCases/movements.ts';
 import { refundView } from '../views.ts';
 import type { Refund, RefundSource } from './queries.ts';
 
@@ -35,7 +43,7 @@ export function refundToWallet(book: Book, payment: Payment, refund: Refund, pay
       effectiveAt: refund.createdAt,
     }),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunded: refund.amount }, refund.sources)] },
-    events: [refundEvent('refund.completed', refund)],
+    events: [refundEvent('refund.completed', refund), ...debtEvents(refund)],
   };
 }
 
@@ -46,17 +54,29 @@ export function holdRefund(book: Book, payment: Payment, refund: Refund): Moveme
     book,
     transaction: stepTransaction(nameOf(refund), 'hold', postings, { effectiveAt: refund.createdAt }),
     rows: { refunds: [refund], payments: [paymentWith(payment, { refunding: refund.amount }, refund.sources)] },
+    events: debtEvents(refund),
   };
 }
 
 /** The money of a refund, from each wallet that gives a part of it. */
 function takenTo(destination: AccountCode, { targetWalletId }: Payment, { amount, sources }: Refund): Posting[] {
   const given = sources.length > 0 ? sources : [{ walletId: targetWalletId, amount }];
-  return allocate(
-    given.map((source) => ({ account: walletAccount(source.walletId), amount: source.amount })),
-    [{ account: destination, amount }],
-  );
+  const legs = given.map((source) => ({ account: walletAccount(source.walletId), amount: source.amount }));
+  return [...allocate(legs, [{ account: destination, amount }]), ...debtsOf(sources)];
 }
+
+/** What wallets of the payment owe because own money is refunded in their place. */
+const debtsOf = (sources: readonly RefundSource[]): Posting[] =>
+  sources
+    .filter(({ owed }) => owed > 0)
+    .map(({ onBehalfOf, owed }) => ({ debit: walletReceivable(onBehalfOf), credit: FUNDED_REFUNDS, amount: owed }));
+
+const debtEvents = (refund: Refund): EventRow[] =>
+  refund.sources
+    .filter(({ owed }) => owed > 0)
+    .map(({ onBehalfOf: walletId, owed: missing }) =>
+      walletDebited({ walletId, transferId: nameOf(refund).id, reason: 'refund_funded', amount: 0, missing }),
+    );
 
 /** After the rail has paid out. */
 export function completeRefund(book: Book, payment: Payment, refund: Refund, report: TransferReport): Movement {
@@ -83,10 +103,13 @@ export function clawBackRefund(
   report: TransferReport,
   { balanceOf, others }: { balanceOf: (walletId: Uuid) => Kobo; others: Kobo },
 ): Movement {
-  const sources = sourcesOf(payment, refund).map((source) => ({
-    ...source,
-    clawedBack: Math.min(source.amount, balanceOf(source.walletId)),
-  }));
+  const left = new Map<Uuid, Kobo>();
+  const sources = sourcesOf(payment, refund).map((source) => {
+    const balance = left.get(source.walletId) ?? balanceOf(source.walletId);
+    const clawedBack = Math.min(source.amount, balance);
+    left.set(source.walletId, balance - clawedBack);
+    return { ...source, clawedBack };
+  });
   const taken = sources.reduce((sum, { clawedBack }) => sum + clawedBack, 0);
   const now = new Date();
   const next: Refund = {
@@ -117,21 +140,27 @@ export function returnRefundFunds(
   refund: Refund,
   change: 'fail' | 'return',
   failure: TransferFailure,
-  { refusalOf, others }: { refusalOf: (walletId: Uuid) => ReturnRefusal; others: Kobo },
+  { refusalOf, owedBy, others }: ReturnFacts,
 ): Movement {
   const now = new Date();
+  const isClawedBack = refund.clawedBack !== null;
+  const undone = isClawedBack
+    ? refund.sources
+    : refund.sources.map((source) => ({
+        ...source,
+        repaid: source.owed - Math.min(source.owed, owedBy(source.onBehalfOf)),
+      }));
   const transfer = { ...transferOf(payment, refund), sources: sourcesOf(payment, refund) };
   const next: Refund = {
     ...unpaidRow(refund, failure),
     status: 'failed',
     completedAt: now,
     returnedAt: change === 'return' ? now : null,
-    sources: refund.sources.map((source) => ({
+    sources: undone.map((source) => ({
       ...source,
       suspended: source.suspended + (refusalOf(source.walletId) === null ? 0 : (source.clawedBack ?? source.amount)),
     })),
   };
-  const isClawedBack = refund.clawedBack !== null;
   const taken = refund.status === 'completed' ? { refunded: -refund.amount } : { refunding: -refund.amount };
   const given = refund.sources.map((source) => ({ ...source, amount: -source.amount }));
   return returnFunds(book, transfer, isClawedBack ? 'refund_clawback_return' : 'refund_return', refusalOf, {
@@ -141,7 +170,36 @@ export function returnRefundFunds(
       payments: [isClawedBack ? paymentAfterClawback(payment, others, given) : paymentWith(payment, taken, given)],
     },
     events: [refundEvent('refund.failed', next)],
+    ...(isClawedBack ? {} : withoutDebts(payment, undone)),
   });
+}
+
+/** `owedBy`: what a wallet owes now. */
+interface ReturnFacts {
+  refusalOf: (walletId: Uuid) => ReturnRefusal;
+  owedBy: (walletId: Uuid) => Kobo;
+  others: Kobo;
+}
+
+/** Ends the debts for a refund that was not paid. What was repaid of one goes to suspense, to be credited again. */
+function withoutDebts(payment: Payment, sources: readonly RefundSource[]) {
+  const debts = sources.filter(({ owed }) => owed > 0);
+  return {
+    postings: debts.flatMap(({ onBehalfOf, owed, repaid }) =>
+      allocate(
+        [{ account: FUNDED_REFUNDS, amount: owed }],
+        [
+          { account: walletReceivable(onBehalfOf), amount: owed - repaid },
+          { account: UNMATCHED, amount: repaid },
+        ],
+      ),
+    ),
+    cases: debts
+      .filter(({ repaid }) => repaid > 0)
+      .map(({ onBehalfOf: walletId, repaid: amount }) =>
+        openReviewCase({ reason: 'over_limit', amount, accountCode: UNMATCHED, walletId, paymentId: payment.id }),
+      ),
+  };
 }
 
 const nameOf = (refund: Refund) => ({ kind: 'refund', id: publicId('refund', refund.id) }) as const;
@@ -158,7 +216,10 @@ function transferOf(payment: Payment, refund: Refund): BankTransfer {
 export const sourcesOf = (
   { targetWalletId: walletId }: Pick<Payment, 'targetWalletId'>,
   { sources, amount, clawedBack }: Pick<Refund, 'sources' | 'amount' | 'clawedBack'>,
-): readonly RefundSource[] => (sources.length > 0 ? sources : [{ walletId, amount, clawedBack, suspended: 0 }]);
+): readonly RefundSource[] =>
+  sources.length > 0
+    ? sources
+    : [{ walletId, onBehalfOf: walletId, amount, clawedBack, suspended: 0, owed: 0, repaid: 0 }];
 
 /** `sources`: what their wallets give of the refund, or have back of it. */
 function paymentWith(
@@ -170,7 +231,7 @@ function paymentWith(
   const amountRefunding = payment.amountRefunding + (change.refunding ?? 0);
   const status =
     payment.settledAt === null ? payment.status : statusAfterRefunds(amountRefunded, payment.amountCredited);
-  const givenBy = (walletId: Uuid): Kobo => sources.find((source) => source.walletId === walletId)?.amount ?? 0;
+  const givenBy = (walletId: Uuid): Kobo => sources.find((source) => source.onBehalfOf === walletId)?.amount ?? 0;
   const splits = payment.splits.map((split) => ({
     ...split,
     amountRefunded: split.amountRefunded + givenBy(split.walletId),

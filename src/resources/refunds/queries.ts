@@ -10,6 +10,12 @@ import type { Attached } from '../references.ts';
 
 /** A wallet that gives a part of a refund. */
 export interface RefundSource extends TransferSource {
+  /** The wallet of the payment that gives it, or in whose place another wallet does. */
+  onBehalfOf: Uuid;
+  /** What that wallet owes for it. */
+  owed: Kobo;
+  /** Of a refund that was not paid: what the wallet had repaid of that, and has in suspense. */
+  repaid: Kobo;
   /** What came back of it and went to suspense, because the wallet did not take it. */
   suspended: Kobo;
 }

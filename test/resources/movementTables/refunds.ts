@@ -186,6 +186,7 @@ type Ended = typeof REFUSED | typeof RETURNED;
 const callReturn = (after: Step, { change, failure }: Ended, refusal: ReturnRefusal) =>
   call(returnRefundFunds, BOOK, paymentAfter(after), refundAfter(after), change, failure, {
     refusalOf: () => refusal,
+    owedBy: () => 0,
     others: 0,
   });
 
@@ -267,6 +268,7 @@ export const REFUNDS = [
       RETURNED.failure,
       {
         refusalOf: () => null,
+        owedBy: () => 0,
         others: 0,
       },
     ),

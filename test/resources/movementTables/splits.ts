@@ -149,12 +149,19 @@ function reviewed(made: Step, { waivesFee = false, isCounted = false } = {}) {
   return call(creditCaseToPayment, BOOK, caseOf(made), withAccount(payment), decision);
 }
 
+const NOTHING_BACK = { clawedBack: null, suspended: 0, repaid: 0 };
+
 const refundOf = (payment: Payment, amount: Kobo, name: string): Refund => ({
   id: newId('refund', name),
   version: 1,
   paymentId: payment.id,
   amount,
-  sources: refundParts(payment, amount).map((part) => ({ ...part, clawedBack: null, suspended: 0 })),
+  sources: refundParts(payment, amount).map((part) => ({
+    ...part,
+    ...NOTHING_BACK,
+    onBehalfOf: part.walletId,
+    owed: 0,
+  })),
   destination: 'bank',
   status: 'processing',
   reason: null,
@@ -207,6 +214,8 @@ const completed = step({
 const back = (after: Step, { change, failure }: typeof REFUSED | typeof RETURNED, refusal: ReturnRefusal) =>
   call(returnRefundFunds, BOOK, paymentOf(after), refundAfter(after), change, failure, {
     refusalOf: (walletId) => (walletId === COURIER ? refusal : null),
+    // Of what a funded refund has made it owe, the seller has repaid a part.
+    owedBy: (walletId) => (walletId === OWNER ? 40_000 : 100_000),
     others: 0,
   });
 
@@ -253,6 +262,74 @@ const clawedBack = step({
   events: ['refund.completed', 'wallet.debited', 'wallet.debited', 'wallet.debited'],
   outbox: ['reviewCase: start'],
 });
+
+const fundedRefund: Refund = {
+  ...refundOf(paymentOf(SETTLED), 100_000, 'funded refund'),
+  sources: refundParts(paymentOf(SETTLED), 100_000).map(({ walletId, amount }) => ({
+    ...{ ...NOTHING_BACK, walletId: OTHER, onBehalfOf: walletId },
+    ...{ amount, owed: amount },
+  })),
+};
+
+const DEBTS = {
+  'receivable:wallet:owner': -75_000,
+  'receivable:wallet:commission': -10_000,
+  'receivable:wallet:courier': -15_000,
+  'own:funded_refunds': 100_000,
+};
+
+const fundedHeld = step({
+  title: 'a refund that another wallet funds is owed by those of the payment',
+  after: SETTLED,
+  call: call(holdRefund, BOOK, paymentOf(SETTLED), fundedRefund),
+  net: { 'wallet:other': -100_000, 'in_transit:refunds': 100_000, ...DEBTS },
+  transaction: 'refund_hold funded refund/hold, enforced',
+  rows: [
+    'payments: settled, version 3, received 202000, credited 200000, refunding 100000',
+    'refunds: processing, version 1',
+  ],
+  events: ['wallet.debited', 'wallet.debited', 'wallet.debited'],
+});
+
+const fundedCompleted = step({
+  title: 'a funded refund leaves through clearing once the bank has paid it, and the debts stay',
+  after: fundedHeld,
+  call: call(completeRefund, BOOK, paymentOf(fundedHeld), refundAfter(fundedHeld), PAID),
+  net: { 'in_transit:refunds': -100_000, 'clearing:sandbox': 100_000 },
+  transaction: 'refund_completion funded refund/completion, enforced, resolves funded refund/hold',
+  rows: [
+    'payments: partially_refunded, version 4, received 202000, credited 200000, refunded 100000',
+    'refunds: completed, version 2',
+  ],
+  events: ['refund.completed'],
+});
+
+/** A funded refund goes back to the wallet that gave it, and the debts end: what was repaid goes to suspense. */
+const fundedBack = (after: Step, ended: typeof REFUSED | typeof RETURNED) =>
+  step({
+    title: `a funded refund that is ${ended.change === 'fail' ? 'refused' : 'returned'} ends the debts for it`,
+    after,
+    call: back(after, ended, null),
+    net: {
+      [after === fundedHeld ? 'in_transit:refunds' : 'clearing:sandbox']: -100_000,
+      'wallet:other': 100_000,
+      'own:funded_refunds': -100_000,
+      'receivable:wallet:owner': 40_000,
+      'receivable:wallet:commission': 10_000,
+      'receivable:wallet:courier': 15_000,
+      'suspense:unmatched': 35_000,
+    },
+    transaction: `refund_return funded refund/return, credit_exempt, reverses funded refund/${after === fundedHeld ? 'hold' : 'completion'}`,
+    rows: [
+      `payments: settled, version ${paymentOf(after).version + 1}, received 202000, credited 200000`,
+      `refunds: failed, version ${refundAfter(after).version + 1}`,
+      'review_cases: open, version 1, over_limit of 35000 in suspense:unmatched',
+    ],
+    events: ['refund.failed', 'review_case.opened'],
+    outbox: ['reviewCase: start'],
+  });
+
+const fundedFailed = fundedBack(fundedHeld, REFUSED);
 
 const BILL = newId('payment', 'split bill');
 const bill: Payment = { ...pending, id: BILL, method: 'virtual_wallet', fee: 0 };
@@ -394,6 +471,27 @@ export const SPLITS = [
     transaction: 'refund_clawback_return split refund/clawback_return, credit_exempt, reverses split refund/clawback',
     rows: ['payments: settled, version 6, received 202000, credited 200000', 'refunds: failed, version 4'],
     events: ['refund.failed'],
+  }),
+  fundedHeld,
+  fundedCompleted,
+  fundedFailed,
+  fundedBack(fundedCompleted, RETURNED),
+  step({
+    title: 'a funded refund that the bank has paid after its failure is taken from the wallet that gave it, once',
+    after: fundedFailed,
+    call: call(clawBackRefund, BOOK, paymentOf(fundedFailed), refundAfter(fundedFailed), PAID, {
+      balanceOf: () => 90_000,
+      others: 0,
+    }),
+    net: { 'wallet:other': -90_000, 'receivable:bank': -10_000, 'clearing:sandbox': 100_000 },
+    transaction: 'refund_clawback funded refund/clawback, exempt',
+    rows: [
+      'payments: partially_refunded, version 5, received 202000, credited 200000, refunded 100000',
+      'refunds: completed, version 3',
+      'review_cases: open, version 1, paid_after_failure of 10000 in no account',
+    ],
+    events: ['refund.completed', 'wallet.debited', 'wallet.debited', 'wallet.debited'],
+    outbox: ['reviewCase: start'],
   }),
   billPaid,
   billRefused,

@@ -1,0 +1,108 @@
+// Which wallets give a refund: by default each wallet of the payment in proportion, those that the request names, or
+// another wallet in their place.
+import { z } from 'zod';
+import { parseId, publicId, type Uuid } from '../ids.ts';
+import type { Kobo } from '../money.ts';
+import type { Payment } from '../resources/payments/queries.ts';
+import type { RefundSource } from '../resources/refunds/queries.ts';
+import { findWallet } from '../resources/wallets/queries.ts';
+import { refundableParts, refundParts, SPLITS_MAX, type WalletAmount } from '../workflows/payment/splits.ts';
+import { ApiError, type FieldError, invalidField } from './errors.ts';
+import { requireRow } from './requireRow.ts';
+import { type Call, requireScope } from './route.ts';
+import { amount, id, optional } from './schemas.ts';
+import { requireUsable } from './walletRefusal.ts';
+
+export const refundSourceFields = {
+  from: optional(
+    z
+      .array(z.strictObject({ walletId: id, amount }))
+      .min(1)
+      .max(SPLITS_MAX + 1),
+  ),
+  fundedBy: optional(id),
+  recover: optional(z.boolean()),
+};
+
+interface Wanted {
+  amount?: Kobo | undefined;
+  from?: readonly { walletId: string; amount: Kobo }[] | undefined;
+  fundedBy?: string | undefined;
+  recover?: boolean | undefined;
+}
+
+/** The amount that a request names, also by its wallets; undefined: all that is left. Throws VALIDATION_FAILED. */
+export function requestedAmount({ amount: wanted, from }: Wanted): Kobo | undefined {
+  const sum = from?.reduce((total, part) => total + part.amount, 0);
+  if (wanted === undefined || sum === undefined || wanted === sum) return wanted ?? sum;
+  const message = 'must be the sum of from, or left out';
+  throw invalidField({ field: 'amount', code: 'custom', message, constraint: { equals: sum } });
+}
+
+/** The wallet that gives the money in place of the others. */
+export interface Funding {
+  walletId: Uuid;
+  recovers: boolean;
+}
+
+/**
+ * Throws API_KEY_SCOPE_FORBIDDEN for a key without the scope `wallet`, because any wallet can be named; and the errors
+ * of a wallet that cannot pay. What is owed to another wallet than a settlement wallet would be owed to a customer.
+ */
+export async function readFunding(call: Call<Wanted>): Promise<Funding | null> {
+  const { fundedBy, recover: recovers = false } = call.body;
+  if (fundedBy === undefined) {
+    if (!recovers) return null;
+    throw invalidField({ field: 'recover', code: 'custom', message: 'needs fundedBy' });
+  }
+  requireScope(call.caller, ['wallet']);
+  const wallet = await requireRow(call, 'wallet', findWallet, fundedBy);
+  requireUsable(wallet);
+  if (recovers && wallet.kind !== 'settlement') {
+    const message = 'must be a settlement wallet where recover is true';
+    throw invalidField({ field: 'fundedBy', code: 'custom', message });
+  }
+  return { walletId: wallet.id, recovers };
+}
+
+/** What each wallet gives of a refund; empty: all of it is the target's. Throws for wallets that cannot give it. */
+export function refundSources(
+  payment: Payment,
+  total: Kobo,
+  { from }: Wanted,
+  funding: Funding | null,
+): RefundSource[] {
+  if (payment.splits.length === 0 && from === undefined && funding === null) return [];
+  const parts = from === undefined ? refundParts(payment, total) : requireParts(payment, from);
+  return parts.map(({ walletId, amount: part }) => {
+    const payer = funding?.walletId ?? walletId;
+    const owed = funding?.recovers === true && payer !== walletId ? part : 0;
+    return { walletId: payer, onBehalfOf: walletId, amount: part, clawedBack: null, suspended: 0, owed, repaid: 0 };
+  });
+}
+
+/** The named wallets of the payment, each with no more than it was credited and has not given back. */
+function requireParts(payment: Payment, from: NonNullable<Wanted['from']>): WalletAmount[] {
+  const refundable = refundableParts(payment);
+  const ids = from.map(({ walletId }) => walletId);
+  const fields = from.flatMap(({ walletId }, position): FieldError[] => {
+    const field = `from.${position}.walletId`;
+    const first = ids.indexOf(walletId);
+    const sameAs = `from.${first}.walletId`;
+    if (first < position)
+      return [{ field, code: 'duplicate', message: `must be another wallet than ${sameAs}`, constraint: { sameAs } }];
+    const isKnown = refundable.some((part) => publicId('wallet', part.walletId) === walletId);
+    return isKnown ? [] : [{ field, code: 'custom', message: 'must be a wallet that the payment credited' }];
+  });
+  if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
+  return from.map(({ walletId, amount: attemptedAmount }) => {
+    const part = refundable.find((one) => one.walletId === parseId('wallet', walletId)) as WalletAmount;
+    if (attemptedAmount <= part.amount) return { walletId: part.walletId, amount: attemptedAmount };
+    throw new ApiError('REFUND_AMOUNT_EXCEEDED', {
+      paymentId: publicId('payment', payment.id),
+      walletId,
+      refundableAmount: part.amount,
+      attemptedAmount,
+    });
+  });
+}
