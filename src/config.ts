@@ -2,6 +2,7 @@
 // declared here or in src/ledger/limits.ts and src/ledger/fees.ts, never inline.
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { IDLE_GRACE_MS } from './httpListener.ts';
 import { parseKeyring } from './keyring.ts';
 import type { TracingSettings } from './telemetry/span.ts';
 import { readPayloadKeys } from './temporal/dataConverter.ts';
@@ -166,6 +167,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     ),
     codec: { port: read('CODEC_PORT', port.default(8234)) },
     bindAddress: read('BIND_ADDRESS', z.string().default('127.0.0.1')),
+    /** How long an idle connection stays open after the API has begun to stop. */
+    idleGraceMs: IDLE_GRACE_MS,
     ports,
     hosts,
     walletsPerBvnMax: read('WALLETS_PER_BVN_MAX', orNull(positive)),

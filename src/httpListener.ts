@@ -43,14 +43,19 @@ export const withoutForeignHosts =
  * After `close`, an idle connection has this long to bring the request that its client may have sent meanwhile: closed
  * at once, it would be reset. The response to that request then ends the connection.
  */
-const IDLE_GRACE_MS = 1_000;
+export const IDLE_GRACE_MS = 1_000;
 /** Longer than any request takes (`REQUEST_MAX_MS`). What is open after that was never sent, or is not read. */
 const CLOSE_MAX_MS = 10_000;
 
 /** Starts listening. Rejects when the port is taken. */
 export async function listen(
   handle: RequestHandler,
-  { port, host, backlog }: Pick<ListenOptions, 'port' | 'host' | 'backlog'>,
+  {
+    port,
+    host,
+    backlog,
+    idleGraceMs = IDLE_GRACE_MS,
+  }: Pick<ListenOptions, 'port' | 'host' | 'backlog'> & { idleGraceMs?: number },
   options: ServerOptions = {},
 ): Promise<HttpListener> {
   const server = createServer(options, handle);
@@ -73,7 +78,7 @@ export async function listen(
     const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
     // Repeated: a response whose headers were sent before has left its connection idle.
     // And not at once: a request may wait to be read.
-    const timer = setInterval(() => void setImmediate().then(() => server.closeIdleConnections()), IDLE_GRACE_MS);
+    const timer = setInterval(() => void setImmediate().then(() => server.closeIdleConnections()), idleGraceMs);
     const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MAX_MS);
     await closed;
     clearInterval(timer);

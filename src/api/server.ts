@@ -52,7 +52,7 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
   const listenFor = async (environment: Environment): Promise<HttpListener> => {
     const listener = await listen(
       (request, response) => handlers[environmentOfHost(request, config.hosts) ?? environment](request, response),
-      { port: config.ports[environment], host: config.bindAddress, backlog: BACKLOG },
+      { port: config.ports[environment], host: config.bindAddress, backlog: BACKLOG, idleGraceMs: config.idleGraceMs },
       SERVER_OPTIONS,
     );
     const { server } = listener;

@@ -134,7 +134,8 @@ type WalletStatus = 'active' | 'frozen' | 'closed';
 type Fixed = Config['attention'] &
   Config['maintenance'] &
   Pick<Config['sandboxRail'], 'notVisibleForMs' | 'callLimitMs'> &
-  Pick<Config['checkout'], 'pagesMax'>;
+  Pick<Config['checkout'], 'pagesMax'> &
+  Pick<Config, 'idleGraceMs'>;
 
 /** Settings by their names, and fixed numbers by theirs. */
 export type TestSettings = { [name: Uppercase<string>]: string | undefined } & Partial<Fixed>;
@@ -174,6 +175,7 @@ function configOf(settings: TestSettings): Config {
     maintenance: changed(config.maintenance),
     sandboxRail: changed(config.sandboxRail),
     checkout: changed(config.checkout),
+    idleGraceMs: settings.idleGraceMs ?? 20, // the connections of a test's clients stay open
   };
 }
 
