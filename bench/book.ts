@@ -134,6 +134,7 @@ export const newTransfer = (book: Book, sourceWalletId: Uuid, destinationWalletI
     id: newUuid(),
     sourceWalletId,
     destinationWalletId,
+    holdId: null,
     amount: pickAmount(),
     fee: 0,
     status: 'completed',

@@ -7,6 +7,7 @@ export const ID_SUFFIXES = {
   wallet: 'wlt',
   payment: 'pay',
   transfer: 'trf',
+  hold: 'hld',
   withdrawal: 'wth',
   payout: 'pyo',
   payoutItem: 'poi',

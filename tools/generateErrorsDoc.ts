@@ -31,6 +31,8 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   BANK_CODE_UNKNOWN: '`bankCode`',
   BANK_ACCOUNT_NOT_RESOLVED: '`accountNumber`, `bankCode`',
   SAME_WALLET: '`walletId`, and `paymentId` when paying',
+  HOLD_ENDED: '`holdId`, `status`',
+  HOLD_AMOUNT_EXCEEDED: '`holdId`, `amountHeld`, `attemptedAmount`',
   PAYMENT_NOT_PAYABLE: '`paymentId`, `status`, `expiresAt`',
   PAYMENT_METHOD_MISMATCH: '`paymentId`, `method`, `requiredMethod`',
   PAYMENT_NOT_REFUNDABLE: '`paymentId`, `status`',

@@ -64,6 +64,7 @@ DECLARE
     'public.webhook_attempts',
     'public.webhook_deliveries',
     'public.webhook_endpoints',
+    'public.holds',
     'public.withdrawals'
   ];
   next  record;

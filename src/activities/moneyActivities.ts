@@ -5,6 +5,7 @@ import { createAdjustmentActivities } from './adjustments.ts';
 import { createBankTransferSteps } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
+import { createHoldActivities } from './holds.ts';
 import { createInboundCreditActivities } from './inboundCredits.ts';
 import { createOperatorActivities } from './operators.ts';
 import { createPaymentActivities } from './payments.ts';
@@ -21,6 +22,7 @@ export const createMoneyActivities = (dependencies: ActivityDependencies) => ({
   ...createBankTransferActivities(dependencies),
   ...createPayoutActivities(dependencies),
   ...createReviewCaseActivities(dependencies),
+  ...createHoldActivities(dependencies),
   ...createAdjustmentActivities(dependencies),
   ...createOperatorActivities(dependencies),
 });

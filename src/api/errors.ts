@@ -55,6 +55,7 @@ const MESSAGES = {
     WALLET_NOT_FOUND: 'No such wallet. Check the id and the environment of the API key.',
     PAYMENT_NOT_FOUND: 'No such payment. Check the id and the environment of the API key.',
     TRANSFER_NOT_FOUND: 'No such transfer. Check the id and the environment of the API key.',
+    HOLD_NOT_FOUND: 'No such hold. Check the id and the environment of the API key.',
     WITHDRAWAL_NOT_FOUND: 'No such withdrawal. Check the id and the environment of the API key.',
     REFUND_NOT_FOUND: 'No such refund. Check the id and the environment of the API key.',
     PAYOUT_NOT_FOUND: 'No such payout. Check the id and the environment of the API key.',
@@ -98,6 +99,8 @@ const MESSAGES = {
     BANK_CODE_UNKNOWN: 'No bank has this code. Use a code from GET /banks.',
     BANK_ACCOUNT_NOT_RESOLVED: 'The bank has no account with this number. Check accountNumber and bankCode.',
     SAME_WALLET: 'The source and destination wallets are the same. Use two different wallets.',
+    HOLD_ENDED: 'Nothing is held any more; see details.status. Read the hold to see where its money went.',
+    HOLD_AMOUNT_EXCEEDED: 'The amount exceeds what is held. Release at most details.amountHeld.',
     PAYMENT_NOT_PAYABLE:
       'The payment is not pending or has expired; see details.status and details.expiresAt. Create a new payment if it is still to be paid.',
     PAYMENT_METHOD_MISMATCH:

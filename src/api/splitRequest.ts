@@ -7,7 +7,7 @@ import { BASIS_POINTS_MAX, SPLITS_MAX, type Split, splitAmounts } from '../workf
 import { ApiError, type FieldError, invalidField, notFound } from './errors.ts';
 import type { Call } from './route.ts';
 import { amount, id, optional, reference, text } from './schemas.ts';
-import { requireUsable } from './walletRefusal.ts';
+import { requireRoom } from './walletRefusal.ts';
 
 const splitBody = z
   .strictObject({
@@ -90,24 +90,4 @@ function requireWithin(maximum: Kobo, splits: PaymentWallets['splits']): Kobo[] 
   if (amounts !== null) return amounts;
   const message = 'must together be at most baseAmount';
   throw invalidField({ field: 'splits', code: 'too_big', message, constraint: { maximum } });
-}
-
-/** Throws the refusals that a credit of this amount to the wallet would meet now. */
-function requireRoom(wallet: Wallet, credited: Kobo): void {
-  requireUsable(wallet);
-  const { postingMax, balanceMax, balance } = wallet;
-  const room = balanceMax === null ? Number.POSITIVE_INFINITY : Math.max(0, balanceMax - balance);
-  const refuse = (limit: 'transaction' | 'balance', limitAmount: Kobo, attemptedAmount: Kobo): never => {
-    const availableAmount = Math.min(room, postingMax ?? room);
-    const walletId = publicId('wallet', wallet.id);
-    throw new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', {
-      walletId,
-      limit,
-      limitAmount,
-      attemptedAmount,
-      availableAmount,
-    });
-  };
-  if (postingMax !== null && credited > postingMax) refuse('transaction', postingMax, credited);
-  if (balanceMax !== null && credited > room) refuse('balance', balanceMax, balance + credited);
 }

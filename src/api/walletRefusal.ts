@@ -1,5 +1,6 @@
 // Why a wallet would refuse money now, checked before a rail is called. The ledger checks again when it posts.
 import { publicId } from '../ids.ts';
+import type { Kobo } from '../money.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
 import { ApiError } from './errors.ts';
 
@@ -26,4 +27,24 @@ export function requireUsable(wallet: WalletState): void {
 /** Throws WALLET_KYC_REQUIRED: what a customer without KYC details does not have yet. */
 export function requireTier1(wallet: WalletState): void {
   if (needsKyc(wallet)) throw new ApiError('WALLET_KYC_REQUIRED', { walletId: publicId('wallet', wallet.id) });
+}
+
+/** Throws the refusals that a credit of this amount to the wallet would meet now. */
+export function requireRoom(wallet: Wallet, credited: Kobo): void {
+  requireUsable(wallet);
+  const { postingMax, balanceMax, balance } = wallet;
+  const room = balanceMax === null ? Number.POSITIVE_INFINITY : Math.max(0, balanceMax - balance);
+  const refuse = (limit: 'transaction' | 'balance', limitAmount: Kobo, attemptedAmount: Kobo): never => {
+    const availableAmount = Math.min(room, postingMax ?? room);
+    const walletId = publicId('wallet', wallet.id);
+    throw new ApiError('WALLET_TIER1_LIMIT_EXCEEDED', {
+      walletId,
+      limit,
+      limitAmount,
+      attemptedAmount,
+      availableAmount,
+    });
+  };
+  if (postingMax !== null && credited > postingMax) refuse('transaction', postingMax, credited);
+  if (balanceMax !== null && credited > room) refuse('balance', balanceMax, balance + credited);
 }

@@ -41,6 +41,7 @@ const MEANINGS: Record<Finding['kind'], string> = {
   BANK_BALANCE_MISMATCH: 'a clearing account is not the balance that the bank last reported',
   SHORTFALL: 'the banks hold less than what customers and the state are owed',
   DEBT_MISMATCH: 'what a wallet owes is not the balance of its receivable',
+  HELD_MISMATCH: 'what is held for a wallet is not the sum of its open holds',
   SUSPENSE_MISMATCH: 'a suspense account does not hold what its open review cases and partly paid payments say',
 };
 
@@ -55,6 +56,7 @@ const OF_AMOUNTS: ReadonlySet<Finding['kind']> = new Set([
   'SUSPENSE_MISMATCH',
   'SHORTFALL',
   'DEBT_MISMATCH',
+  'HELD_MISMATCH',
 ]);
 
 const findingText = (kind: Finding['kind'], value: string): string =>

@@ -31,7 +31,7 @@ export function addWalletCommands(program: Command): void {
       );
       if (report === null) throw notInOrganisation(`wallet ${id}`);
       const { wallet, environment, inFlight, audit } = report;
-      const { kind, status, kycStatus, externalReference, balance, amountOwed, createdAt } = wallet;
+      const { kind, status, kycStatus, externalReference, balance, heldBalance, amountOwed, createdAt } = wallet;
       if (options.json) {
         const fields = {
           kind,
@@ -40,6 +40,7 @@ export function addWalletCommands(program: Command): void {
           kycStatus,
           externalReference,
           balance,
+          heldBalance,
           amountOwed,
           currency: CURRENCY,
         };
@@ -54,6 +55,7 @@ export function addWalletCommands(program: Command): void {
           ['KYC', kycStatus],
           ['External reference', externalReference ?? '-'],
           ['Balance', nairaText(balance)],
+          ['Held', nairaText(heldBalance)],
           ['Owes', amountOwed > 0 ? nairaText(amountOwed) : 'nothing'],
           ['In flight', inFlightText(inFlight) || 'nothing'],
           ['Created (UTC)', timeText(createdAt)],
@@ -195,6 +197,7 @@ const IN_FLIGHT_LABELS: Readonly<Record<string, string>> = {
   inboundCredits: 'credits being posted',
   withdrawals: 'withdrawals',
   refunds: 'refunds',
+  holds: 'holds',
   payouts: 'payouts',
   payoutItems: 'payout items to it',
   adjustments: 'adjustments to decide',

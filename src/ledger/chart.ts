@@ -9,6 +9,9 @@ export type AccountCode = string;
 /** Money of one customer: a liability, never below zero. */
 export const walletAccount = (walletId: Uuid): AccountCode => `wallet:${publicId('wallet', walletId)}`;
 
+/** Money beside a wallet, which it can spend once it is released. */
+export const heldAccount = (walletId: Uuid): AccountCode => `held:${walletAccount(walletId)}`;
+
 /** Money that a rail holds for us or owes us. Debited when money arrives at the rail, credited when it leaves. */
 export const clearingAccount = (rail: string): AccountCode => `clearing:${rail}`;
 
@@ -102,6 +105,7 @@ const stored = (prefix: string): Entry => ({ prefix, class: 'customer', kind: 's
 /** What the code of an account says about it, by its first segments; the first entry that fits counts. */
 export const CHART: readonly Entry[] = [
   { ...stored('wallet:'), kind: 'wallet' },
+  stored('held:'),
   stored('reserve:'),
   stored('suspense:payment:'),
   derived('suspense:', 'customer', false),
@@ -133,7 +137,5 @@ export const classOf = (code: AccountCode): AccountClass => entryOf(code).class;
 /** Whether a negative balance is no violation: the rail owes a clearing account, an expense was paid. */
 export const mayBeNegative = (code: AccountCode): boolean => entryOf(code).mayBeNegative;
 
-/** The public id of the wallet of an account code; null for any other account. */
-export function walletOf(code: AccountCode): string | null {
-  return code.startsWith('wallet:') ? code.slice('wallet:'.length) : null;
-}
+/** The public id of the wallet of an account code, or of that beside it; null for any other account. */
+export const walletOf = (code: AccountCode): string | null => /^(?:held:)?wallet:(.+)$/.exec(code)?.[1] ?? null;

@@ -13,6 +13,8 @@ export const ENTRY_KINDS = {
   payout_item_return: 'credit',
   payout_item_completion: 'credit',
   refund_clawback_return: 'credit',
+  hold_release: 'credit',
+  hold_cancellation: 'credit',
   withdrawal_hold: 'debit',
   refund_hold: 'debit',
   payout_reserve: 'debit',

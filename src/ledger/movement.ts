@@ -64,6 +64,7 @@ export interface IdempotencyOutcome {
 export type RowTable =
   | 'payments'
   | 'transfers'
+  | 'holds'
   | 'withdrawals'
   | 'refunds'
   | 'payouts'

@@ -16,6 +16,7 @@ const TABLES = {
   payout: 'payouts',
   payoutItem: 'payout_items',
   reviewCase: 'review_cases',
+  hold: 'holds',
 } as const satisfies Partial<Record<IdKind, string>>;
 
 type Kind = keyof typeof TABLES;

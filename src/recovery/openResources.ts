@@ -7,6 +7,7 @@ import { findAdjustment } from '../resources/adjustments/queries.ts';
 import {
   recallFlowId,
   startAdjustment,
+  startHold,
   startInboundCredit,
   startPayment,
   startPayout,
@@ -15,6 +16,7 @@ import {
   startReviewCase,
   startWithdrawal,
 } from '../resources/flows.ts';
+import { findHold } from '../resources/holds/queries.ts';
 import { findInboundCredit } from '../resources/inboundCredits/queries.ts';
 import { findPayment } from '../resources/payments/queries.ts';
 import { countPayout, findPayout } from '../resources/payouts/queries.ts';
@@ -108,6 +110,7 @@ export const OPEN_KINDS: readonly OpenKind[] = [
   withStatus('payout', 'payouts', ['processing'], findPayout, startPayout),
   unreportedPayoutReturn,
   withStatus('reviewCase', 'review_cases', ['open', 'returning'], findReviewCase, startReviewCase),
+  withStatus('hold', 'holds', ['held'], findHold, startHold),
   withStatus('adjustment', 'adjustments', ['requested'], findAdjustment, startAdjustment),
 ];
 

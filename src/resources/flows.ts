@@ -6,6 +6,7 @@ import { type Book, type Environment, nairaText } from '../money.ts';
 import type { AdjustmentInput } from '../workflows/adjustment/messages.ts';
 import { type BankTransferInput, withTransferUpdate } from '../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
+import { type HoldInput, holdChanged } from '../workflows/hold/messages.ts';
 import {
   type CreditReceived,
   creditReceived,
@@ -19,6 +20,7 @@ import type { CreditInput } from '../workflows/railWait/messages.ts';
 import type { ReviewCaseInput } from '../workflows/reviewCase/messages.ts';
 import { accountsOf } from './adjustments/postings.ts';
 import type { Adjustment } from './adjustments/queries.ts';
+import type { Hold } from './holds/queries.ts';
 import type { InboundCredit } from './inboundCredits/queries.ts';
 import type { Payment } from './payments/queries.ts';
 import type { ItemWithWallet, Payout } from './payouts/queries.ts';
@@ -203,6 +205,23 @@ export const { start: startReviewCase, wake: wakeReviewCase } = ofTransfer((book
     input,
   };
 });
+
+function holdFlow(book: Book, { id, walletId, amount }: Hold): FlowMessage {
+  const input = {
+    ...book,
+    holdId: publicId('hold', id),
+    walletId: publicId('wallet', walletId),
+    amount,
+  } satisfies HoldInput;
+  const summary = `Hold of ${nairaText(amount)} for ${input.walletId}`;
+  return { workflow: 'hold', id: input.holdId, summary, state: 'held', input };
+}
+
+export const startHold = (book: Book, hold: Hold): FlowOutboxMessage => toOutbox(holdFlow(book, hold));
+
+/** After a request has released or cancelled it. */
+export const wakeHold = (book: Book, hold: Hold): FlowOutboxMessage =>
+  toOutbox({ ...holdFlow(book, hold), signal: { name: holdChanged.name, payload: null } });
 
 export function startAdjustment(
   book: Book,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from './events.ts';
 import { FAILURE_CODES } from './failureCodes.ts';
+import { HOLD_STATUSES } from './holds/queries.ts';
 import { ON_MISMATCH } from './payments/queries.ts';
 import { attached, currency, kobo, publicIdOf, time } from './publicFields.ts';
 import { KEY_ACTIONS } from './reviewCases/actions.ts';
@@ -19,6 +20,7 @@ export const wallet = z
     externalReference: z.string().nullable().describe('Your own id for the wallet, unique in the environment'),
     kycStatus: z.enum(['none', 'tier1']),
     status: walletStatus.describe('frozen: no money moves for now; closed: for good. Reads still work'),
+    heldBalance: kobo.describe('What is held for the wallet, in kobo: in its balance once it is released'),
     amountOwed: kobo.describe(
       'What the owner owes because the bank took credits back, in kobo: the next credits repay it',
     ),
@@ -152,12 +154,31 @@ export const transfer = z
     amount: kobo,
     fee: kobo,
     status: z.enum(['completed', 'failed']),
+    holdId: publicIdOf('hold').nullable().describe('The hold of the money; null: it is in the destination wallet'),
     description: z.string().nullable(),
     ...attached,
     currency,
     createdAt: time,
   })
   .meta({ id: 'Transfer' });
+
+export const hold = z
+  .object({
+    id: publicIdOf('hold'),
+    status: z.enum(HOLD_STATUSES).describe('cancelled: what was left went back; a part may have been released before'),
+    walletId: publicIdOf('wallet').describe('The wallet that it is held for'),
+    sourceWalletId: publicIdOf('wallet').describe('The wallet that paid: a cancelled hold goes back to it'),
+    transferId: publicIdOf('transfer'),
+    amount: kobo,
+    amountHeld: kobo.describe('What is still held, in kobo'),
+    amountReleased: kobo,
+    amountCancelled: kobo,
+    currency,
+    releaseAt: time.nullable().describe('When it is released by itself; null: by a request only'),
+    createdAt: time,
+    endedAt: time.nullable(),
+  })
+  .meta({ id: 'Hold', description: 'Money beside a wallet, in its heldBalance' });
 
 /** The account at another bank that money is sent to. */
 export const counterparty = z.object({

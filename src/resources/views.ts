@@ -1,4 +1,6 @@
 // The public form of the resources that move money (contract, section 2), for the API and for events.
+
+import { amountHeld, type Hold } from './holds/queries.ts';
 import type { InboundCredit } from './inboundCredits/queries.ts';
 import { type PaymentWithAccount, payableAmount } from './payments/queries.ts';
 import type { Payout, PayoutItem } from './payouts/queries.ts';
@@ -10,6 +12,7 @@ import type { ReviewCase } from './reviewCases/queries.ts';
 import type { Withdrawal } from './withdrawals/queries.ts';
 
 export const transferView = viewOf(schemas.transfer);
+export const holdView = viewOf(schemas.hold, (hold: Hold) => ({ ...hold, amountHeld: amountHeld(hold) }));
 export const refundView = viewOf(schemas.refund, ({ sources, ...refund }: Refund) => {
   const funding = sources.find(({ walletId, onBehalfOf }) => walletId !== onBehalfOf);
   return {

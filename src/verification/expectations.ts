@@ -9,6 +9,7 @@ import {
   DRAWINGS,
   FEE_INCOME,
   FUNDED_REFUNDS,
+  heldAccount,
   IN_TRANSIT_PAYOUTS,
   IN_TRANSIT_REFUNDS,
   IN_TRANSIT_RETURNS,
@@ -29,6 +30,7 @@ import type { Kobo } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/bankTransfers/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
+import type { Hold } from '../resources/holds/queries.ts';
 import { cameBackKey, creditKey, recallKey } from '../resources/inboundCredits/movements.ts';
 import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
@@ -106,14 +108,30 @@ function ofSteps(
 }
 
 /** What is compared of a transfer. */
-export type MovedByTransfer = Pick<Transfer, 'id' | 'sourceWalletId' | 'destinationWalletId' | 'amount' | 'fee'>;
+export type MovedByTransfer = Pick<
+  Transfer,
+  'id' | 'sourceWalletId' | 'destinationWalletId' | 'holdId' | 'amount' | 'fee'
+>;
 
 export function expectTransfer(row: MovedByTransfer): Expectation {
   const { amount, fee } = row;
   const source = walletAccount(row.sourceWalletId);
-  const destination = walletAccount(row.destinationWalletId);
+  const destination = (row.holdId === null ? walletAccount : heldAccount)(row.destinationWalletId);
   const effect = effectOf([source, -amount - fee], [destination, amount], [FEE_INCOME, fee]);
   return ofSteps('transfer', row, ['transfer'], [effect]);
+}
+
+/** What left it; what came to it belongs to its transfer. */
+export function expectHold(row: Hold): Expectation {
+  const { walletId, sourceWalletId, amountReleased, amountCancelled, version } = row;
+  const to = (back: AccountCode): NetEffect =>
+    effectOf(
+      [heldAccount(walletId), -amountReleased - amountCancelled],
+      [walletAccount(walletId), amountReleased],
+      [back, amountCancelled],
+    );
+  const releases = Array.from({ length: version }, (_, index) => `release/${index + 1}`);
+  return ofSteps('hold', row, [...releases, 'cancellation'], [to(walletAccount(sourceWalletId)), to(UNMATCHED)]);
 }
 
 export function expectWithdrawal(row: Withdrawal): Expectation {

@@ -12,6 +12,7 @@ import {
   expectAdjustment,
   expectDebtRecovery,
   expectFeeSweep,
+  expectHold,
   expectInboundCredit,
   expectPayment,
   expectPayout,
@@ -52,8 +53,9 @@ const READERS: Partial<Record<IdKind, Reader>> = {
     'transfers',
     expectTransfer,
     (sql, rows) => sql`
-      SELECT id, environment, source_wallet_id, destination_wallet_id, amount, fee FROM (${rows}) r ORDER BY id`,
+      SELECT id, environment, source_wallet_id, destination_wallet_id, hold_id, amount, fee FROM (${rows}) r ORDER BY id`,
   ),
+  hold: reader('holds', expectHold),
   withdrawal: reader('withdrawals', expectWithdrawal),
   refund: reader(
     'refunds',

@@ -36,7 +36,8 @@ export type FindingKind =
   | 'REFUND_EXCEEDS_CREDIT'
   | 'BANK_BALANCE_MISMATCH'
   | 'SHORTFALL'
-  | 'DEBT_MISMATCH';
+  | 'DEBT_MISMATCH'
+  | 'HELD_MISMATCH';
 
 /** Ids are public, but a posting's. Amounts are kobo as text: a corrupt ledger may exceed a safe integer. */
 export interface Finding {

@@ -4,6 +4,7 @@ import { accountCheck } from './accounts.ts';
 import { balanceBreakCheck, bankBalanceCheck } from './bankBalances.ts';
 import { debtCheck } from './debts.ts';
 import { decisionCheck } from './decisions.ts';
+import { holdCheck } from './holds.ts';
 import { paymentCheck } from './payments.ts';
 import { postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
@@ -39,6 +40,7 @@ export async function verifyBooks(
     ...LEDGER_CHECKS,
     transactionCheck,
     paymentCheck,
+    holdCheck,
     ...suspenseChecks,
     bankBalanceCheck,
     balanceBreakCheck,

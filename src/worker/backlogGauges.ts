@@ -31,6 +31,7 @@ import { ADJUSTMENT_ATTENTION } from '../workflows/adjustment/decide.ts';
 import { CHOICES } from '../workflows/attention/decide.ts';
 import type { AttentionCause } from '../workflows/attention/messages.ts';
 import { FLOW_TOPIC, onTaskQueues } from '../workflows/flows.ts';
+import { HOLD_ATTENTION } from '../workflows/hold/decide.ts';
 import { ATTENTION, ATTENTION_SINCE } from '../workflows/searchAttributes.ts';
 
 /** Shorter than the time a scrape waits (3 s), so that no statement is still running at the next scrape. */
@@ -222,7 +223,7 @@ function setGauges(rows: readonly GaugeRow[]): void {
 }
 
 /** Causes that are reported as 0 while no flow is parked for them, so that the first one is an increase. */
-const CAUSES = [...Object.keys(CHOICES), ADJUSTMENT_ATTENTION];
+const CAUSES = [...Object.keys(CHOICES), ADJUSTMENT_ATTENTION, HOLD_ATTENTION];
 
 /** Bulk causes: one pause or one rail with wrong query results parks every flow that it concerns. */
 const BULK_CAUSES: readonly AttentionCause[] = ['rail_paused', 'rail_unreachable', 'credit_unconfirmed'];

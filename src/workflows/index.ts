@@ -1,6 +1,7 @@
 // Every workflow of the service: the entry point of the worker's workflow bundle and of replays.
 export { adjustment } from './adjustment/workflow.ts';
 export { dayProof } from './dayProof/workflow.ts';
+export { hold } from './hold/workflow.ts';
 export { inboundCredit } from './inboundCredit/workflow.ts';
 export {
   creditPolling,

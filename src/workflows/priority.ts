@@ -21,6 +21,7 @@ const CLASSES = {
   inboundCredit: 'urgent',
   withdrawal: 'urgent',
   refund: 'urgent',
+  hold: 'urgent',
   recall: 'urgent',
   reviewCase: 'urgent',
   adjustment: 'urgent',

@@ -33,6 +33,10 @@ const CONTRACT: Readonly<Record<string, Scope | Scope[] | 'any' | 'none'>> = {
   'GET /payouts/:id/items': 'payout',
   'GET /wallets/:id/deposit-account': 'wallet',
   'GET /wallets/:id/transactions': 'wallet',
+  'GET /holds': 'transfer',
+  'GET /holds/:id': 'transfer',
+  'POST /holds/:id/release': 'transfer',
+  'POST /holds/:id/cancel': 'transfer',
   'GET /transfers': 'transfer',
   'GET /transfers/:id': 'transfer',
   'GET /withdrawals': 'wallet',
@@ -81,12 +85,14 @@ test('every route has the scope that the contract gives it, and no route is miss
   expect(Object.fromEntries(routeCases().map(({ name, route }) => [name, route.access]))).toEqual(CONTRACT);
 });
 
-test('exactly the seven POST routes that move money require an Idempotency-Key', () => {
+test('exactly the nine POST routes that move money require an Idempotency-Key', () => {
   expect(
     routeCases(({ idempotencyKey }) => idempotencyKey === 'required')
       .map(({ name }) => name)
       .toSorted(),
   ).toEqual([
+    'POST /holds/:id/cancel',
+    'POST /holds/:id/release',
     'POST /payments',
     'POST /payments/:id/refund',
     'POST /payouts',

@@ -68,6 +68,7 @@ describe('201 responses', () => {
       id: expect.stringMatching(/^svc_[0-9a-z]{26}_trf$/),
       sourceWalletId: source,
       destinationWalletId: destination,
+      holdId: null,
       amount: 2_500,
       fee: 0,
       status: 'completed',

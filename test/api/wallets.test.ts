@@ -41,6 +41,7 @@ describe('POST /wallets', () => {
       ...body,
       kycStatus: 'none',
       status: 'active',
+      heldBalance: 0,
       amountOwed: 0,
       currency: 'NGN',
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -39,6 +39,9 @@ const SELECTED = [
   'reviewCase-credited',
   'reviewCase-refusedThenReturnedToSender',
   'reviewCase-breakClosed',
+  'hold-released',
+  'hold-cancelledByRequest',
+  'hold-refusedThenReleased',
   'adjustment-posted',
   'adjustment-refusedThenRejected',
 ];

@@ -14,6 +14,7 @@ import { waitFor } from '../support/waitFor.ts';
 const TABLES: Record<RowTable, true> = {
   payments: true,
   transfers: true,
+  holds: true,
   withdrawals: true,
   refunds: true,
   payouts: true,
@@ -60,7 +61,14 @@ test('a process of this release writes every table of the next one, and its new 
     items: [{ amount: 100_000, bankAccount: TO_BANK }],
   });
   const transfer = await flows.test.money(`/wallets/${wallet}/transfer`, { destinationWalletId: other, amount: 100 });
-  expect([refund.status, withdrawal.status, payout.status, transfer.status]).toEqual([201, 201, 202, 201]);
+  const held = await flows.test.money(`/wallets/${wallet}/transfer`, {
+    destinationWalletId: other,
+    amount: 100,
+    hold: { release: 'manual' },
+  });
+  expect([refund.status, withdrawal.status, payout.status, transfer.status, held.status]).toEqual([
+    201, 201, 202, 201, 201,
+  ]);
   await flows.untilStatus(`/refunds/${refund.data.id}`, 'completed');
   await flows.untilStatus(`/withdrawals/${withdrawal.data.id}`, 'completed');
   await flows.untilStatus(`/payouts/${payout.data.id}`, 'completed');

@@ -145,6 +145,18 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   ).data.id;
   await get(`/transfers/${transfer}`);
   await get('/transfers');
+  const newHold = async (): Promise<string> => {
+    const body = { destinationWalletId: bola, amount: 1_000, hold: { release: 'manual' } };
+    return String((await post(`/wallets/${ada}/transfer`, body)).data.holdId);
+  };
+  const hold = await newHold();
+  await post(`/holds/${hold}/release`, { amount: 2_000 });
+  await post(`/holds/${hold}/release`, { amount: 400 });
+  await post(`/holds/${hold}/cancel`, {});
+  await post(`/holds/${hold}/cancel`, {});
+  await newHold();
+  await get(`/holds/${hold}`);
+  await get('/holds');
   await post(`/wallets/${bola}/transfer`, { destinationWalletId: ada, amount: 4_000_000 });
   await call('POST', `/wallets/${bola}/transfer`, { destinationWalletId: ada, amount: 1 }, { 'idempotency-key': '' });
   const bill = (await post('/payments', { method: 'virtual_wallet', baseAmount: 50_000, targetWalletId: ada })).data.id;
@@ -269,6 +281,7 @@ const ROUTES_OF_EVENTS: Readonly<Record<string, string>> = {
   payment: '/payments',
   withdrawal: '/withdrawals',
   transfer: '/transfers',
+  hold: '/holds',
   refund: '/refunds',
   payout: '/payouts',
   review_case: '/review-cases',

@@ -9,6 +9,7 @@ import type { StoredBreak } from '../../src/reconciliation/queries.ts';
 import type { Adjustment } from '../../src/resources/adjustments/queries.ts';
 import type { TransferFailure } from '../../src/resources/failureCodes.ts';
 import type { FeeSweep } from '../../src/resources/feeSweeps/queries.ts';
+import type { Hold } from '../../src/resources/holds/queries.ts';
 import type { ConfirmedCredit } from '../../src/resources/inboundCredits/confirm.ts';
 import type { InboundCredit } from '../../src/resources/inboundCredits/queries.ts';
 import type { Payment } from '../../src/resources/payments/queries.ts';
@@ -27,6 +28,7 @@ import { reportOf } from '../support/scriptedRail.ts';
 interface RowTypes {
   payments: Payment;
   transfers: Transfer & { version?: undefined };
+  holds: Hold;
   withdrawals: Withdrawal;
   refunds: Refund;
   payouts: Payout;
@@ -110,6 +112,7 @@ export function latestRows<T extends Table>(path: readonly Step[], table: T): Ro
 export const TABLES: readonly Table[] = [
   'payments',
   'transfers',
+  'holds',
   'withdrawals',
   'refunds',
   'payouts',
@@ -207,6 +210,10 @@ function detailsOf(table: Table, row: RowTypes[Table]): string[] {
       recalled: more.amountRecalled,
     };
     return Object.entries(amounts).flatMap(([name, amount]) => (amount === 0 ? [] : [`${name} ${amount}`]));
+  }
+  if (table === 'holds') {
+    const { amountReleased, amountCancelled } = row as Hold;
+    return [`released ${amountReleased}, cancelled ${amountCancelled}`];
   }
   if (table === 'payout_items') return (row as PayoutItem).unreported ? ['unreported'] : [];
   if (table === 'reconciliation_breaks') return [(row as StoredBreak).clearedAt === null ? 'found' : 'cleared'];

@@ -6,6 +6,7 @@ import { publicId, type Uuid } from '../../src/ids.ts';
 import { ENTRY_KINDS } from '../../src/ledger/entryKinds.ts';
 import type { Kobo } from '../../src/money.ts';
 import * as transferParts from '../../src/resources/bankTransfers/movements.ts';
+import * as holdParts from '../../src/resources/holds/movements.ts';
 import * as creditParts from '../../src/resources/inboundCredits/movements.ts';
 import * as paymentParts from '../../src/resources/payments/movements.ts';
 import * as refundParts from '../../src/resources/refunds/movements.ts';
@@ -44,6 +45,10 @@ const PARTS: readonly unknown[] = [
   creditParts.refusingSplit,
   creditParts.reviewReasonOf,
   entryParts.statementEntryKey,
+  holdParts.newHold,
+  holdParts.releasedHold,
+  holdParts.cancelledHold,
+  holdParts.holdEvent,
   paymentParts.newPayment,
   paymentParts.expiredPayment,
   paymentParts.paymentAfter,
@@ -243,6 +248,7 @@ test('only money that returns to a wallet or is adjusted is exempt from the rule
   expect([...new Set(exempt.map(({ kind }) => kind))].toSorted()).toEqual([
     'adjustment',
     'adjustment_reversal',
+    'hold_cancellation',
     'payout_item_failure',
     'payout_item_refusal',
     'payout_item_return',

@@ -37,6 +37,7 @@ test('a wallet that does not exist in the book has no KYC recorded, and no accou
     status: 'active',
     balance: 0,
     amountOwed: 0,
+    heldBalance: 0,
     postingMax: null,
     balanceMax: null,
   } as const;

@@ -26,6 +26,8 @@ const TAKEN: Record<string, string> = {
     'the id of the case, the decision, and the code for it; without one, the payment of the case says so',
   readAdjustment: 'the id of the adjustment; moves nothing',
   applyAdjustmentDecision: 'the id of the adjustment, the decision, and the code for it',
+  releaseDueHold: 'the id of the hold, which must be due by its row',
+  applyHoldDecision: 'the id of the hold, the decision, and the code for it',
   recordDecision: 'the decision, and the code for it; moves nothing',
   signalPausedFlows: 'the organisation: flows query their rail, which may still be paused',
   restartMissingFlows: 'nothing',

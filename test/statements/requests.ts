@@ -19,6 +19,7 @@ export const ROWS = 100;
 const LISTS = [
   '/wallets',
   '/transfers',
+  '/holds',
   '/withdrawals',
   '/payments',
   '/refunds',
@@ -54,6 +55,10 @@ export function goodRequests(
     idOf(client.money(`/payments/${paymentId}/refund`, { amount: 10 }));
   const transfer = async (): Promise<string> =>
     idOf(client.money(`/wallets/${await wallet(1_000)}/transfer`, { amount: 10, destinationWalletId: await wallet() }));
+  const hold = async (): Promise<string> => {
+    const body = { amount: 10, destinationWalletId: await wallet(), hold: { release: 'manual' } };
+    return String((await client.money(`/wallets/${await wallet(1_000)}/transfer`, body)).data.holdId);
+  };
   const withdrawal = async (): Promise<string> =>
     idOf(client.money(`/wallets/${await wallet(10_000)}/withdraw`, { amount: 10, ...BANK_ACCOUNT }));
   const payoutBody = async (count: number) => ({
@@ -120,6 +125,7 @@ export function goodRequests(
     'GET /wallets/:id/deposit-account': async () => get(`/wallets/${await wallet()}/deposit-account`),
     'GET /wallets/:id/transactions': async () => get(`/wallets/${await wallet(10)}/transactions?limit=${ROWS}`),
     'GET /transfers/:id': async () => get(`/transfers/${await transfer()}`),
+    'GET /holds/:id': async () => get(`/holds/${await hold()}`),
     'GET /withdrawals/:id': async () => get(`/withdrawals/${await withdrawal()}`),
     'GET /payments/:id': async () => get(`/payments/${await payment('bank_transfer')}`),
     'GET /refunds/:id': async () => get(`/refunds/${await refund(await paid())}`),

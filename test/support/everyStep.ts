@@ -12,6 +12,7 @@ export const EVERY_STEP = [
   'payoutItem-failedByOperators',
   'reviewCase-neverReceivedThenUnclaimed',
   'reviewCase-failedByOperatorsThenCredited',
+  'hold-refusedThenCancelled',
   'adjustment-reversal',
   'recall-unconfirmedSetAside',
 ];

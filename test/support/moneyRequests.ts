@@ -13,8 +13,8 @@ export interface MoneyRoute {
   status: number;
   /** Prepares a new request that succeeds. */
   good: () => Promise<MoneyRequest>;
-  /** Prepares a request that is refused with 422. `repair` changes the state so that it succeeds. */
-  refused: () => Promise<MoneyRequest & { repair: () => Promise<unknown> }>;
+  /** Prepares a request that is refused with 422. `repair` changes the state so that it succeeds; if one can. */
+  refused?: () => Promise<MoneyRequest & { repair: () => Promise<unknown> }>;
   /** A body that fails validation. */
   invalid: Record<string, unknown>;
   /** Changes to a valid body that result in another valid body. */
@@ -63,6 +63,23 @@ export function moneyRoutes(
     body: { sourceWalletId, items: [{ amount: 10, bankAccount: BANK_ACCOUNT }] },
   });
 
+  const hold = async (body: object = {}): Promise<string> => {
+    const path = `/wallets/${await wallet(1_000)}/transfer`;
+    const held = { amount: 100, destinationWalletId: await wallet(), hold: { release: 'manual' }, ...body };
+    return String((await client.money(path, held)).data.holdId);
+  };
+  /** A request about a hold whose wallet is frozen meanwhile. */
+  const heldForFrozen = async () => {
+    const destinationWalletId = await wallet();
+    const id = await hold({ destinationWalletId });
+    await api.setWalletStatus(destinationWalletId, 'frozen');
+    return {
+      path: `/holds/${id}/release`,
+      body: { amount: 10 },
+      repair: () => api.setWalletStatus(destinationWalletId, 'active'),
+    };
+  };
+
   const resolve = (reviewCaseId: string): MoneyRequest => ({
     path: `/review-cases/${reviewCaseId}/resolve`,
     body: { action: 'credit', reason: 'the customer called' },
@@ -87,6 +104,19 @@ export function moneyRoutes(
       refused: unfunded(transfer),
       invalid: { amount: 0 },
       change: { amount: 11 },
+    },
+    'POST /holds/:id/release': {
+      status: 200,
+      good: async () => ({ path: `/holds/${await hold()}/release`, body: { amount: 10 } }),
+      refused: heldForFrozen,
+      invalid: { amount: 0 },
+      change: { amount: 11 },
+    },
+    'POST /holds/:id/cancel': {
+      status: 200,
+      good: async () => ({ path: `/holds/${await hold()}/cancel`, body: {} }),
+      invalid: { amount: 10 },
+      change: {},
     },
     'POST /wallets/:id/withdraw': {
       status: 201,
@@ -149,6 +179,7 @@ export async function written(api: TestApi, organisation: TestOrganisation): Pro
     'payments',
     'virtual_accounts',
     'transfers',
+    'holds',
     'withdrawals',
     'refunds',
     'payouts',

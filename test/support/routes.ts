@@ -9,6 +9,7 @@ export const KIND_OF_SEGMENT: Readonly<Record<string, IdKind>> = {
   wallets: 'wallet',
   payments: 'payment',
   transfers: 'transfer',
+  holds: 'hold',
   withdrawals: 'withdrawal',
   refunds: 'refund',
   payouts: 'payout',

@@ -9,12 +9,16 @@ import { updateFlow } from '../../src/outbox/startFlow.ts';
 import { openBreak } from '../../src/reconciliation/movements.ts';
 import { requestAdjustment, requestReversal } from '../../src/resources/adjustments/request.ts';
 import type { Event } from '../../src/resources/events.ts';
-import { recallFlowId, startReviewCase } from '../../src/resources/flows.ts';
+import { recallFlowId, startReviewCase, wakeHold } from '../../src/resources/flows.ts';
+import { findHold } from '../../src/resources/holds/queries.ts';
+import { enqueue } from '../../src/resources/outbox.ts';
 import { pauseRail, resumeRail } from '../../src/resources/rails/pauses.ts';
 import { findCaseOf } from '../../src/resources/reviewCases/queries.ts';
 import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { type AdjustmentAction, type AdjustmentDecision, decide } from '../../src/workflows/adjustment/messages.ts';
 import { resolve, retry } from '../../src/workflows/attention/messages.ts';
+import { HOLD_ATTENTION } from '../../src/workflows/hold/decide.ts';
+import { decide as decideHold, type HoldAction } from '../../src/workflows/hold/messages.ts';
 import type { DecisionAnswer } from '../../src/workflows/operators/messages.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { type ReviewDecision, resolveCase } from '../../src/workflows/reviewCase/messages.ts';
@@ -394,6 +398,27 @@ export class ScenarioContext {
         SELECT status FROM adjustments
         WHERE organisation_id = ${this.organisationId} AND id = ${requireUuid('adjustment', id)}`;
       return row?.status !== 'requested' && 'done';
+    });
+  }
+
+  /** A hold is due now, and its flow is signalled. */
+  async makeDue(id: string): Promise<void> {
+    const { sql } = this.flows;
+    const book = { organisationId: this.organisationId, environment: 'test' as const };
+    await sql`
+      UPDATE holds SET release_at = now() WHERE organisation_id = ${book.organisationId} AND id = ${requireUuid('hold', id)}`;
+    const hold = await findHold(sql, book, requireUuid('hold', id));
+    if (hold === null) throw new Error(`there is no hold ${id}`);
+    await enqueue(sql, book, wakeHold(book, hold));
+  }
+
+  /** Ada decides about a hold that its wallet refuses. Repeated as the decision about an adjustment. */
+  async decideHold(id: string, action: HoldAction): Promise<void> {
+    const flow = await this.untilAttention(id, HOLD_ATTENTION);
+    await this.#until(`${id} to be decided`, async () => {
+      const args = await this.#message(id, { action, reason: 'both have agreed' });
+      await flow.executeUpdate(decideHold, { args }).catch(() => null);
+      return (await this.status(`/holds/${id}`)) !== 'held';
     });
   }
 

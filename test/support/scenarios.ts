@@ -2,6 +2,7 @@
 // Tests run them with fault injection; `npm run histories` records their histories, and the isolated ones at the end.
 
 import { DESTINATIONS, type Destination } from '../../dev/chaos/requests.ts';
+import { HOLD_ATTENTION } from '../../src/workflows/hold/decide.ts';
 import { WINDOW } from '../../src/workflows/payout/decide.ts';
 import type { ReviewAction } from '../../src/workflows/reviewCase/messages.ts';
 import type { Resource, TestSettings } from './api.ts';
@@ -75,6 +76,9 @@ const HOLDS = DESTINATIONS.holds;
 const UNDERFUNDED = '3000000009';
 
 const WINDOW_MS = 2_000;
+/** Longer than a request takes on a busy machine. */
+const HELD_MS = 5_000;
+const LATER_MS = 3_600_000;
 const CREDITED_WINDOW_MS = 10_000;
 
 async function paidByBank(stage: ScenarioContext, credits: number[]): Promise<ScenarioRun> {
@@ -270,6 +274,25 @@ async function depositSetAside(stage: ScenarioContext): Promise<ScenarioRun & { 
   const [workflowId = ''] = await stage.creditIds();
   await stage.setAside(workflowId, sessionId);
   return { workflowId, path: null, sessionId };
+}
+
+/** ₦20.00 of ₦50.00 are held for another wallet, for this time; null: until they are released by hand. */
+async function held(stage: ScenarioContext, forMs: number | null) {
+  const [payer, seller] = [await stage.wallet('payer', 5_000), await stage.wallet('seller')];
+  const hold = forMs === null ? { release: 'manual' } : { releaseAt: new Date(Date.now() + forMs) };
+  const body = { destinationWalletId: seller, amount: 2_000, hold };
+  const { holdId } = await stage.money(`/wallets/${payer}/transfer`, body);
+  const workflowId = String(holdId);
+  return { run: { workflowId, path: `/holds/${workflowId}` }, seller };
+}
+
+/** One that is due while its wallet is frozen. */
+async function heldForFrozen(stage: ScenarioContext): Promise<{ run: ScenarioRun; account: string }> {
+  const { run, seller } = await held(stage, LATER_MS);
+  await stage.freezeAccount(`wallet:${seller}`, true);
+  await stage.makeDue(run.workflowId);
+  await stage.untilAttention(run.workflowId, HOLD_ATTENTION);
+  return { run, account: `wallet:${seller}` };
 }
 
 /** Flows of Schedules without a scenario: each run does what an earlier one left, so none must survive a deployment. */
@@ -750,6 +773,75 @@ export const SCENARIOS: Scenario[] = [
       },
     },
   }),
+  ...endings<Scenario>('hold', {
+    released: {
+      run: async (stage) => {
+        const { run } = await held(stage, HELD_MS);
+        await stage.untilStatus(run.path, 'released');
+        return run;
+      },
+      outcome: {
+        status: 'released',
+        money: { bank: -5_000, 'wallet:payer': 3_000, 'wallet:seller': 2_000 },
+        events: ['transfer.completed', 'hold.created', 'hold.released'],
+      },
+    },
+    // in two parts
+    releasedByRequest: {
+      run: async (stage) => {
+        const { run } = await held(stage, null);
+        await stage.runOf(run.workflowId);
+        await stage.money(`${run.path}/release`, { amount: 500 });
+        await stage.money(`${run.path}/release`, {});
+        return run;
+      },
+      outcome: {
+        status: 'released',
+        money: { bank: -5_000, 'wallet:payer': 3_000, 'wallet:seller': 2_000 },
+        events: ['transfer.completed', 'hold.created', 'hold.released', 'hold.released'],
+      },
+    },
+    // before it is due, after a part was released
+    cancelledByRequest: {
+      run: async (stage) => {
+        const { run } = await held(stage, LATER_MS);
+        await stage.runOf(run.workflowId);
+        await stage.money(`${run.path}/release`, { amount: 500 });
+        await stage.money(`${run.path}/cancel`, {});
+        return run;
+      },
+      outcome: {
+        status: 'cancelled',
+        money: { bank: -5_000, 'wallet:payer': 4_500, 'wallet:seller': 500 },
+        events: ['transfer.completed', 'hold.created', 'hold.released', 'hold.cancelled'],
+      },
+    },
+    refusedThenReleased: {
+      run: async (stage) => {
+        const { run, account } = await heldForFrozen(stage);
+        await stage.freezeAccount(account, false);
+        await stage.decideHold(run.workflowId, 'release');
+        return run;
+      },
+      outcome: {
+        status: 'released',
+        money: { bank: -5_000, 'wallet:payer': 3_000, 'wallet:seller': 2_000 },
+        events: ['transfer.completed', 'hold.created', 'hold.released'],
+      },
+    },
+    refusedThenCancelled: {
+      run: async (stage) => {
+        const { run } = await heldForFrozen(stage);
+        await stage.decideHold(run.workflowId, 'cancel');
+        return run;
+      },
+      outcome: {
+        status: 'cancelled',
+        money: { bank: -5_000, 'wallet:payer': 5_000 },
+        events: ['transfer.completed', 'hold.created', 'hold.cancelled'],
+      },
+    },
+  }),
   ...endings<Scenario>('adjustment', {
     posted: {
       run: async (stage) => {
@@ -1117,6 +1209,30 @@ export const ISOLATED_SCENARIOS: IsolatedScenario[] = [
     continuedAsNew: {
       run: (stage) => firstRun(stage, recallSetAside(stage)),
       eventsMax: EVENTS_MAX,
+    },
+  }),
+  ...endings<IsolatedScenario>('hold', {
+    continuedAsNew: {
+      run: async (stage) => {
+        const { run } = await held(stage, null);
+        for (let part = 0; part < 3; part += 1) await stage.money(`${run.path}/release`, { amount: 500 });
+        await stage.untilContinued(run.workflowId);
+        await stage.money(`${run.path}/release`, {});
+        return await firstRun(stage, Promise.resolve(run));
+      },
+      eventsMax: EVENTS_MAX,
+    },
+    postingRefused: {
+      run: async (stage) => {
+        const { run, seller } = await held(stage, LATER_MS);
+        await stage.freezeAccount(`held:wallet:${seller}`, true);
+        await stage.makeDue(run.workflowId);
+        await stage.untilAttention(run.workflowId, 'posting_refused');
+        await stage.freezeAccount(`held:wallet:${seller}`, false);
+        await stage.decideAttention(run.workflowId, 'posting_refused', 'retry');
+        await stage.untilStatus(run.path, 'released');
+        return run;
+      },
     },
   }),
   ...endings<IsolatedScenario>('payout', {

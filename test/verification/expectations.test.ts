@@ -9,6 +9,7 @@ import {
   effectText,
   expectAdjustment,
   expectFeeSweep,
+  expectHold,
   expectInboundCredit,
   expectPayment,
   expectPayout,
@@ -35,6 +36,7 @@ function expectations(path: readonly Step[]): Expectation[] {
   const sourceOf = (id: string) => payouts.find((payout) => payout.id === id)?.sourceWalletId ?? '';
   return [
     ...latestRows(path, 'transfers').map(expectTransfer),
+    ...latestRows(path, 'holds').map(expectHold),
     ...latestRows(path, 'withdrawals').map(expectWithdrawal),
     ...latestRows(path, 'refunds').map((refund) => {
       const { targetWalletId = '', payerWalletId = null } = paymentOf(refund.paymentId) ?? {};

@@ -6,10 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { HOLD_STATUSES } from '../../src/resources/holds/queries.ts';
 import { REVIEW_STATUSES } from '../../src/resources/reviewCases/queries.ts';
 import { SUMMARIES } from '../../src/workflows/activitySummaries.ts';
 import { ADJUSTMENT_ATTENTION } from '../../src/workflows/adjustment/decide.ts';
 import { CHOICES } from '../../src/workflows/attention/decide.ts';
+import { HOLD_ATTENTION } from '../../src/workflows/hold/decide.ts';
 import { attentionOf } from '../../src/workflows/reviewCase/decide.ts';
 import { ATTENTION, FLOW_STATE } from '../../src/workflows/searchAttributes.ts';
 import { recordedHistories } from '../support/histories.ts';
@@ -117,6 +119,7 @@ const STATES: Record<string, string[]> = {
   withdrawal: TRANSFER_STATES,
   refund: TRANSFER_STATES,
   payoutItem: TRANSFER_STATES,
+  hold: except([...HOLD_STATUSES], 'held', 'released'),
   adjustment: except(unionOf('resources/adjustments/queries.ts', 'type AdjustmentStatus ='), 'requested', 'posted'),
 };
 
@@ -158,7 +161,7 @@ function commonCommands(): string[] {
   const code = globSync('workflows/**/*.ts', { cwd: SRC }).map(codeOf).join('\n');
   const reviewReasons = ['reconciliation_break', 'unknown_account'];
   return [
-    ...[...Object.keys(CHOICES), ...reviewReasons.map(attentionOf), ADJUSTMENT_ATTENTION].map(
+    ...[...Object.keys(CHOICES), ...reviewReasons.map(attentionOf), ADJUSTMENT_ATTENTION, HOLD_ATTENTION].map(
       (cause) => `Attention ${cause}`,
     ),
     ...callsOf('defineSignal', code).map(([name]) => `signal ${name}`),

@@ -55,6 +55,10 @@ export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
   return { status: 'unclaimed' };
 }
 
+export async function hold(_input: InputOf<typeof flows.hold>) {
+  return { status: 'released' };
+}
+
 export async function adjustment(_input: InputOf<typeof flows.adjustment>) {
   return { status: 'posted' };
 }

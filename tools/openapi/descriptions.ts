@@ -22,9 +22,16 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   listWalletTransactions:
     'Each line has the balance after it, what it was for and the other side. As CSV: `Accept: text/csv`.',
   getTransaction: 'One business event as double-entry postings, by the id of a line of a statement.',
-  createTransfer: 'Between two wallets of yours. Final at once: 201 means that the money has moved.',
+  createTransfer:
+    'Between two wallets of yours. Final at once: 201 means that the money has moved. With `hold` it is in the ' +
+    '`heldBalance` of the destination until its hold is released: at `releaseAt`, or `release`: `manual`.',
   listTransfers: 'By wallet, or by your `reference`.',
   getTransfer: 'A transfer never changes after it was made.',
+  releaseHold:
+    'All of it, or `amount`. Under the rules of the wallet: a frozen or full one refuses, and the hold stays.',
+  cancelHold: 'All that is still held. What was released stays with the wallet.',
+  listHolds: 'Of a wallet, or all that are still `held`.',
+  getHold: '`amountHeld` is what can still be released or cancelled.',
   payFromWallet: 'Settles a pending payment of method `virtual_wallet` with the money of this wallet, at once.',
   createWithdrawal:
     '201 means accepted: amount and fee have left the wallet. The end comes as `withdrawal.completed`, ' +

@@ -44,7 +44,7 @@ export const TAGS = [
 /** The tag of a route: the first pattern that its path matches. */
 const TAG_OF_PATH: [pattern: RegExp, tag: string][] = [
   [/^\/simulations/, 'Sandbox'],
-  [/\/transfer/, 'Transfers'],
+  [/\/transfer|^\/holds/, 'Transfers'],
   [/\/withdraw/, 'Withdrawals'],
   [/\/refund/, 'Refunds'],
   [/\/pay$/, 'Payments'],

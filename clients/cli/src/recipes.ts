@@ -83,6 +83,29 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
       return { resourceId: (await dataOf(stage.client.POST('/wallets/{id}/transfer', request))).id };
     },
   },
+  'hold.created': {
+    summary: 'a transfer is held for its destination',
+    cause: async (stage) => ({ resourceId: await stage.hold() }),
+  },
+  'hold.released': {
+    summary: 'held money is released; with --partial a part of it',
+    takesPartial: true,
+    cause: async (stage) => {
+      const { amount, partial } = stage.options;
+      const id = await stage.hold();
+      const request = { params: { path: { id } }, body: partial ? { amount: partOf(amount) } : {} };
+      await dataOf(stage.client.POST('/holds/{id}/release', request));
+      return { resourceId: id };
+    },
+  },
+  'hold.cancelled': {
+    summary: 'held money goes back to the wallet that paid',
+    cause: async (stage) => {
+      const id = await stage.hold();
+      await dataOf(stage.client.POST('/holds/{id}/cancel', { params: { path: { id } }, body: {} }));
+      return { resourceId: id };
+    },
+  },
   'refund.completed': {
     summary: 'a settled payment is refunded to its payer',
     cause: async (stage) => ({ resourceId: await stage.refund(ACCOUNTS.completes) }),

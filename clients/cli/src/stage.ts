@@ -167,6 +167,21 @@ export class Stage {
     return { id, paymentId };
   }
 
+  /** A transfer that is held until it is released by hand. Returns the id of its hold. */
+  async hold(): Promise<string> {
+    const { amount } = this.options;
+    const { id } = await this.fundedWallet(amount);
+    const destinationWalletId = await this.wallet();
+    const { holdId } = await dataOf(
+      this.client.POST('/wallets/{id}/transfer', {
+        params: { path: { id } },
+        body: { destinationWalletId, amount, hold: { release: 'manual' } },
+      }),
+    );
+    this.told(`hold ${holdId} for ${destinationWalletId}`);
+    return holdId ?? '';
+  }
+
   /** A withdrawal to this account. Returns its id. */
   async withdrawal(accountNumber: string): Promise<string> {
     const { amount } = this.options;

@@ -163,6 +163,49 @@ class Health(TypedDict):
     checks: HealthChecks
 
 
+class Hold(TypedDict):
+    id: str
+    status: Literal["held", "released", "cancelled"]
+    walletId: str
+    sourceWalletId: str
+    transferId: str
+    amount: int
+    amountHeld: int
+    amountReleased: int
+    amountCancelled: int
+    currency: Literal["NGN"]
+    releaseAt: str | None
+    createdAt: str
+    endedAt: str | None
+
+
+class HoldCancelledEvent(TypedDict):
+    id: str
+    type: Literal["hold.cancelled"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: Hold
+
+
+class HoldCreatedEvent(TypedDict):
+    id: str
+    type: Literal["hold.created"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: Hold
+
+
+class HoldReleasedEvent(TypedDict):
+    id: str
+    type: Literal["hold.released"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: Hold
+
+
 class InternalErrorErrorDetails(TypedDict):
     retryable: bool
     service: NotRequired[str]
@@ -1112,7 +1155,7 @@ class StatementLineCounterparty(TypedDict):
 class StatementLine(TypedDict):
     id: str
     transactionId: str
-    kind: Literal["payment_settlement", "deposit", "review_credit", "fee_sweep", "withdrawal_failure", "withdrawal_return", "refund_return", "payout_item_refusal", "payout_item_failure", "payout_item_return", "payout_item_completion", "refund_clawback_return", "withdrawal_hold", "refund_hold", "payout_reserve", "payout_reserve_free", "withdrawal_clawback", "refund_clawback", "payout_item_clawback", "credit_recall", "debt_recovery", "transfer", "payment_from_wallet", "refund_completion", "adjustment", "adjustment_reversal"]
+    kind: Literal["payment_settlement", "deposit", "review_credit", "fee_sweep", "withdrawal_failure", "withdrawal_return", "refund_return", "payout_item_refusal", "payout_item_failure", "payout_item_return", "payout_item_completion", "refund_clawback_return", "hold_release", "hold_cancellation", "withdrawal_hold", "refund_hold", "payout_reserve", "payout_reserve_free", "withdrawal_clawback", "refund_clawback", "payout_item_clawback", "credit_recall", "debt_recovery", "transfer", "payment_from_wallet", "refund_completion", "adjustment", "adjustment_reversal"]
     resourceId: str
     payoutItemId: str | None
     direction: Literal["credit", "debit"]
@@ -1153,6 +1196,7 @@ class Transfer(TypedDict):
     amount: int
     fee: int
     status: Literal["completed", "failed"]
+    holdId: str | None
     description: str | None
     reference: str | None
     metadata: dict[str, Any]
@@ -1217,6 +1261,7 @@ class Wallet(TypedDict):
     externalReference: str | None
     kycStatus: Literal["none", "tier1"]
     status: Literal["active", "frozen", "closed"]
+    heldBalance: int
     amountOwed: int
     currency: Literal["NGN"]
     createdAt: str
@@ -1347,7 +1392,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -1376,7 +1421,7 @@ class WebhookEndpointWithSecret(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -1472,12 +1517,26 @@ class SubmitKycBody(TypedDict):
     postalCode: NotRequired[str | None]
 
 
+class CreateTransferBodyHold(TypedDict):
+    releaseAt: NotRequired[str | None]
+    release: NotRequired[Literal["manual"]]
+
+
 class CreateTransferBody(TypedDict):
     destinationWalletId: str
     amount: int
     description: NotRequired[str | None]
+    hold: NotRequired[CreateTransferBodyHold | None]
     reference: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any] | None]
+
+
+class ReleaseHoldBody(TypedDict):
+    amount: NotRequired[int | None]
+
+
+class CancelHoldBody(TypedDict):
+    pass
 
 
 class PayFromWalletBody(TypedDict):
@@ -1581,14 +1640,14 @@ class ValidatePayoutBody(TypedDict):
 class CreateWebhookEndpointBody(TypedDict):
     url: str
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
 class UpdateWebhookEndpointBody(TypedDict):
     url: NotRequired[str | None]
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
@@ -1653,7 +1712,7 @@ class ResolveSimulatedTransferBody(TypedDict):
     failureCode: NotRequired[Literal["bank_unavailable", "suspected_fraud", "account_limit_exceeded", "account_restricted", "account_closed", "name_mismatch", "account_not_resolved", "account_dormant", None]]
 
 
-Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | PaymentInReviewEvent | PaymentReviewedEvent | PaymentRecalledEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
+Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | PaymentInReviewEvent | PaymentReviewedEvent | PaymentRecalledEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | HoldCreatedEvent | HoldReleasedEvent | HoldCancelledEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
 
 
 class Operations:
@@ -1794,6 +1853,45 @@ class Operations:
     ) -> Transfer:
         """Get a transfer."""
         return self._data("GET", f"/transfers/{quote(id, safe='')}")
+
+    def release_hold(
+        self,
+        id: str,
+        body: ReleaseHoldBody | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Hold:
+        """Release held money to its wallet."""
+        return self._data("POST", f"/holds/{quote(id, safe='')}/release", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def cancel_hold(
+        self,
+        id: str,
+        body: CancelHoldBody | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Hold:
+        """Give held money back to the wallet that paid."""
+        return self._data("POST", f"/holds/{quote(id, safe='')}/cancel", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def list_holds(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
+        status: Literal["held", "released", "cancelled"] | None = None,
+        wallet_id: str | None = None,
+    ) -> Iterator[Hold]:
+        """List holds."""
+        return self._items("/holds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "walletId": wallet_id})
+
+    def get_hold(
+        self,
+        id: str,
+    ) -> Hold:
+        """Get a hold."""
+        return self._data("GET", f"/holds/{quote(id, safe='')}")
 
     def pay_from_wallet(
         self,
@@ -2088,7 +2186,7 @@ class Operations:
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
         resource_id: str | None = None,
-        type: Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
+        type: Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Event]:
         """List events."""
@@ -2171,7 +2269,7 @@ class Operations:
         created_at_to: str | datetime | None = None,
         request_id: str | None = None,
         status: Literal["2xx", "4xx", "5xx"] | None = None,
-        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "TRANSFER_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "PAYMENT_NOT_PAYABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
+        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
     ) -> Iterator[RequestLog]:
         """List the requests of the last days."""
         return self._items("/request-logs", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "requestId": request_id, "status": status, "errorCode": error_code})

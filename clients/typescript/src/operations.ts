@@ -5,6 +5,8 @@ export const IDEMPOTENT_POSTS: readonly RegExp[] = [
   /\/wallets$/,
   /\/wallets\/[^/]+\/kyc$/,
   /\/wallets\/[^/]+\/transfer$/,
+  /\/holds\/[^/]+\/release$/,
+  /\/holds\/[^/]+\/cancel$/,
   /\/wallets\/[^/]+\/pay$/,
   /\/wallets\/[^/]+\/withdraw$/,
   /\/payments$/,
@@ -41,6 +43,9 @@ export type ApiErrorCode =
   | 'DEPOSIT_ACCOUNT_UNAVAILABLE'
   | 'EVENT_NOT_FOUND'
   | 'EXTERNAL_REFERENCE_TAKEN'
+  | 'HOLD_AMOUNT_EXCEEDED'
+  | 'HOLD_ENDED'
+  | 'HOLD_NOT_FOUND'
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'IDEMPOTENCY_KEY_INVALID'
   | 'IDEMPOTENCY_KEY_MISSING'

@@ -203,7 +203,7 @@ export type paths = {
         put?: never;
         /**
          * Transfer money to another wallet
-         * @description Between two wallets of yours. Final at once: 201 means that the money has moved.
+         * @description Between two wallets of yours. Final at once: 201 means that the money has moved. With `hold` it is in the `heldBalance` of the destination until its hold is released: at `releaseAt`, or `release`: `manual`.
          */
         post: operations["createTransfer"];
         delete?: never;
@@ -244,6 +244,86 @@ export type paths = {
          * @description A transfer never changes after it was made.
          */
         get: operations["getTransfer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holds/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release held money to its wallet
+         * @description All of it, or `amount`. Under the rules of the wallet: a frozen or full one refuses, and the hold stays.
+         */
+        post: operations["releaseHold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holds/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give held money back to the wallet that paid
+         * @description All that is still held. What was released stays with the wallet.
+         */
+        post: operations["cancelHold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List holds
+         * @description Of a wallet, or all that are still `held`.
+         */
+        get: operations["listHolds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holds/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a hold
+         * @description `amountHeld` is what can still be released or cancelled.
+         */
+        get: operations["getHold"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1342,6 +1422,66 @@ export type webhooks = {
         patch?: never;
         trace?: never;
     };
+    "hold.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Money is held for a wallet
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receiveHoldCreatedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "hold.released": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Held money, or a part of it, is in the balance of its wallet: see amountReleased
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receiveHoldReleasedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "hold.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Held money went back to the wallet that paid
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receiveHoldCancelledEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "refund.completed": {
         parameters: {
             query?: never;
@@ -1894,7 +2034,7 @@ export type components = {
              */
             continueFrom: string | null;
         };
-        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["PaymentInReviewEvent"] | components["schemas"]["PaymentReviewedEvent"] | components["schemas"]["PaymentRecalledEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
+        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["PaymentInReviewEvent"] | components["schemas"]["PaymentReviewedEvent"] | components["schemas"]["PaymentRecalledEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["HoldCreatedEvent"] | components["schemas"]["HoldReleasedEvent"] | components["schemas"]["HoldCancelledEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
         FeeQuote: {
             /** @enum {string} */
             type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
@@ -1939,6 +2079,102 @@ export type components = {
                 /** @description The name of the bank rail, or none */
                 rail: string;
             };
+        };
+        /** @description Money beside a wallet, in its heldBalance */
+        Hold: {
+            id: string;
+            /**
+             * @description cancelled: what was left went back; a part may have been released before
+             * @enum {string}
+             */
+            status: "held" | "released" | "cancelled";
+            /** @description The wallet that it is held for */
+            walletId: string;
+            /** @description The wallet that paid: a cancelled hold goes back to it */
+            sourceWalletId: string;
+            transferId: string;
+            /** @description In kobo; 100 kobo are one naira */
+            amount: number;
+            /** @description What is still held, in kobo */
+            amountHeld: number;
+            /** @description In kobo; 100 kobo are one naira */
+            amountReleased: number;
+            /** @description In kobo; 100 kobo are one naira */
+            amountCancelled: number;
+            /** @constant */
+            currency: "NGN";
+            /**
+             * Format: date-time
+             * @description When it is released by itself; null: by a request only
+             */
+            releaseAt: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            endedAt: string | null;
+        };
+        /** @description Held money went back to the wallet that paid */
+        HoldCancelledEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "hold.cancelled";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: components["schemas"]["Hold"];
+        };
+        /** @description Money is held for a wallet */
+        HoldCreatedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "hold.created";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: components["schemas"]["Hold"];
+        };
+        /** @description Held money, or a part of it, is in the balance of its wallet: see amountReleased */
+        HoldReleasedEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "hold.released";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: components["schemas"]["Hold"];
         };
         InternalError: {
             /** @constant */
@@ -3561,7 +3797,7 @@ export type components = {
              * @description What moved the money: see the contract, section 4.4
              * @enum {string}
              */
-            kind: "payment_settlement" | "deposit" | "review_credit" | "fee_sweep" | "withdrawal_failure" | "withdrawal_return" | "refund_return" | "payout_item_refusal" | "payout_item_failure" | "payout_item_return" | "payout_item_completion" | "refund_clawback_return" | "withdrawal_hold" | "refund_hold" | "payout_reserve" | "payout_reserve_free" | "withdrawal_clawback" | "refund_clawback" | "payout_item_clawback" | "credit_recall" | "debt_recovery" | "transfer" | "payment_from_wallet" | "refund_completion" | "adjustment" | "adjustment_reversal";
+            kind: "payment_settlement" | "deposit" | "review_credit" | "fee_sweep" | "withdrawal_failure" | "withdrawal_return" | "refund_return" | "payout_item_refusal" | "payout_item_failure" | "payout_item_return" | "payout_item_completion" | "refund_clawback_return" | "hold_release" | "hold_cancellation" | "withdrawal_hold" | "refund_hold" | "payout_reserve" | "payout_reserve_free" | "withdrawal_clawback" | "refund_clawback" | "payout_item_clawback" | "credit_recall" | "debt_recovery" | "transfer" | "payment_from_wallet" | "refund_completion" | "adjustment" | "adjustment_reversal";
             /** @description The resource whose movement this is */
             resourceId: string;
             /** @description Of a payout: the item whose amount this is */
@@ -3646,6 +3882,8 @@ export type components = {
             fee: number;
             /** @enum {string} */
             status: "completed" | "failed";
+            /** @description The hold of the money; null: it is in the destination wallet */
+            holdId: string | null;
             description: string | null;
             /** @description Your own reference, unique among the resources of this kind */
             reference: string | null;
@@ -3742,6 +3980,8 @@ export type components = {
              * @enum {string}
              */
             status: "active" | "frozen" | "closed";
+            /** @description What is held for the wallet, in kobo: in its balance once it is released */
+            heldBalance: number;
             /** @description What the owner owes because the bank took credits back, in kobo: the next credits repay it */
             amountOwed: number;
             /** @constant */
@@ -3975,7 +4215,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -4037,7 +4277,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -4692,7 +4932,7 @@ export type components = {
                 "application/json": components["schemas"]["NotFoundError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND";
+                        code?: "HOLD_NOT_FOUND";
                     };
                 };
             };
@@ -4712,7 +4952,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "SAME_WALLET" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED";
                     };
                 };
             };
@@ -4732,7 +4972,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED";
+                        code?: "HOLD_ENDED";
                     };
                 };
             };
@@ -4751,7 +4991,27 @@ export type components = {
                 "application/json": components["schemas"]["NotFoundError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WITHDRAWAL_NOT_FOUND";
+                        code?: "HOLD_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound7: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND";
                     };
                 };
             };
@@ -4771,26 +5031,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_FROZEN" | "WALLET_CLOSED";
-                    };
-                };
-            };
-        };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound7: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "PAYMENT_NOT_FOUND";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "SAME_WALLET" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH";
                     };
                 };
             };
@@ -4810,13 +5051,91 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED";
                     };
                 };
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
         NotFound8: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WITHDRAWAL_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable8: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_FROZEN" | "WALLET_CLOSED";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound9: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "PAYMENT_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable9: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound10: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4855,7 +5174,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable8: {
+        Unprocessable10: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4875,7 +5194,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound9: {
+        NotFound11: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4894,7 +5213,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable9: {
+        Unprocessable11: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4913,7 +5232,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable10: {
+        Unprocessable12: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4933,7 +5252,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound10: {
+        NotFound12: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4952,7 +5271,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable11: {
+        Unprocessable13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -4990,7 +5309,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound11: {
+        NotFound13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5010,7 +5329,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable12: {
+        Unprocessable14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5030,7 +5349,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable13: {
+        Unprocessable15: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5049,7 +5368,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound12: {
+        NotFound14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5068,7 +5387,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound13: {
+        NotFound15: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5088,7 +5407,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable14: {
+        Unprocessable16: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5108,7 +5427,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound14: {
+        NotFound16: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5127,7 +5446,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound15: {
+        NotFound17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5146,7 +5465,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable15: {
+        Unprocessable17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5166,7 +5485,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound16: {
+        NotFound18: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5185,7 +5504,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound17: {
+        NotFound19: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5205,7 +5524,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable16: {
+        Unprocessable18: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5225,7 +5544,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable17: {
+        Unprocessable19: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5263,7 +5582,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable18: {
+        Unprocessable20: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5314,7 +5633,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound18: {
+        NotFound20: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5349,7 +5668,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound19: {
+        NotFound21: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5369,7 +5688,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable19: {
+        Unprocessable21: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5388,7 +5707,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound20: {
+        NotFound22: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5426,7 +5745,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound21: {
+        NotFound23: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5446,7 +5765,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable20: {
+        Unprocessable22: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5531,7 +5850,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc13043b570701a352"
+                     *         "requestId": "req_01a21a5fc1fa56ed6a2c3a20"
                      *       }
                      *     }
                      */
@@ -5587,7 +5906,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *           "id": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -5595,12 +5914,13 @@ export interface operations {
                      *           "externalReference": "customer-2",
                      *           "kycStatus": "tier1",
                      *           "status": "active",
+                     *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:54.910Z"
+                     *           "createdAt": "2026-11-27T00:20:13.154Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *           "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -5608,18 +5928,19 @@ export interface operations {
                      *           "externalReference": "customer-1",
                      *           "kycStatus": "tier1",
                      *           "status": "active",
+                     *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:54.793Z"
+                     *           "createdAt": "2026-11-27T00:20:13.111Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "biiJFYzZQNw9PP8PbfaLdzgKuzfppKi7zJgQwyrFXRVbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI2VDIxOjM4OjU0Ljc5M1oiLCIwMWEyMTljYy0xNGNiLTcwMDEtODk1OC1hYjc0N2VhZmMyNzQiXQ"
+                     *         "nextCursor": "6CiO-tuBmEAViocjQ98DQZ-Y2Xs62843nVWd65F9WQNbInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAwOjIwOjEzLjExMVoiLCIwMWEyMWE1Zi1jMmJkLTcwMDEtYTU3NS1hZTA5MTEyODg0ZjEiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc16dd1e05217bb71e"
+                     *         "requestId": "req_01a21a5fc31a486405b76ee9"
                      *       }
                      *     }
                      */
@@ -5689,7 +6010,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5697,12 +6018,13 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "none",
                      *         "status": "active",
+                     *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:54.793Z"
+                     *         "createdAt": "2026-11-27T00:20:13.111Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc14c8e7d2c91bcf2e"
+                     *         "requestId": "req_01a21a5fc2b6dd8f57fbf3de"
                      *       }
                      *     }
                      */
@@ -5752,7 +6074,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5760,12 +6082,13 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "tier1",
                      *         "status": "active",
+                     *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:54.793Z"
+                     *         "createdAt": "2026-11-27T00:20:13.111Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc164df02b4a889e7e"
+                     *         "requestId": "req_01a21a5fc310f694670ba52a"
                      *       }
                      *     }
                      */
@@ -5829,7 +6152,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5837,12 +6160,13 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "tier1",
                      *         "status": "active",
+                     *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:54.793Z"
+                     *         "createdAt": "2026-11-27T00:20:13.111Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc16ba3047c668649f"
+                     *         "requestId": "req_01a21a5fc3158b8e6ff9330a"
                      *       }
                      *     }
                      */
@@ -5924,7 +6248,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -5932,12 +6256,13 @@ export interface operations {
                      *         "externalReference": "customer-1",
                      *         "kycStatus": "tier1",
                      *         "status": "active",
+                     *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:54.793Z"
+                     *         "createdAt": "2026-11-27T00:20:13.111Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc14f0bff704b6767c"
+                     *         "requestId": "req_01a21a5fc2cd0d1bf0fccf82"
                      *       }
                      *     }
                      */
@@ -5992,12 +6317,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1dde378fd3b6c147"
+                     *         "requestId": "req_01a21a5fc596c05e0cdc6416"
                      *       }
                      *     }
                      */
@@ -6054,7 +6379,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1cc81990d0398354"
+                     *         "requestId": "req_01a21a5fc472d1541780fc56"
                      *       }
                      *     }
                      */
@@ -6116,21 +6441,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr781e00acz5y47mf7dzr_inc",
+                     *           "id": "svc_01m8d5zh69e009bd576k1vr1sb_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999299600842852576450396869",
+                     *           "sessionId": "000999819227608485382237163296",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999299600842852576450396869"
+                     *             "sessionId": "000999819227608485382237163296"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T21:38:56.854Z",
-                     *           "createdAt": "2026-11-26T21:38:56.897Z"
+                     *           "receivedAt": "2026-11-27T00:20:13.562Z",
+                     *           "createdAt": "2026-11-27T00:20:13.641Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6139,7 +6464,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1dcd9176f8dc4fd4"
+                     *         "requestId": "req_01a21a5fc592479324526e59"
                      *       }
                      *     }
                      */
@@ -6199,10 +6524,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/3",
-                     *           "transactionId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
+                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/3",
+                     *           "transactionId": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *           "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -6210,39 +6535,39 @@ export interface operations {
                      *           "counterparty": null,
                      *           "description": null,
                      *           "reference": "salaries-1",
-                     *           "balanceAfter": 1152000,
+                     *           "balanceAfter": 1150600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T21:38:59.147Z",
-                     *           "createdAt": "2026-11-26T21:38:59.147Z"
+                     *           "effectiveAt": "2026-11-27T00:20:14.621Z",
+                     *           "createdAt": "2026-11-27T00:20:14.621Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/2",
-                     *           "transactionId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
+                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/2",
+                     *           "transactionId": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
-                     *           "payoutItemId": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
+                     *           "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *           "payoutItemId": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *             "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
                      *           },
                      *           "description": null,
                      *           "reference": "salary-2",
-                     *           "balanceAfter": 1157000,
+                     *           "balanceAfter": 1155600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T21:38:59.147Z",
-                     *           "createdAt": "2026-11-26T21:38:59.147Z"
+                     *           "effectiveAt": "2026-11-27T00:20:14.621Z",
+                     *           "createdAt": "2026-11-27T00:20:14.621Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/1",
-                     *           "transactionId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
+                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/1",
+                     *           "transactionId": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
-                     *           "payoutItemId": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
+                     *           "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *           "payoutItemId": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -6254,19 +6579,19 @@ export interface operations {
                      *           },
                      *           "description": null,
                      *           "reference": "salary-1",
-                     *           "balanceAfter": 1177000,
+                     *           "balanceAfter": 1175600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-26T21:38:59.147Z",
-                     *           "createdAt": "2026-11-26T21:38:59.147Z"
+                     *           "effectiveAt": "2026-11-27T00:20:14.621Z",
+                     *           "createdAt": "2026-11-27T00:20:14.621Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "HvVb1eCNsGPdVhTsJs7QcbH7i32GpsxwYchQRoOZmrFbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC93YWxsZXRzL3N2Y18wMW04Y3dyNTZiZTAwcmpwNWJlaHphemdrbV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI2VDIxOjM4OjU5LjE0N1oiLCI4Il0"
+                     *         "nextCursor": "1Rh8IHg6Gba13YH6qCRN1Ne1PC7cVaDtu9oTjuB3GT5bInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC93YWxsZXRzL3N2Y18wMW04ZDV6Z254ZTAwdGF4ZGUxNDhqaDE3aF93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAwOjIwOjE0LjYyMVoiLCIxMSJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc2a1ea9c79ab5ea5f"
+                     *         "requestId": "req_01a21a5fca68b44cb4bc695b"
                      *       }
                      *     }
                      */
@@ -6319,39 +6644,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn",
+                     *         "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *         "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *             "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d5zj4ze008nek6w1czacbj_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *             "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d5zj4ze008nek6w1czacbj_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
+                     *             "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d5zj4ze008nek6w1czacbj_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-26T21:38:59.147Z",
-                     *         "createdAt": "2026-11-26T21:38:59.147Z"
+                     *         "effectiveAt": "2026-11-27T00:20:14.621Z",
+                     *         "createdAt": "2026-11-27T00:20:14.621Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc2a4723b449b0a7d1"
+                     *         "requestId": "req_01a21a5fca819d63fa43df15"
                      *       }
                      *     }
                      */
@@ -6391,7 +6716,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                 *       "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -6401,6 +6726,12 @@ export interface operations {
                     destinationWalletId: string;
                     amount: number;
                     description?: string | null;
+                    hold?: {
+                        /** Format: date-time */
+                        releaseAt?: string | null;
+                        /** @constant */
+                        release?: "manual";
+                    } | null;
                     reference?: string | null;
                     metadata?: {
                         [key: string]: string;
@@ -6425,20 +6756,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
-                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *         "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *         "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
+                     *         "holdId": null,
                      *         "description": "Lunch",
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:57.150Z"
+                     *         "createdAt": "2026-11-27T00:20:13.852Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1df0a81a7a03ea48"
+                     *         "requestId": "req_01a21a5fc59b3b0aea3fc403"
                      *       }
                      *     }
                      */
@@ -6498,17 +6830,18 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
-                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *           "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
+                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
+                     *           "holdId": null,
                      *           "description": "Lunch",
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:57.150Z"
+                     *           "createdAt": "2026-11-27T00:20:13.852Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6517,7 +6850,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1e5bd94b34abe4f4"
+                     *         "requestId": "req_01a21a5fc5b496091a0aabfa"
                      *       }
                      *     }
                      */
@@ -6568,20 +6901,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
-                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *         "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *         "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
+                     *         "holdId": null,
                      *         "description": "Lunch",
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:57.150Z"
+                     *         "createdAt": "2026-11-27T00:20:13.852Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1e2655616fcf4a33"
+                     *         "requestId": "req_01a21a5fc5af526aa38d13e0"
                      *       }
                      *     }
                      */
@@ -6604,6 +6938,323 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable2"];
         };
     };
+    releaseHold: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": 400
+                 *     }
+                 */
+                "application/json": {
+                    amount?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *         "status": "held",
+                     *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *         "amount": 1000,
+                     *         "amountHeld": 600,
+                     *         "amountReleased": 400,
+                     *         "amountCancelled": 0,
+                     *         "currency": "NGN",
+                     *         "releaseAt": null,
+                     *         "createdAt": "2026-11-27T00:20:13.883Z",
+                     *         "endedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21a5fc5def55cf99bff91"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["Hold"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest6"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound5"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable4"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    cancelHold: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *         "status": "cancelled",
+                     *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *         "amount": 1000,
+                     *         "amountHeld": 0,
+                     *         "amountReleased": 400,
+                     *         "amountCancelled": 600,
+                     *         "currency": "NGN",
+                     *         "releaseAt": null,
+                     *         "createdAt": "2026-11-27T00:20:13.883Z",
+                     *         "endedAt": "2026-11-27T00:20:13.931Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21a5fc5e85b286459431a"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["Hold"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest6"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound5"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable5"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    listHolds: {
+        parameters: {
+            query?: {
+                /** @description The page size. Any other value counts as 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `nextCursor` of the previous page, unchanged; it includes limit and filters. */
+                cursor?: components["parameters"]["Cursor"];
+                createdAtFrom?: string;
+                createdAtTo?: string;
+                status?: "held" | "released" | "cancelled";
+                walletId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the list */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": [
+                     *         {
+                     *           "id": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                     *           "status": "held",
+                     *           "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "transferId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                     *           "amount": 1000,
+                     *           "amountHeld": 1000,
+                     *           "amountReleased": 0,
+                     *           "amountCancelled": 0,
+                     *           "currency": "NGN",
+                     *           "releaseAt": null,
+                     *           "createdAt": "2026-11-27T00:20:13.953Z",
+                     *           "endedAt": null
+                     *         },
+                     *         {
+                     *           "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *           "status": "cancelled",
+                     *           "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *           "amount": 1000,
+                     *           "amountHeld": 0,
+                     *           "amountReleased": 400,
+                     *           "amountCancelled": 600,
+                     *           "currency": "NGN",
+                     *           "releaseAt": null,
+                     *           "createdAt": "2026-11-27T00:20:13.883Z",
+                     *           "endedAt": "2026-11-27T00:20:13.931Z"
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "hasMore": false,
+                     *         "nextCursor": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21a5fc60d225ed302aa97"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["Hold"][];
+                        pagination: components["schemas"]["Pagination"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["BadRequest3"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    getHold: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *         "status": "cancelled",
+                     *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *         "amount": 1000,
+                     *         "amountHeld": 0,
+                     *         "amountReleased": 400,
+                     *         "amountCancelled": 600,
+                     *         "currency": "NGN",
+                     *         "releaseAt": null,
+                     *         "createdAt": "2026-11-27T00:20:13.883Z",
+                     *         "endedAt": "2026-11-27T00:20:13.931Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21a5fc608a966aea38303"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["Hold"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound6"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
     payFromWallet: {
         parameters: {
             query?: never;
@@ -6621,7 +7272,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8cwr7q2e00s68rcdbfvmgv8_pay"
+                 *       "paymentId": "svc_01m8d5zhhte00aa9xc2dzn35yf_pay"
                  *     }
                  */
                 "application/json": {
@@ -6646,7 +7297,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr7q2e00s68rcdbfvmgv8_pay",
+                     *         "id": "svc_01m8d5zhhte00aa9xc2dzn35yf_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -6656,21 +7307,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T22:08:57.372Z",
-                     *         "settledAt": "2026-11-26T21:38:57.405Z",
-                     *         "createdAt": "2026-11-26T21:38:57.372Z",
+                     *         "expiresAt": "2026-11-27T00:50:14.000Z",
+                     *         "settledAt": "2026-11-27T00:20:14.021Z",
+                     *         "createdAt": "2026-11-27T00:20:14.000Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1ef10736ac74ebcc"
+                     *         "requestId": "req_01a21a5fc642a8147c09aa27"
                      *       }
                      *     }
                      */
@@ -6687,9 +7338,9 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound5"];
+            404: components["responses"]["NotFound7"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable4"];
+            422: components["responses"]["Unprocessable6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -6750,8 +7401,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwr81he00by05tbcc5pgfn_wth",
-                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zhm2e008g03yvwn72qyr_wth",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6769,11 +7420,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:57.699Z",
+                     *         "createdAt": "2026-11-27T00:20:14.055Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc201dcd8c3a0bfe8d"
+                     *         "requestId": "req_01a21a5fc666b7791debc290"
                      *       }
                      *     }
                      */
@@ -6792,7 +7443,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
             409: components["responses"]["Conflict4"];
-            422: components["responses"]["Unprocessable5"];
+            422: components["responses"]["Unprocessable7"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -6835,8 +7486,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr81he00by05tbcc5pgfn_wth",
-                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *           "id": "svc_01m8d5zhm2e008g03yvwn72qyr_wth",
+                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -6852,10 +7503,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126213857628514513753",
+                     *           "sessionId": "000999261127002014942475293977",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:57.699Z",
-                     *           "completedAt": "2026-11-26T21:38:58.154Z"
+                     *           "createdAt": "2026-11-27T00:20:14.055Z",
+                     *           "completedAt": "2026-11-27T00:20:14.300Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6864,7 +7515,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc2282754e64aff1dc"
+                     *         "requestId": "req_01a21a5fc78543ca325dfacf"
                      *       }
                      *     }
                      */
@@ -6915,8 +7566,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr81he00by05tbcc5pgfn_wth",
-                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zhm2e008g03yvwn72qyr_wth",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -6932,13 +7583,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261126213857628514513753",
+                     *         "sessionId": "000999261127002014942475293977",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:57.699Z",
-                     *         "completedAt": "2026-11-26T21:38:58.154Z"
+                     *         "createdAt": "2026-11-27T00:20:14.055Z",
+                     *         "completedAt": "2026-11-27T00:20:14.300Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc22706622cdcd6554"
+                     *         "requestId": "req_01a21a5fc7828ebc63b81247"
                      *       }
                      *     }
                      */
@@ -6955,7 +7606,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound6"];
+            404: components["responses"]["NotFound8"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -6998,7 +7649,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *           "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -7008,25 +7659,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *           "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-26T22:08:55.483Z",
-                     *           "settledAt": "2026-11-26T21:38:56.568Z",
-                     *           "createdAt": "2026-11-26T21:38:55.483Z",
+                     *           "expiresAt": "2026-11-27T00:50:13.229Z",
+                     *           "settledAt": "2026-11-27T00:20:13.480Z",
+                     *           "createdAt": "2026-11-27T00:20:13.229Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-26T22:08:55.483Z"
+                     *             "expiresAt": "2026-11-27T00:50:13.229Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwXkHAAiTL133pLdtpGv1fgqYcZ-L2lOHo7swzo"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_DMXAAiwOgg-He_pv7w4vMz6ykjUSAwV4PdnlY"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7035,7 +7686,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1c8f5a58226b9216"
+                     *         "requestId": "req_01a21a5fc450488a4b6ebed5"
                      *       }
                      *     }
                      */
@@ -7075,7 +7726,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                 *       "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -7126,7 +7777,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *         "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -7136,28 +7787,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T22:08:55.483Z",
+                     *         "expiresAt": "2026-11-27T00:50:13.229Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T21:38:55.483Z",
+                     *         "createdAt": "2026-11-27T00:20:13.229Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T22:08:55.483Z"
+                     *           "expiresAt": "2026-11-27T00:50:13.229Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwXkHAAiTL133pLdtpGv1fgqYcZ-L2lOHo7swzo"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_DMXAAiwOgg-He_pv7w4vMz6ykjUSAwV4PdnlY"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc177ad72eab8f70e4"
+                     *         "requestId": "req_01a21a5fc32cc33a9605da18"
                      *       }
                      *     }
                      */
@@ -7176,7 +7827,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
             409: components["responses"]["Conflict4"];
-            422: components["responses"]["Unprocessable6"];
+            422: components["responses"]["Unprocessable8"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -7211,7 +7862,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *         "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -7221,28 +7872,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-26T22:08:55.483Z",
-                     *         "settledAt": "2026-11-26T21:38:56.568Z",
-                     *         "createdAt": "2026-11-26T21:38:55.483Z",
+                     *         "expiresAt": "2026-11-27T00:50:13.229Z",
+                     *         "settledAt": "2026-11-27T00:20:13.480Z",
+                     *         "createdAt": "2026-11-27T00:20:13.229Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T22:08:55.483Z"
+                     *           "expiresAt": "2026-11-27T00:50:13.229Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwXkHAAiTL133pLdtpGv1fgqYcZ-L2lOHo7swzo"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_DMXAAiwOgg-He_pv7w4vMz6ykjUSAwV4PdnlY"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1c7f09a06a0da40a"
+                     *         "requestId": "req_01a21a5fc44abe619f135593"
                      *       }
                      *     }
                      */
@@ -7259,7 +7910,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound7"];
+            404: components["responses"]["NotFound9"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7300,21 +7951,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr69ae008wnpkcs0scsbg_inc",
+                     *           "id": "svc_01m8d5zgv2e00aqtwfk0gfpwd9_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999672103644779036909020095",
+                     *           "sessionId": "000999150595084202672911440817",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999672103644779036909020095"
+                     *             "sessionId": "000999150595084202672911440817"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-26T21:38:55.765Z",
-                     *           "createdAt": "2026-11-26T21:38:55.914Z"
+                     *           "receivedAt": "2026-11-27T00:20:13.256Z",
+                     *           "createdAt": "2026-11-27T00:20:13.282Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7323,7 +7974,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1cbb761e068755ea"
+                     *         "requestId": "req_01a21a5fc465b49ecbd2ef9f"
                      *       }
                      *     }
                      */
@@ -7342,7 +7993,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound7"];
+            404: components["responses"]["NotFound9"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7409,8 +8060,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
-                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *         "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
+                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -7421,11 +8072,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:58.380Z",
+                     *         "createdAt": "2026-11-27T00:20:14.348Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc22c48941f70a6616"
+                     *         "requestId": "req_01a21a5fc78bcc33e24824b4"
                      *       }
                      *     }
                      */
@@ -7442,9 +8093,9 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound5"];
+            404: components["responses"]["NotFound7"];
             409: components["responses"]["Conflict4"];
-            422: components["responses"]["Unprocessable7"];
+            422: components["responses"]["Unprocessable9"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -7479,8 +8130,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
-                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *         "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
+                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -7489,13 +8140,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261126213858533968086929",
+                     *         "sessionId": "000999261127002014288626908756",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:58.380Z",
-                     *         "completedAt": "2026-11-26T21:38:58.885Z"
+                     *         "createdAt": "2026-11-27T00:20:14.348Z",
+                     *         "completedAt": "2026-11-27T00:20:14.542Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc24e364f588de53af"
+                     *         "requestId": "req_01a21a5fc885f4a354cf5b3d"
                      *       }
                      *     }
                      */
@@ -7512,7 +8163,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound8"];
+            404: components["responses"]["NotFound10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7553,8 +8204,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
-                     *           "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *           "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
+                     *           "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7563,10 +8214,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126213858533968086929",
+                     *           "sessionId": "000999261127002014288626908756",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:58.380Z",
-                     *           "completedAt": "2026-11-26T21:38:58.885Z"
+                     *           "createdAt": "2026-11-27T00:20:14.348Z",
+                     *           "completedAt": "2026-11-27T00:20:14.542Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7575,7 +8226,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc24f630ce6d5046d8"
+                     *         "requestId": "req_01a21a5fc8878a5ada6e4b2f"
                      *       }
                      *     }
                      */
@@ -7594,7 +8245,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound7"];
+            404: components["responses"]["NotFound9"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7635,8 +8286,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr8pye00b0vfwsk8aeb3t_rfd",
-                     *           "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *           "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
+                     *           "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -7645,10 +8296,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126213858533968086929",
+                     *           "sessionId": "000999261127002014288626908756",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:58.380Z",
-                     *           "completedAt": "2026-11-26T21:38:58.885Z"
+                     *           "createdAt": "2026-11-27T00:20:14.348Z",
+                     *           "completedAt": "2026-11-27T00:20:14.542Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7657,7 +8308,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc25280305ad960858"
+                     *         "requestId": "req_01a21a5fc88db1f13b2a6f0f"
                      *       }
                      *     }
                      */
@@ -7716,8 +8367,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
-                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -7727,10 +8378,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:59.147Z",
+                     *           "createdAt": "2026-11-27T00:20:14.621Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
+                     *               "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -7744,15 +8395,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261126213859498782830209"
+                     *               "sessionId": "000999261127002014799410364896"
                      *             },
                      *             {
-                     *               "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
+                     *               "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *               "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -7761,7 +8412,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261126213859627939864443"
+                     *               "sessionId": "000999261127002014463502610619"
                      *             }
                      *           ]
                      *         }
@@ -7772,7 +8423,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc296f8a530ba35d54"
+                     *         "requestId": "req_01a21a5fca60ab58e7dd8140"
                      *       }
                      *     }
                      */
@@ -7815,7 +8466,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                 *       "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -7829,7 +8480,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt"
+                 *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt"
                  *         }
                  *       ]
                  *     }
@@ -7875,8 +8526,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
-                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7886,10 +8537,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:59.147Z",
+                     *         "createdAt": "2026-11-27T00:20:14.621Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
+                     *             "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -7906,12 +8557,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
+                     *             "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -7925,7 +8576,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc25ca95652add51c4"
+                     *         "requestId": "req_01a21a5fc89c0e0a9ab1bd86"
                      *       }
                      *     }
                      */
@@ -7944,7 +8595,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
             409: components["responses"]["Conflict5"];
-            422: components["responses"]["Unprocessable8"];
+            422: components["responses"]["Unprocessable10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -7979,8 +8630,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr9f3e00a7ac5q3c8m27t_pyo",
-                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "id": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -7990,10 +8641,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-26T21:38:59.147Z",
+                     *         "createdAt": "2026-11-27T00:20:14.621Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
+                     *             "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -8007,15 +8658,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261126213859498782830209"
+                     *             "sessionId": "000999261127002014799410364896"
                      *           },
                      *           {
-                     *             "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
+                     *             "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -8024,12 +8675,12 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261126213859627939864443"
+                     *             "sessionId": "000999261127002014463502610619"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc292743627d48bf74"
+                     *         "requestId": "req_01a21a5fca524df5b38a6ce7"
                      *       }
                      *     }
                      */
@@ -8046,7 +8697,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound9"];
+            404: components["responses"]["NotFound11"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8087,7 +8738,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr9f3e00v82r4m3vsj5fv_poi",
+                     *           "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -8101,15 +8752,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126213859498782830209"
+                     *           "sessionId": "000999261127002014799410364896"
                      *         },
                      *         {
-                     *           "id": "svc_01m8cwr9f3e01ag9n42as2twv7_poi",
+                     *           "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -8118,7 +8769,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261126213859627939864443"
+                     *           "sessionId": "000999261127002014463502610619"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8127,7 +8778,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc292a9f88b64422ad"
+                     *         "requestId": "req_01a21a5fca575050b2248698"
                      *       }
                      *     }
                      */
@@ -8146,7 +8797,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound9"];
+            404: components["responses"]["NotFound11"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8168,7 +8819,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                 *       "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -8182,7 +8833,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt"
+                 *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt"
                  *         }
                  *       ]
                  *     }
@@ -8227,7 +8878,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -8254,7 +8905,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc25749217cad91ed0"
+                     *         "requestId": "req_01a21a5fc8923fbcba46d08c"
                      *       }
                      *     }
                      */
@@ -8272,7 +8923,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            422: components["responses"]["Unprocessable9"];
+            422: components["responses"]["Unprocessable11"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -8312,7 +8963,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *           "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -8321,7 +8972,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T21:38:54.496Z"
+                     *           "createdAt": "2026-11-27T00:20:13.050Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8330,7 +8981,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc145a8db94c69d608"
+                     *         "requestId": "req_01a21a5fc2aa155bf8bb7c69"
                      *       }
                      *     }
                      */
@@ -8378,7 +9029,7 @@ export interface operations {
                 "application/json": {
                     url: string;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -8401,7 +9052,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8410,11 +9061,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T21:38:54.496Z",
-                     *         "secret": "whsec_5zawOJMU+O1k/dLMIF50QLn9mKhKW7qgjx1m//yosc8="
+                     *         "createdAt": "2026-11-27T00:20:13.050Z",
+                     *         "secret": "whsec_W7j6mMCfrEzsjOiN9EN+tgyI8aXMwcmfvEnGmNv2PtY="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1380989351eb474a"
+                     *         "requestId": "req_01a21a5fc27113b3b093014b"
                      *       }
                      *     }
                      */
@@ -8432,7 +9083,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable10"];
+            422: components["responses"]["Unprocessable12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8465,7 +9116,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8474,10 +9125,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-26T21:38:54.496Z"
+                     *         "createdAt": "2026-11-27T00:20:13.050Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc14296b43b69516c0"
+                     *         "requestId": "req_01a21a5fc29feb5fb0d1c419"
                      *       }
                      *     }
                      */
@@ -8494,7 +9145,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
+            404: components["responses"]["NotFound12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8527,11 +9178,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc326a675bdb99431d"
+                     *         "requestId": "req_01a21a5fcc2c28e0b8888cd1"
                      *       }
                      *     }
                      */
@@ -8548,7 +9199,7 @@ export interface operations {
             400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
+            404: components["responses"]["NotFound12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8575,7 +9226,7 @@ export interface operations {
                 "application/json": {
                     url?: string | null;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -8597,17 +9248,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T21:39:02.250Z",
-                     *         "createdAt": "2026-11-26T21:38:54.496Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T00:20:15.525Z",
+                     *         "createdAt": "2026-11-27T00:20:13.050Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc320ed2cd06650b6b"
+                     *         "requestId": "req_01a21a5fcc2878d6a1ebbe64"
                      *       }
                      *     }
                      */
@@ -8624,8 +9275,8 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
-            422: components["responses"]["Unprocessable11"];
+            404: components["responses"]["NotFound12"];
+            422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8666,7 +9317,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -8674,12 +9325,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-27T21:39:02.250Z",
-                     *         "createdAt": "2026-11-26T21:38:54.496Z",
-                     *         "secret": "whsec_qB7EgNN+bWOLi+Abb60NdhtjbLu/xAMGtTyDn/0urKk="
+                     *         "previousSecretExpiresAt": "2026-11-28T00:20:15.525Z",
+                     *         "createdAt": "2026-11-27T00:20:13.050Z",
+                     *         "secret": "whsec_9xzzPRSTWi5hhPn2LYaBaXQdkxf/erAH4rSvv8FnILg="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc31e6090160ea076d"
+                     *         "requestId": "req_01a21a5fcc24ab26e606acdf"
                      *       }
                      *     }
                      */
@@ -8696,7 +9347,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound13"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -8738,13 +9389,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8cwrcb2e009wygtwyahstcy_evt",
+                     *         "id": "svc_01m8d5zk0me00r7jzrbtb1ndg2_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-26T21:39:02.110Z",
-                     *         "resourceId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *         "createdAt": "2026-11-27T00:20:15.508Z",
+                     *         "resourceId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *           "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -8753,11 +9404,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-26T21:38:54.496Z"
+                     *           "createdAt": "2026-11-27T00:20:13.050Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc315ce5129760d7fe"
+                     *         "requestId": "req_01a21a5fcc13cb79dbca3cd0"
                      *       }
                      *     }
                      */
@@ -8774,9 +9425,9 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound13"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable12"];
+            422: components["responses"]["Unprocessable14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8822,7 +9473,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc3176e46cfad8a2b1"
+                     *         "requestId": "req_01a21a5fcc19d2e40e9726e7"
                      *       }
                      *     }
                      */
@@ -8841,7 +9492,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
+            404: components["responses"]["NotFound12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8861,7 +9512,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T20:39:02.182Z"
+                 *       "since": "2026-11-26T23:20:15.517Z"
                  *     }
                  */
                 "application/json": {
@@ -8886,12 +9537,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *         "endpointId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc31b2e67cc08a965c"
+                     *         "requestId": "req_01a21a5fcc1e75d6928e8be3"
                      *       }
                      *     }
                      */
@@ -8908,8 +9559,8 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
-            422: components["responses"]["Unprocessable13"];
+            404: components["responses"]["NotFound12"];
+            422: components["responses"]["Unprocessable15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8951,16 +9602,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwrb5ne00864c1grxgpqvd_rev",
+                     *           "id": "svc_01m8d5zjrfe00b2thq1q6yy6k7_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *           "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *           "inboundCreditId": "svc_01m8cwratze008fb8m4x141vqa_inc",
+                     *           "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "inboundCreditId": "svc_01m8d5zjmqe00brca8jgpd9agb_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -8970,7 +9621,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-26T21:39:00.917Z",
+                     *           "createdAt": "2026-11-27T00:20:15.247Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -8980,7 +9631,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc2d3770463170403d"
+                     *         "requestId": "req_01a21a5fcb4439789c06dbcf"
                      *       }
                      *     }
                      */
@@ -9031,16 +9682,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwrb5ne00864c1grxgpqvd_rev",
+                     *         "id": "svc_01m8d5zjrfe00b2thq1q6yy6k7_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *         "inboundCreditId": "svc_01m8cwratze008fb8m4x141vqa_inc",
+                     *         "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "inboundCreditId": "svc_01m8d5zjmqe00brca8jgpd9agb_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -9050,11 +9701,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T21:39:00.917Z",
+                     *         "createdAt": "2026-11-27T00:20:15.247Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc2d3d36f10cf67e78"
+                     *         "requestId": "req_01a21a5fcb491eebb7315de6"
                      *       }
                      *     }
                      */
@@ -9071,7 +9722,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9123,26 +9774,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwrb5ne00864c1grxgpqvd_rev",
+                     *         "id": "svc_01m8d5zjrfe00b2thq1q6yy6k7_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *         "inboundCreditId": "svc_01m8cwratze008fb8m4x141vqa_inc",
+                     *         "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "inboundCreditId": "svc_01m8d5zjmqe00brca8jgpd9agb_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-26T21:39:00.917Z",
-                     *         "resolvedAt": "2026-11-26T21:39:01.084Z"
+                     *         "createdAt": "2026-11-27T00:20:15.247Z",
+                     *         "resolvedAt": "2026-11-27T00:20:15.314Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc2d4b66e639075524"
+                     *         "requestId": "req_01a21a5fcb4ffc9f8322f7e3"
                      *       }
                      *     }
                      */
@@ -9159,9 +9810,9 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound13"];
+            404: components["responses"]["NotFound15"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable14"];
+            422: components["responses"]["Unprocessable16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9177,7 +9828,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 resourceId?: string;
-                type?: "payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
+                type?: "payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
                 order?: "asc" | "desc";
             };
             header?: never;
@@ -9202,23 +9853,66 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
+                     *           "id": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-26T21:38:57.152Z",
-                     *           "resourceId": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
+                     *           "createdAt": "2026-11-27T00:20:13.956Z",
+                     *           "resourceId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
-                     *             "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *             "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *             "id": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                     *             "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "amount": 1000,
+                     *             "fee": 0,
+                     *             "status": "completed",
+                     *             "holdId": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                     *             "description": null,
+                     *             "reference": null,
+                     *             "metadata": {},
+                     *             "currency": "NGN",
+                     *             "createdAt": "2026-11-27T00:20:13.953Z"
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "svc_01m8d5zhdxe00axntjgdnzjq18_evt",
+                     *           "type": "transfer.completed",
+                     *           "createdAt": "2026-11-27T00:20:13.885Z",
+                     *           "resourceId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *           "sequence": 1,
+                     *           "data": {
+                     *             "id": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *             "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "amount": 1000,
+                     *             "fee": 0,
+                     *             "status": "completed",
+                     *             "holdId": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *             "description": null,
+                     *             "reference": null,
+                     *             "metadata": {},
+                     *             "currency": "NGN",
+                     *             "createdAt": "2026-11-27T00:20:13.883Z"
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "svc_01m8d5zhcxe01ag2fyc0vwhhxr_evt",
+                     *           "type": "transfer.completed",
+                     *           "createdAt": "2026-11-27T00:20:13.853Z",
+                     *           "resourceId": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
+                     *           "sequence": 1,
+                     *           "data": {
+                     *             "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
+                     *             "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
+                     *             "holdId": null,
                      *             "description": "Lunch",
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-26T21:38:57.150Z"
+                     *             "createdAt": "2026-11-27T00:20:13.852Z"
                      *           }
                      *         }
                      *       ],
@@ -9228,7 +9922,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc3127c042f87aedb4"
+                     *         "requestId": "req_01a21a5fcbfce43cd3354f3e"
                      *       }
                      *     }
                      */
@@ -9279,27 +9973,28 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
+                     *         "id": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-26T21:38:57.152Z",
-                     *         "resourceId": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
+                     *         "createdAt": "2026-11-27T00:20:13.956Z",
+                     *         "resourceId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8cwr7g0e00tda70xcwpv2yz_trf",
-                     *           "sourceWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
-                     *           "destinationWalletId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
-                     *           "amount": 200000,
+                     *           "id": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "amount": 1000,
                      *           "fee": 0,
                      *           "status": "completed",
-                     *           "description": "Lunch",
-                     *           "reference": "lunch-1",
+                     *           "holdId": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                     *           "description": null,
+                     *           "reference": null,
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-26T21:38:57.150Z"
+                     *           "createdAt": "2026-11-27T00:20:13.953Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc3134f662a345050b"
+                     *         "requestId": "req_01a21a5fcc02ea19c67fe7b1"
                      *       }
                      *     }
                      */
@@ -9316,7 +10011,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9357,17 +10052,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
-                     *           "endpointId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe",
+                     *           "eventId": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
+                     *           "endpointId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-26T21:38:57.229Z",
-                     *           "createdAt": "2026-11-26T21:38:57.194Z",
+                     *           "deliveredAt": "2026-11-27T00:20:13.991Z",
+                     *           "createdAt": "2026-11-27T00:20:13.979Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-26T21:38:57.212Z",
-                     *               "durationMs": 11,
+                     *               "attemptedAt": "2026-11-27T00:20:13.982Z",
+                     *               "durationMs": 5,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -9381,7 +10076,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc313f7c2409b51128"
+                     *         "requestId": "req_01a21a5fcc080a8c63b486bf"
                      *       }
                      *     }
                      */
@@ -9400,7 +10095,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9420,7 +10115,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8cwr4xve00sfprgpaxvy6h7_whe"
+                 *       "endpointId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe"
                  *     }
                  */
                 "application/json": {
@@ -9444,13 +10139,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8cwr7g0e018w377tccpzkhs_evt",
+                     *         "eventId": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8cwr4xve00sfprgpaxvy6h7_whe"
+                     *           "svc_01m8d5zgm5e00bm4pd12693ceq_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc314d23213d209a7b"
+                     *         "requestId": "req_01a21a5fcc0db092b75e79a0"
                      *       }
                      *     }
                      */
@@ -9467,8 +10162,8 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound15"];
-            422: components["responses"]["Unprocessable13"];
+            404: components["responses"]["NotFound17"];
+            422: components["responses"]["Unprocessable15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9506,9 +10201,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
+                     *           "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
                      *           "name": "Reports",
-                     *           "hint": "s4C4",
+                     *           "hint": "glWC",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -9516,19 +10211,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
+                     *           "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-26T21:39:02.504Z"
+                     *           "createdAt": "2026-11-27T00:20:15.536Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "QBU_leOhAnYQzmNovYSqpw46YqMmC4b3gWuwzX43OAdbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yNlQyMTozOTowMi41MDRaIiwiMDFhMjE5Y2MtMzMwNi03MDAwLWE5ZmUtZWQ2ZjZjZWY5N2RlIl0"
+                     *         "nextCursor": "1OT0m9NAjJPqn0xustftfSrDHgNiDMMP1VO3vtr0LQ1bInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMDoyMDoxNS41MzZaIiwiMDFhMjFhNWYtY2MzNi03MDAwLTg1NDMtM2IxZjIzMDk1NGI3Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc338c188ad1587942"
+                     *         "requestId": "req_01a21a5fcc53a66f452ef30b"
                      *       }
                      *     }
                      */
@@ -9601,9 +10296,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
+                     *         "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
                      *         "name": "Reports",
-                     *         "hint": "s4C4",
+                     *         "hint": "glWC",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9611,14 +10306,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
+                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T21:39:02.504Z",
-                     *         "key": "svc_test_dJIddSUD8NO84PpTV4k7fkxhSHDJozAixLa3jPps4C4"
+                     *         "createdAt": "2026-11-27T00:20:15.536Z",
+                     *         "key": "svc_test_i7oOCj1JwzZ8isUHO7BPVi5qro9AtaQjkt6KV6dglWC"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc32e17a7744cac89b"
+                     *         "requestId": "req_01a21a5fcc2f7c652473e6f5"
                      *       }
                      *     }
                      */
@@ -9636,7 +10331,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable15"];
+            422: components["responses"]["Unprocessable17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9669,9 +10364,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
+                     *         "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
                      *         "name": "Reports",
-                     *         "hint": "s4C4",
+                     *         "hint": "glWC",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9679,13 +10374,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
+                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T21:39:02.504Z"
+                     *         "createdAt": "2026-11-27T00:20:15.536Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc335b019b770b090a"
+                     *         "requestId": "req_01a21a5fcc490fca65314f8c"
                      *       }
                      *     }
                      */
@@ -9702,7 +10397,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
+            404: components["responses"]["NotFound18"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9735,9 +10430,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwrcr6e00akzqddxpez5yy_key",
+                     *         "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
                      *         "name": "Reports",
-                     *         "hint": "s4C4",
+                     *         "hint": "glWC",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9745,13 +10440,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
-                     *         "expiresAt": "2026-11-26T22:39:02.702Z",
+                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
+                     *         "expiresAt": "2026-11-27T01:20:15.584Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T21:39:02.504Z"
+                     *         "createdAt": "2026-11-27T00:20:15.536Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc33e28241bfdb0a22"
+                     *         "requestId": "req_01a21a5fcc7344f7cf35199e"
                      *       }
                      *     }
                      */
@@ -9768,8 +10463,8 @@ export interface operations {
             400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
-            422: components["responses"]["Unprocessable17"];
+            404: components["responses"]["NotFound18"];
+            422: components["responses"]["Unprocessable19"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9817,9 +10512,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8cwrcy8e008tz554gasn2h5_key",
+                     *         "id": "svc_01m8d5zk39e008tdd3dqq0hpj2_key",
                      *         "name": "Reports",
-                     *         "hint": "Bb9y",
+                     *         "hint": "jNnT",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -9827,14 +10522,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
+                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-26T21:39:02.702Z",
-                     *         "key": "svc_test_1OY3aGf436rSnzSKY8Rjm9WG2yOqq5GCr7WAWaFBb9y"
+                     *         "createdAt": "2026-11-27T00:20:15.584Z",
+                     *         "key": "svc_test_blkGt49xtMZF7ZU5ZY9mPG1M2F1QHPeHNRagiLojNnT"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc33a80d5844a44d9b"
+                     *         "requestId": "req_01a21a5fcc5fcc3ef608e34a"
                      *       }
                      *     }
                      */
@@ -9851,9 +10546,9 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound17"];
+            404: components["responses"]["NotFound19"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable16"];
+            422: components["responses"]["Unprocessable18"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9870,7 +10565,7 @@ export interface operations {
                 createdAtTo?: string;
                 requestId?: string;
                 status?: "2xx" | "4xx" | "5xx";
-                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
+                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
             };
             header?: never;
             path?: never;
@@ -9894,28 +10589,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a219cc1ec148f546720cd5",
-                     *           "keyId": "svc_01m8cwr206e00avbvtj2yxhfpa_key",
+                     *           "requestId": "req_01a21a5fc622316e05e830cc",
+                     *           "keyId": "svc_01m8d5zfshe00990vx93fem7ra_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8cwr5aje00tk7eqhzt1rpwh_wlt",
+                     *           "resourceId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 11,
-                     *           "createdAt": "2026-11-26T21:38:57.345Z"
+                     *           "durationMs": 2,
+                     *           "createdAt": "2026-11-27T00:20:13.986Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "CxqdYQA5WvpuTaJj2zEZNzeeyO0V6_mEjsSa4HXIILhbInRlc3QgMDFhMjE5Y2MtMDdhNC03MDAwLThjYmQtOGM3ZjI2YTA4ZTQxIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yNlQyMTozODo1Ny4zNDVaIiwiMDFhMjE5Y2MxZWMxNDhmNTQ2NzIwY2Q1Il0"
+                     *         "nextCursor": "y6jNqEAb13WVEsAk2hrsX6R6reWn5l54-uTYYgq_uhFbInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMDoyMDoxMy45ODZaIiwiMDFhMjFhNWZjNjIyMzE2ZTA1ZTgzMGNjIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc3431b450a3d80920"
+                     *         "requestId": "req_01a21a5fcc88d0547a886fc0"
                      *       }
                      *     }
                      */
@@ -10086,7 +10781,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1f3b7fb518602750"
+                     *         "requestId": "req_01a21a5fc64fd3146cba6b40"
                      *       }
                      *     }
                      */
@@ -10145,7 +10840,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1f5a8da7a47db95b"
+                     *         "requestId": "req_01a21a5fc655755bb5f0bdec"
                      *       }
                      *     }
                      */
@@ -10162,7 +10857,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Unprocessable18"];
+            422: components["responses"]["Unprocessable20"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -10204,7 +10899,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc1fcd0f32f607f98e"
+                     *         "requestId": "req_01a21a5fc66169cf5bb19111"
                      *       }
                      *     }
                      */
@@ -10254,7 +10949,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc3600d334e4682185"
+                     *         "requestId": "req_01a21a5fcd9af3514b187e57"
                      *       }
                      *     }
                      */
@@ -10270,7 +10965,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest8"];
             401: components["responses"]["Unauthorized2"];
-            404: components["responses"]["NotFound18"];
+            404: components["responses"]["NotFound20"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -10324,17 +11019,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999672103644779036909020095",
+                     *         "sessionId": "000999150595084202672911440817",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-26T21:38:55.765Z"
+                     *         "receivedAt": "2026-11-27T00:20:13.256Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc185d6a76a896c695"
+                     *         "requestId": "req_01a21a5fc3453d48cbb74752"
                      *       }
                      *     }
                      */
@@ -10400,13 +11095,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999232659381525595884196268",
+                     *         "reference": "000999046616519737958305834674",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-26T21:39:02.950Z"
+                     *         "at": "2026-11-27T00:20:15.650Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc348fa245a998b69e"
+                     *         "requestId": "req_01a21a5fcca019eeda9dab9b"
                      *       }
                      *     }
                      */
@@ -10460,14 +11155,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999299600842852576450396869",
+                     *         "sessionId": "000999819227608485382237163296",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-26T21:39:02.874Z"
+                     *         "recalledAt": "2026-11-27T00:20:15.634Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc345416db27a1525b"
+                     *         "requestId": "req_01a21a5fcc91b07b925e2ce1"
                      *       }
                      *     }
                      */
@@ -10484,7 +11179,7 @@ export interface operations {
             400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound19"];
+            404: components["responses"]["NotFound21"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -10539,7 +11234,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc34b426ace80536be"
+                     *         "requestId": "req_01a21a5fcca88c22ef73c96e"
                      *       }
                      *     }
                      */
@@ -10556,7 +11251,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            422: components["responses"]["Unprocessable19"];
+            422: components["responses"]["Unprocessable21"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10589,20 +11284,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8cwrd8de00a6tmfbn9zztaj_wth",
+                     *         "reference": "svc_01m8d5zk5je0094djx9j7v5c20_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126213903320654554769",
+                     *         "sessionId": "000999261127002015389649679112",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc35c4ef2d04f0248d"
+                     *         "requestId": "req_01a21a5fcd93f5815a8bff27"
                      *       }
                      *     }
                      */
@@ -10619,7 +11314,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound20"];
+            404: components["responses"]["NotFound22"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10667,20 +11362,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8cwrd8de00a6tmfbn9zztaj_wth",
+                     *         "reference": "svc_01m8d5zk5je0094djx9j7v5c20_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261126213903320654554769",
+                     *         "sessionId": "000999261127002015389649679112",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc35135b663add4178"
+                     *         "requestId": "req_01a21a5fccb66c890de9a692"
                      *       }
                      *     }
                      */
@@ -10697,7 +11392,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound20"];
+            404: components["responses"]["NotFound22"];
             409: components["responses"]["Conflict6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -10735,7 +11430,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8cwrbd4e00bfspetmhk098g_pay",
+                     *         "id": "svc_01m8d5zjv6e00852tqrgm8s2ez_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -10745,26 +11440,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-26T22:09:01.155Z",
+                     *         "expiresAt": "2026-11-27T00:50:15.333Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-26T21:39:01.155Z",
+                     *         "createdAt": "2026-11-27T00:20:15.333Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-26T22:09:01.155Z"
+                     *           "expiresAt": "2026-11-27T00:50:15.333Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIZzAekcACMvYx_JqCOQQGiGcwtpHAAt-bO1SMwJRDRZllbkVVvXKlOEpeux0X6"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_LZnAAgotXxCiMid92Iq7AnhMQid7kRw_ex9mr"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a219cc2db4952857204e9b"
+                     *         "requestId": "req_01a21a5fcb6bd0b9359b1536"
                      *       }
                      *     }
                      */
@@ -10781,9 +11476,9 @@ export interface operations {
             400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound21"];
+            404: components["responses"]["NotFound23"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable20"];
+            422: components["responses"]["Unprocessable22"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10807,13 +11502,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrgkne008haz7b0z9snma_evt",
+                 *       "id": "svc_01m8d5zmjce00rsgrfsx6ypfy3_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-26T21:39:06.485Z",
-                 *       "resourceId": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
+                 *       "createdAt": "2026-11-27T00:20:17.100Z",
+                 *       "resourceId": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
+                 *         "id": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10823,33 +11518,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cwreb8e00ac6g8jndfqw4c_wlt",
+                 *         "targetWalletId": "svc_01m8d5zm02e009np74gq68z99q_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T22:09:04.715Z",
-                 *         "settledAt": "2026-11-26T21:39:06.484Z",
-                 *         "createdAt": "2026-11-26T21:39:04.715Z",
+                 *         "expiresAt": "2026-11-27T00:50:16.583Z",
+                 *         "settledAt": "2026-11-27T00:20:17.100Z",
+                 *         "createdAt": "2026-11-27T00:20:16.583Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000024",
+                 *           "accountNumber": "6000000007",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T22:09:04.715Z"
+                 *           "expiresAt": "2026-11-27T00:50:16.583Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8cwrf3he009r90p78k3xe7p_inc",
+                 *           "id": "svc_01m8d5zm6ke00bkpv4m1989wpe_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e",
+                 *           "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e"
+                 *             "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e"
                  *           },
-                 *           "receivedAt": "2026-11-26T21:39:04.867Z"
+                 *           "receivedAt": "2026-11-27T00:20:16.665Z"
                  *         }
                  *       }
                  *     }
@@ -10892,13 +11587,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrgkne00r1yc8ge4500s8_evt",
+                 *       "id": "svc_01m8d5zmjce0195gczmpdc2mys_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-26T21:39:06.485Z",
-                 *       "resourceId": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
+                 *       "createdAt": "2026-11-27T00:20:17.100Z",
+                 *       "resourceId": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8cwrexje008ft5hjnagc0y3_pay",
+                 *         "id": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -10908,33 +11603,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cwreb8e00ac6g8jndfqw4c_wlt",
+                 *         "targetWalletId": "svc_01m8d5zm02e009np74gq68z99q_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T22:09:04.715Z",
-                 *         "settledAt": "2026-11-26T21:39:06.484Z",
-                 *         "createdAt": "2026-11-26T21:39:04.715Z",
+                 *         "expiresAt": "2026-11-27T00:50:16.583Z",
+                 *         "settledAt": "2026-11-27T00:20:17.100Z",
+                 *         "createdAt": "2026-11-27T00:20:16.583Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000024",
+                 *           "accountNumber": "6000000007",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T22:09:04.715Z"
+                 *           "expiresAt": "2026-11-27T00:50:16.583Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8cwrf3he009r90p78k3xe7p_inc",
+                 *           "id": "svc_01m8d5zm6ke00bkpv4m1989wpe_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e",
+                 *           "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "e9a00a5a-27fe-432a-b534-36f297af886e"
+                 *             "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e"
                  *           },
-                 *           "receivedAt": "2026-11-26T21:39:04.867Z"
+                 *           "receivedAt": "2026-11-27T00:20:16.665Z"
                  *         }
                  *       }
                  *     }
@@ -10977,13 +11672,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrhgbe00bkykgprdhebpb_evt",
+                 *       "id": "svc_01m8d5zpeye009634k4tx16pjm_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-26T21:39:07.403Z",
-                 *       "resourceId": "svc_01m8cwrevne00av553q5kqby1h_pay",
+                 *       "createdAt": "2026-11-27T00:20:19.038Z",
+                 *       "resourceId": "svc_01m8d5zm6ve00b5tm70g4vfbn3_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrevne00av553q5kqby1h_pay",
+                 *         "id": "svc_01m8d5zm6ve00b5tm70g4vfbn3_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -10993,19 +11688,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cwreepe008wshay3qcq1r1_wlt",
+                 *         "targetWalletId": "svc_01m8d5zm1ke009kvn68k9wbpbz_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T21:39:06.693Z",
+                 *         "expiresAt": "2026-11-27T00:20:18.731Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T21:39:04.693Z",
+                 *         "createdAt": "2026-11-27T00:20:16.731Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000018",
+                 *           "accountNumber": "6000000023",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T21:40:04.693Z"
+                 *           "expiresAt": "2026-11-27T00:21:16.731Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11050,13 +11745,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrrq6e01r689rxnp0zxht_evt",
+                 *       "id": "svc_01m8d5zy2me01vah2zktevbnxh_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-26T21:39:14.790Z",
-                 *       "resourceId": "svc_01m8cwreree009pyxgh2fw66yg_pay",
+                 *       "createdAt": "2026-11-27T00:20:26.836Z",
+                 *       "resourceId": "svc_01m8d5zm6he00azfzf7r09d6pn_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8cwreree009pyxgh2fw66yg_pay",
+                 *         "id": "svc_01m8d5zm6he00azfzf7r09d6pn_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -11066,19 +11761,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cwref9e00aqbqsqm0kcgv9_wlt",
+                 *         "targetWalletId": "svc_01m8d5zm0ae0088s9bx58j0c6s_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T21:39:14.590Z",
+                 *         "expiresAt": "2026-11-27T00:20:26.721Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-26T21:39:04.590Z",
+                 *         "createdAt": "2026-11-27T00:20:16.721Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000009",
+                 *           "accountNumber": "6000000022",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T21:40:04.590Z"
+                 *           "expiresAt": "2026-11-27T00:21:16.721Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11123,13 +11818,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrk1ae00t4ky51xg4j8p1_evt",
+                 *       "id": "svc_01m8d5zpxfe019v502fybnazed_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-26T21:39:08.970Z",
-                 *       "resourceId": "svc_01m8cwreyxe008gzp6gs9x4091_pay",
+                 *       "createdAt": "2026-11-27T00:20:19.503Z",
+                 *       "resourceId": "svc_01m8d5zm54e00br1agckk2k60h_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8cwreyxe008gzp6gs9x4091_pay",
+                 *         "id": "svc_01m8d5zm54e00br1agckk2k60h_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -11139,19 +11834,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cwrefke00rj8hv1s2nbdrf_wlt",
+                 *         "targetWalletId": "svc_01m8d5zm1de009004fts2vz8hd_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-26T22:09:04.754Z",
-                 *         "settledAt": "2026-11-26T21:39:06.476Z",
-                 *         "createdAt": "2026-11-26T21:39:04.754Z",
+                 *         "expiresAt": "2026-11-27T00:50:16.659Z",
+                 *         "settledAt": "2026-11-27T00:20:17.624Z",
+                 *         "createdAt": "2026-11-27T00:20:16.659Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000026",
+                 *           "accountNumber": "6000000016",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T22:09:04.754Z"
+                 *           "expiresAt": "2026-11-27T00:50:16.659Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11196,13 +11891,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrdcje00rxwpwfbhrb2cj_evt",
+                 *       "id": "svc_01m8d5zka9e00bq2j3tyckawgn_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-26T21:39:03.186Z",
-                 *       "resourceId": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                 *       "createdAt": "2026-11-27T00:20:15.817Z",
+                 *       "resourceId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8cwr5wge008jcqnvxx4pxpt_pay",
+                 *         "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -11212,35 +11907,35 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8cwr56be00rjp5behzazgkm_wlt",
+                 *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-26T22:08:55.483Z",
-                 *         "settledAt": "2026-11-26T21:38:56.568Z",
-                 *         "createdAt": "2026-11-26T21:38:55.483Z",
+                 *         "expiresAt": "2026-11-27T00:50:13.229Z",
+                 *         "settledAt": "2026-11-27T00:20:13.480Z",
+                 *         "createdAt": "2026-11-27T00:20:13.229Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-26T22:08:55.483Z"
+                 *           "expiresAt": "2026-11-27T00:50:13.229Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8cwr69ae008wnpkcs0scsbg_inc",
+                 *           "id": "svc_01m8d5zgv2e00aqtwfk0gfpwd9_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999672103644779036909020095",
+                 *           "sessionId": "000999150595084202672911440817",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999672103644779036909020095"
+                 *             "sessionId": "000999150595084202672911440817"
                  *           },
-                 *           "receivedAt": "2026-11-26T21:38:55.765Z"
+                 *           "receivedAt": "2026-11-27T00:20:13.256Z"
                  *         }
                  *       }
                  *     }
@@ -11283,14 +11978,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrgaee00tcga4rmknmcmz_evt",
+                 *       "id": "svc_01m8d5zn4fe00v9v49p83yj47z_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-26T21:39:06.190Z",
-                 *       "resourceId": "svc_01m8cwrf1je009qg1js2nmymr3_wth",
+                 *       "createdAt": "2026-11-27T00:20:17.679Z",
+                 *       "resourceId": "svc_01m8d5zm82e00ap4qzstb8r15r_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf1je009qg1js2nmymr3_wth",
-                 *         "sourceWalletId": "svc_01m8cwrefje00azp32jrebkk3y_wlt",
+                 *         "id": "svc_01m8d5zm82e00ap4qzstb8r15r_wth",
+                 *         "sourceWalletId": "svc_01m8d5zm1me008252ynpgfkk4h_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -11306,10 +12001,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213905145094185932",
+                 *         "sessionId": "000999261127002017127333272326",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:04.849Z",
-                 *         "completedAt": "2026-11-26T21:39:06.189Z"
+                 *         "createdAt": "2026-11-27T00:20:16.738Z",
+                 *         "completedAt": "2026-11-27T00:20:17.679Z"
                  *       }
                  *     }
                  */
@@ -11351,14 +12046,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrg8je00a1ajxcwhhkzza_evt",
+                 *       "id": "svc_01m8d5zndne00bg5v2tnhgyawt_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-26T21:39:06.130Z",
-                 *       "resourceId": "svc_01m8cwrf13e00txv1vzgk7btjx_wth",
+                 *       "createdAt": "2026-11-27T00:20:17.973Z",
+                 *       "resourceId": "svc_01m8d5zm7te00923hn9maw1t55_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf13e00txv1vzgk7btjx_wth",
-                 *         "sourceWalletId": "svc_01m8cwrefke008kkkk7td9hnek_wlt",
+                 *         "id": "svc_01m8d5zm7te00923hn9maw1t55_wth",
+                 *         "sourceWalletId": "svc_01m8d5zm21e0086jhr9nd0hm9p_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -11374,10 +12069,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213905129087680158",
+                 *         "sessionId": "000999261127002017368467180118",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:04.835Z",
-                 *         "completedAt": "2026-11-26T21:39:06.130Z"
+                 *         "createdAt": "2026-11-27T00:20:16.738Z",
+                 *         "completedAt": "2026-11-27T00:20:17.973Z"
                  *       }
                  *     }
                  */
@@ -11419,14 +12114,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrh5de009j3cb8tw36dke_evt",
+                 *       "id": "svc_01m8d5zncje00a819xzdnf49hs_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-26T21:39:07.053Z",
-                 *       "resourceId": "svc_01m8cwrf1ke009a69wry3vp5mf_wth",
+                 *       "createdAt": "2026-11-27T00:20:17.938Z",
+                 *       "resourceId": "svc_01m8d5zm7ke009pkv311dcdtqb_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf1ke009a69wry3vp5mf_wth",
-                 *         "sourceWalletId": "svc_01m8cwrefqe00axf4kr0zfpfqa_wlt",
+                 *         "id": "svc_01m8d5zm7ke009pkv311dcdtqb_wth",
+                 *         "sourceWalletId": "svc_01m8d5zm21e00r68s7ncnc68y1_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -11442,10 +12137,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213905373525738589",
+                 *         "sessionId": "000999261127002017029463051776",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:04.846Z",
-                 *         "completedAt": "2026-11-26T21:39:07.053Z"
+                 *         "createdAt": "2026-11-27T00:20:16.735Z",
+                 *         "completedAt": "2026-11-27T00:20:17.938Z"
                  *       }
                  *     }
                  */
@@ -11487,27 +12182,208 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrgaae01bxnmp9q3dvgs1_evt",
+                 *       "id": "svc_01m8d5zmr1e019a2j5aww84h7t_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-26T21:39:06.186Z",
-                 *       "resourceId": "svc_01m8cwrgaae00s7h4t97akwzyx_trf",
+                 *       "createdAt": "2026-11-27T00:20:17.281Z",
+                 *       "resourceId": "svc_01m8d5zmr1e00szv7hhxrptmgp_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrgaae00s7h4t97akwzyx_trf",
-                 *         "sourceWalletId": "svc_01m8cwregxe00aqpapxce0r0ra_wlt",
-                 *         "destinationWalletId": "svc_01m8cwrg53e00b1cqr2gxzp86a_wlt",
+                 *         "id": "svc_01m8d5zmr1e00szv7hhxrptmgp_trf",
+                 *         "sourceWalletId": "svc_01m8d5zm2ee009ge6y3d6tvm23_wlt",
+                 *         "destinationWalletId": "svc_01m8d5zmqbe009fpj5x5699fy9_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
+                 *         "holdId": null,
                  *         "description": null,
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:06.185Z"
+                 *         "createdAt": "2026-11-27T00:20:17.281Z"
                  *       }
                  *     }
                  */
                 "application/json": components["schemas"]["TransferCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveHoldCreatedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": string;
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8d5zhg4e00v6eqzpyt108jr_evt",
+                 *       "type": "hold.created",
+                 *       "createdAt": "2026-11-27T00:20:13.956Z",
+                 *       "resourceId": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                 *       "sequence": 1,
+                 *       "data": {
+                 *         "id": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                 *         "status": "held",
+                 *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                 *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                 *         "transferId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                 *         "amount": 1000,
+                 *         "amountHeld": 1000,
+                 *         "amountReleased": 0,
+                 *         "amountCancelled": 0,
+                 *         "currency": "NGN",
+                 *         "releaseAt": null,
+                 *         "createdAt": "2026-11-27T00:20:13.953Z",
+                 *         "endedAt": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["HoldCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveHoldReleasedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": string;
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8d5zpphe00v9q619na2t9n2_evt",
+                 *       "type": "hold.released",
+                 *       "createdAt": "2026-11-27T00:20:19.281Z",
+                 *       "resourceId": "svc_01m8d5zmfze00b7y8hed46w8re_hld",
+                 *       "sequence": 2,
+                 *       "data": {
+                 *         "id": "svc_01m8d5zmfze00b7y8hed46w8re_hld",
+                 *         "status": "released",
+                 *         "walletId": "svc_01m8d5zm85e00aertzj9tv95sh_wlt",
+                 *         "sourceWalletId": "svc_01m8d5zm27e00abebhmwbtfb9p_wlt",
+                 *         "transferId": "svc_01m8d5zmfse00v02ewya11zdws_trf",
+                 *         "amount": 2000,
+                 *         "amountHeld": 0,
+                 *         "amountReleased": 2000,
+                 *         "amountCancelled": 0,
+                 *         "currency": "NGN",
+                 *         "releaseAt": "2026-11-27T00:20:18.538Z",
+                 *         "createdAt": "2026-11-27T00:20:17.015Z",
+                 *         "endedAt": "2026-11-27T00:20:19.281Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["HoldReleasedEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveHoldCancelledEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": string;
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8d5zmmge00r6ghvrp5bxckh_evt",
+                 *       "type": "hold.cancelled",
+                 *       "createdAt": "2026-11-27T00:20:17.168Z",
+                 *       "resourceId": "svc_01m8d5zmd0e008mzy715ym7qwa_hld",
+                 *       "sequence": 3,
+                 *       "data": {
+                 *         "id": "svc_01m8d5zmd0e008mzy715ym7qwa_hld",
+                 *         "status": "cancelled",
+                 *         "walletId": "svc_01m8d5zm77e01s50fcdq44e6zt_wlt",
+                 *         "sourceWalletId": "svc_01m8d5zm2qe00ad6vs5r4ryman_wlt",
+                 *         "transferId": "svc_01m8d5zmcne00vxmgbkzht1d17_trf",
+                 *         "amount": 2000,
+                 *         "amountHeld": 0,
+                 *         "amountReleased": 500,
+                 *         "amountCancelled": 1500,
+                 *         "currency": "NGN",
+                 *         "releaseAt": "2026-11-27T01:20:16.539Z",
+                 *         "createdAt": "2026-11-27T00:20:16.913Z",
+                 *         "endedAt": "2026-11-27T00:20:17.166Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["HoldCancelledEvent"];
             };
         };
         responses: {
@@ -11545,14 +12421,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrj1be00aahcp599kwxv8_evt",
+                 *       "id": "svc_01m8d5zpane00s54dmzzxcn63s_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-26T21:39:07.947Z",
-                 *       "resourceId": "svc_01m8cwrgb6e009krbqfjqwb5wr_rfd",
+                 *       "createdAt": "2026-11-27T00:20:18.901Z",
+                 *       "resourceId": "svc_01m8d5zn2ze008d6j1zctgttrd_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrgb6e009krbqfjqwb5wr_rfd",
-                 *         "paymentId": "svc_01m8cwreyce009ewj6d73xy7h3_pay",
+                 *         "id": "svc_01m8d5zn2ze008d6j1zctgttrd_rfd",
+                 *         "paymentId": "svc_01m8d5zm7he009q3cmsemm8x8r_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -11561,10 +12437,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213907318488164472",
+                 *         "sessionId": "000999261127002018160322216119",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:06.210Z",
-                 *         "completedAt": "2026-11-26T21:39:07.946Z"
+                 *         "createdAt": "2026-11-27T00:20:17.625Z",
+                 *         "completedAt": "2026-11-27T00:20:18.901Z"
                  *       }
                  *     }
                  */
@@ -11606,14 +12482,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrjn2e00bgcb4303fedcp_evt",
+                 *       "id": "svc_01m8d5zp9pe008cj1k9n99m8r3_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-26T21:39:08.578Z",
-                 *       "resourceId": "svc_01m8cwrhrxe00ac1p4nhq6sxee_rfd",
+                 *       "createdAt": "2026-11-27T00:20:18.870Z",
+                 *       "resourceId": "svc_01m8d5znf5e00aw7exgt6pt9w0_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrhrxe00ac1p4nhq6sxee_rfd",
-                 *         "paymentId": "svc_01m8cwrf13e009k7vtxdtaymad_pay",
+                 *         "id": "svc_01m8d5znf5e00aw7exgt6pt9w0_rfd",
+                 *         "paymentId": "svc_01m8d5zm7me0094z7n040fp7j9_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -11622,10 +12498,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213908626609272733",
+                 *         "sessionId": "000999261127002018704661537978",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:07.450Z",
-                 *         "completedAt": "2026-11-26T21:39:08.578Z"
+                 *         "createdAt": "2026-11-27T00:20:17.953Z",
+                 *         "completedAt": "2026-11-27T00:20:18.870Z"
                  *       }
                  *     }
                  */
@@ -11667,14 +12543,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrjgye008ynjbz6a98zgy_evt",
+                 *       "id": "svc_01m8d5zppde009c2t7f90yn3j8_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-26T21:39:08.446Z",
-                 *       "resourceId": "svc_01m8cwrf2ye008a1g61qqd1n64_pyo",
+                 *       "createdAt": "2026-11-27T00:20:19.277Z",
+                 *       "resourceId": "svc_01m8d5zma4e00bzf24gqrevgrw_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf2ye008a1g61qqd1n64_pyo",
-                 *         "sourceWalletId": "svc_01m8cwregxe00r3ap91hfdvh1x_wlt",
+                 *         "id": "svc_01m8d5zma4e00bzf24gqrevgrw_pyo",
+                 *         "sourceWalletId": "svc_01m8d5zm34e008j71ka8xzs0mz_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11684,7 +12560,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:04.892Z"
+                 *         "createdAt": "2026-11-27T00:20:16.790Z"
                  *       }
                  *     }
                  */
@@ -11726,14 +12602,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrjnge0083xq2k8hzynq2_evt",
+                 *       "id": "svc_01m8d5zpape00bzj27q96msmnx_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-26T21:39:08.592Z",
-                 *       "resourceId": "svc_01m8cwrf36e00a202yte3gmac3_pyo",
+                 *       "createdAt": "2026-11-27T00:20:18.902Z",
+                 *       "resourceId": "svc_01m8d5zmcme00a4my4ce1dhm7r_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf36e00a202yte3gmac3_pyo",
-                 *         "sourceWalletId": "svc_01m8cwrejve00b6pxg5vehzece_wlt",
+                 *         "id": "svc_01m8d5zmcme00a4my4ce1dhm7r_pyo",
+                 *         "sourceWalletId": "svc_01m8d5zm3je00arr7pfjr7bx7q_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -11743,7 +12619,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:04.880Z"
+                 *         "createdAt": "2026-11-27T00:20:16.897Z"
                  *       }
                  *     }
                  */
@@ -11785,14 +12661,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrj3be008ctzvqmz72073_evt",
+                 *       "id": "svc_01m8d5zppbe008r1jgrh1khxft_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-26T21:39:08.011Z",
-                 *       "resourceId": "svc_01m8cwrf2ee00a2ceqw581r5eq_pyo",
+                 *       "createdAt": "2026-11-27T00:20:19.275Z",
+                 *       "resourceId": "svc_01m8d5zm9qe00aq8vgdvfd167g_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf2ee00a2ceqw581r5eq_pyo",
-                 *         "sourceWalletId": "svc_01m8cwrejwe00aqvftncwq83nt_wlt",
+                 *         "id": "svc_01m8d5zm9qe00aq8vgdvfd167g_pyo",
+                 *         "sourceWalletId": "svc_01m8d5zm3ce00a7zv7spx6j2xw_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -11802,7 +12678,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-26T21:39:04.843Z"
+                 *         "createdAt": "2026-11-27T00:20:16.791Z"
                  *       }
                  *     }
                  */
@@ -11844,13 +12720,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrjghe0080ma4xntv9cdf_evt",
+                 *       "id": "svc_01m8d5zpp8e008mh5xnx5veskh_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-26T21:39:08.433Z",
-                 *       "resourceId": "svc_01m8cwrf2ye00s95gz3be685e5_poi",
+                 *       "createdAt": "2026-11-27T00:20:19.272Z",
+                 *       "resourceId": "svc_01m8d5zma4e01aszgdxnqkshgq_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf2ye00s95gz3be685e5_poi",
+                 *         "id": "svc_01m8d5zma4e01aszgdxnqkshgq_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -11864,8 +12740,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213907640473360162",
-                 *         "payoutId": "svc_01m8cwrf2ye008a1g61qqd1n64_pyo",
+                 *         "sessionId": "000999261127002018728536826958",
+                 *         "payoutId": "svc_01m8d5zma4e00bzf24gqrevgrw_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11908,13 +12784,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrjk2e008yt1qf0d9yted_evt",
+                 *       "id": "svc_01m8d5zp96e00bsbxzp1xna3k4_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-26T21:39:08.514Z",
-                 *       "resourceId": "svc_01m8cwrf36e018khnp7b938twe_poi",
+                 *       "createdAt": "2026-11-27T00:20:18.854Z",
+                 *       "resourceId": "svc_01m8d5zmcme018va1zxasn42hb_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf36e018khnp7b938twe_poi",
+                 *         "id": "svc_01m8d5zmcme018va1zxasn42hb_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11928,8 +12804,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213907112359167354",
-                 *         "payoutId": "svc_01m8cwrf36e00a202yte3gmac3_pyo",
+                 *         "sessionId": "000999261127002018879690045908",
+                 *         "payoutId": "svc_01m8d5zmcme00a4my4ce1dhm7r_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -11972,13 +12848,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrj09e00aw82js3p115dw_evt",
+                 *       "id": "svc_01m8d5zp9ge00axesxh67b2anw_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-26T21:39:07.913Z",
-                 *       "resourceId": "svc_01m8cwrf2ee019rpvrxbnfxjwk_poi",
+                 *       "createdAt": "2026-11-27T00:20:18.864Z",
+                 *       "resourceId": "svc_01m8d5zm9qe01as2faa349smrc_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf2ee019rpvrxbnfxjwk_poi",
+                 *         "id": "svc_01m8d5zm9qe01as2faa349smrc_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -11992,8 +12868,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261126213906710024873524",
-                 *         "payoutId": "svc_01m8cwrf2ee00a2ceqw581r5eq_pyo",
+                 *         "sessionId": "000999261127002018080475936636",
+                 *         "payoutId": "svc_01m8d5zm9qe00aq8vgdvfd167g_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -12036,24 +12912,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrg0de00rjtw5f4ytk9f2_evt",
+                 *       "id": "svc_01m8d5zncxe00sw72tg2eyp4t7_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-26T21:39:05.869Z",
-                 *       "resourceId": "svc_01m8cwren0e008rnp8snv35c79_wlt",
+                 *       "createdAt": "2026-11-27T00:20:17.949Z",
+                 *       "resourceId": "svc_01m8d5zm47e00bhtxzrwbmxfea_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cwren0e008rnp8snv35c79_wlt",
-                 *         "inboundCreditId": "svc_01m8cwrf4se00a408xtr4kw9hn_inc",
+                 *         "walletId": "svc_01m8d5zm47e00bhtxzrwbmxfea_wlt",
+                 *         "inboundCreditId": "svc_01m8d5zmeke009fzhrbzf8sqmb_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "b85e6f47-f72f-491a-b599-09f5c76f1018",
+                 *         "sessionId": "f7f9bfc5-f502-41a5-92cc-47096492df2c",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "b85e6f47-f72f-491a-b599-09f5c76f1018"
+                 *           "sessionId": "f7f9bfc5-f502-41a5-92cc-47096492df2c"
                  *         },
-                 *         "receivedAt": "2026-11-26T21:39:04.863Z",
+                 *         "receivedAt": "2026-11-27T00:20:16.942Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -12096,14 +12972,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrk1de01bv9arkfjbvqmj_evt",
+                 *       "id": "svc_01m8d5zpmye01tstqba89dsghn_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-26T21:39:08.973Z",
-                 *       "resourceId": "svc_01m8cwren6e009w1mxftrtj9nr_wlt",
+                 *       "createdAt": "2026-11-27T00:20:19.230Z",
+                 *       "resourceId": "svc_01m8d5zm4me0097szhbeqb0370_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cwren6e009w1mxftrtj9nr_wlt",
-                 *         "transferId": "svc_01m8cwrf7ne00axfync49npzdt_wth",
+                 *         "walletId": "svc_01m8d5zm4me0097szhbeqb0370_wlt",
+                 *         "transferId": "svc_01m8d5zmc9e00byt7qcbgyn1f8_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -12150,14 +13026,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrgxve009vfbjdqjkmz5m_evt",
+                 *       "id": "svc_01m8d5zns7e008kveppgn4r45c_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-26T21:39:06.811Z",
-                 *       "resourceId": "svc_01m8cwrepce008ddg3x34wd16s_wlt",
+                 *       "createdAt": "2026-11-27T00:20:18.343Z",
+                 *       "resourceId": "svc_01m8d5zm4ne009pda1gawv0qyr_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cwrepce008ddg3x34wd16s_wlt",
-                 *         "adjustmentId": "svc_01m8cwrf5ce008hpcj9mbq4k9w_adj",
+                 *         "walletId": "svc_01m8d5zm4ne009pda1gawv0qyr_wlt",
+                 *         "adjustmentId": "svc_01m8d5zmcfe00acetq3v61fp6p_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -12206,13 +13082,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwre72e009fgv840dzcn7k_evt",
+                 *       "id": "svc_01m8d5zkwne009y2fekt5d3m3f_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-26T21:39:04.039Z",
-                 *       "resourceId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
+                 *       "createdAt": "2026-11-27T00:20:16.408Z",
+                 *       "resourceId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
+                 *         "walletId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -12255,13 +13131,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwre7ce008fyn4gmpvsqxy_evt",
+                 *       "id": "svc_01m8d5zkwye00870xtw2faxrqw_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-26T21:39:04.053Z",
-                 *       "resourceId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
+                 *       "createdAt": "2026-11-27T00:20:16.448Z",
+                 *       "resourceId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
+                 *         "walletId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -12304,13 +13180,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwre7we00862b0qh9n6rq7_evt",
+                 *       "id": "svc_01m8d5zky1e00b146vf1gjm9bp_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-26T21:39:04.080Z",
-                 *       "resourceId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
+                 *       "createdAt": "2026-11-27T00:20:16.463Z",
+                 *       "resourceId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8cwre63e008p7wey7e8rfg1_wlt",
+                 *         "walletId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -12353,13 +13229,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrf1be01843hh6qgw2073_evt",
+                 *       "id": "svc_01m8d5zmsbe019tyed4rysn466_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-26T21:39:04.875Z",
-                 *       "resourceId": "svc_01m8cwrf1be00tqwy25czkknaj_rev",
+                 *       "createdAt": "2026-11-27T00:20:17.323Z",
+                 *       "resourceId": "svc_01m8d5zmsbe00s03arf40ac7pf_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf1be00tqwy25czkknaj_rev",
+                 *         "id": "svc_01m8d5zmsbe00s03arf40ac7pf_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -12368,7 +13244,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8cwrewbe008yamedt8ea9bt_inc",
+                 *         "inboundCreditId": "svc_01m8d5zm7ke01vs7cj6q4sme0p_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -12378,19 +13254,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T21:39:04.875Z",
+                 *         "createdAt": "2026-11-27T00:20:17.323Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8cwrewbe008yamedt8ea9bt_inc",
+                 *           "id": "svc_01m8d5zm7ke01vs7cj6q4sme0p_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "78a7008f-989d-4c98-80c8-bcc51df954f7",
+                 *           "sessionId": "18f64648-ef25-4336-8d83-df9b27543e23",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "78a7008f-989d-4c98-80c8-bcc51df954f7"
+                 *             "sessionId": "18f64648-ef25-4336-8d83-df9b27543e23"
                  *           },
-                 *           "receivedAt": "2026-11-26T21:39:04.525Z"
+                 *           "receivedAt": "2026-11-27T00:20:16.674Z"
                  *         }
                  *       }
                  *     }
@@ -12433,13 +13309,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrh81e00t7ebpre3f06dw_evt",
+                 *       "id": "svc_01m8d5zpafe00v0dm1zs54v4wn_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-26T21:39:07.137Z",
-                 *       "resourceId": "svc_01m8cwrf1ke01r68b3x6aktvcn_rev",
+                 *       "createdAt": "2026-11-27T00:20:18.895Z",
+                 *       "resourceId": "svc_01m8d5zmp9e00tk2rv6m3fg557_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8cwrf1ke01r68b3x6aktvcn_rev",
+                 *         "id": "svc_01m8d5zmp9e00tk2rv6m3fg557_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -12448,14 +13324,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8cwrewce009p5rma1e6s7g9_inc",
+                 *         "inboundCreditId": "svc_01m8d5zm7we0087vatngrthpe5_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-26T21:39:04.883Z",
-                 *         "resolvedAt": "2026-11-26T21:39:07.137Z"
+                 *         "createdAt": "2026-11-27T00:20:17.225Z",
+                 *         "resolvedAt": "2026-11-27T00:20:18.895Z"
                  *       }
                  *     }
                  */
@@ -12497,20 +13373,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrdrbe00a7p285gcrrnhr_evt",
+                 *       "id": "svc_01m8d5zkdme0084hk68j3c8dn9_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-26T21:39:03.564Z",
-                 *       "resourceId": "svc_01m8cwrdhne009gkb31wdcex06_whe",
+                 *       "createdAt": "2026-11-27T00:20:15.924Z",
+                 *       "resourceId": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8cwrdhne009gkb31wdcex06_whe",
+                 *         "id": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T19:39:03.371Z",
+                 *         "failingSince": "2026-11-26T22:20:15.909Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T21:39:03.319Z"
+                 *         "createdAt": "2026-11-27T00:20:15.906Z"
                  *       }
                  *     }
                  */
@@ -12552,20 +13428,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwre3re00b1a0tyt38b0m7_evt",
+                 *       "id": "svc_01m8d5zkv3e008qenaxgh4b0pd_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-26T21:39:03.928Z",
-                 *       "resourceId": "svc_01m8cwrdhne009gkb31wdcex06_whe",
+                 *       "createdAt": "2026-11-27T00:20:16.356Z",
+                 *       "resourceId": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8cwrdhne009gkb31wdcex06_whe",
+                 *         "id": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-20T21:39:03.641Z",
+                 *         "failingSince": "2026-11-21T00:20:15.973Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T21:39:03.319Z"
+                 *         "createdAt": "2026-11-27T00:20:15.906Z"
                  *       }
                  *     }
                  */
@@ -12607,20 +13483,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8cwrdtxe00ac1b6gpf4xky1_evt",
+                 *       "id": "svc_01m8d5zkf7e00bcgkczw0hqwc9_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-26T21:39:03.644Z",
-                 *       "resourceId": "svc_01m8cwrdhne009gkb31wdcex06_whe",
+                 *       "createdAt": "2026-11-27T00:20:15.974Z",
+                 *       "resourceId": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8cwrdhne009gkb31wdcex06_whe",
+                 *         "id": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-20T21:39:03.641Z",
+                 *         "failingSince": "2026-11-21T00:20:15.973Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-26T21:39:03.319Z"
+                 *         "createdAt": "2026-11-27T00:20:15.906Z"
                  *       }
                  *     }
                  */

@@ -6,6 +6,7 @@ import { EVENT_TYPES, type EventType, TEST_EVENT_TYPE } from '../../resources/ev
 import { anyPublicId, currency, kobo, publicIdOf, time } from '../../resources/publicFields.ts';
 import {
   creditOfEvent,
+  hold,
   paymentOfEvent,
   payoutItemOfEvent,
   payoutOfEvent,
@@ -40,6 +41,9 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'withdrawal.failed': ['The bank refused a withdrawal; its money is back in the wallet', withdrawal],
   'withdrawal.returned': ['The receiving bank returned a withdrawal; its money is back in the wallet', withdrawal],
   'transfer.completed': ['Money moved between two wallets', transfer],
+  'hold.created': ['Money is held for a wallet', hold],
+  'hold.released': ['Held money, or a part of it, is in the balance of its wallet: see amountReleased', hold],
+  'hold.cancelled': ['Held money went back to the wallet that paid', hold],
   'refund.completed': ['A refund was paid', refund],
   'refund.failed': ['A refund was not paid; its money is back in the wallet', refund],
   'payout.completed': ['Every item of a payout was paid', payoutOfEvent],

@@ -5,6 +5,7 @@ import { bankRoutes } from './banks.ts';
 import { eventRoutes } from './events.ts';
 import { feeRoutes } from './fees.ts';
 import { healthRoutes } from './health.ts';
+import { holdRoutes } from './holds.ts';
 import { payRoutes } from './pay.ts';
 import { paymentExpiryRoutes } from './paymentExpiry.ts';
 import { paymentRoutes } from './payments.ts';
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   ...walletRoutes,
   ...transactionRoutes,
   ...transferRoutes,
+  ...holdRoutes,
   ...payRoutes,
   ...withdrawalRoutes,
   ...paymentRoutes,

@@ -4,6 +4,8 @@
 import { z } from 'zod';
 import { newUuid, publicId } from '../../ids.ts';
 import { WALLET_FEE } from '../../ledger/fees.ts';
+import { newHold } from '../../resources/holds/movements.ts';
+import type { Hold } from '../../resources/holds/queries.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
 import { transfer as transferSchema } from '../../resources/publicSchemas.ts';
 import { transferMovement } from '../../resources/transfers/movements.ts';
@@ -33,6 +35,8 @@ import {
   text,
   walletIdFilter,
 } from '../schemas.ts';
+import { requireRoom } from '../walletRefusal.ts';
+import { holdField, releaseTimeOf } from './holds.ts';
 
 const create = route({
   operationId: 'createTransfer',
@@ -43,13 +47,20 @@ const create = route({
   path: '/wallets/:id/transfer',
   access: 'transfer',
   idempotencyKey: 'required',
-  body: z.strictObject({ destinationWalletId: id, amount, description: optional(text(500)), ...attachedFields }),
+  body: z.strictObject({
+    destinationWalletId: id,
+    amount,
+    description: optional(text(500)),
+    hold: optional(holdField),
+    ...attachedFields,
+  }),
   handle: async (call) => {
     const { book, params, body, now, outcome } = call;
-    const transfer: Transfer = {
+    const asked: Transfer = {
       id: newUuid(),
       sourceWalletId: requireId('wallet', params.id ?? ''),
       destinationWalletId: requireId('wallet', body.destinationWalletId),
+      holdId: null,
       amount: body.amount,
       fee: WALLET_FEE,
       status: 'completed',
@@ -57,15 +68,24 @@ const create = route({
       ...attachedOf(body),
       createdAt: now,
     };
-    if (transfer.sourceWalletId === transfer.destinationWalletId) {
-      throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', transfer.sourceWalletId) });
+    if (asked.sourceWalletId === asked.destinationWalletId) {
+      throw new ApiError('SAME_WALLET', { walletId: publicId('wallet', asked.sourceWalletId) });
     }
+    const hold = body.hold === undefined ? null : await holdOf(call, asked, releaseTimeOf(body.hold, now));
+    const transfer = hold === null ? asked : { ...asked, holdId: hold.id };
     const data = transferView(transfer);
-    const movement = { ...transferMovement(book, transfer), outcome: outcome(data) };
+    const movement = { ...transferMovement(book, transfer, hold), outcome: outcome(data) };
     await postNew(call, movement, { resource: 'transfer', reference: transfer.reference });
     return data;
   },
 });
+
+/** The hold of a transfer. Throws what the destination would refuse now: its account takes part in the release only. */
+async function holdOf(call: Call, transfer: Transfer, releaseAt: Date | null): Promise<Hold> {
+  const { id: transferId, sourceWalletId, destinationWalletId: walletId, amount, createdAt } = transfer;
+  requireRoom(await requireRow(call, 'wallet', findWallet, publicId('wallet', walletId)), amount);
+  return newHold({ walletId, sourceWalletId, transferId, amount, releaseAt, createdAt });
+}
 
 /** All transfers in the order of their creation, or those of a wallet in the order of its statement. */
 async function find(

@@ -46,7 +46,7 @@ const createWallet = route({
   body: createBody,
   handle: async ({ sql, book, body, now, outcome }) => {
     const wallet = { ...body, id: newUuid(), kind: 'end_user' as const, createdAt: now };
-    const data = walletView({ ...wallet, kycStatus: 'none', status: 'active', amountOwed: 0 });
+    const data = walletView({ ...wallet, kycStatus: 'none', status: 'active', heldBalance: 0, amountOwed: 0 });
     try {
       await insertWallet(sql, book, wallet, outcome(data));
     } catch (error) {

@@ -96,6 +96,7 @@ CREATE TABLE transfers (
   LIKE template.listed_row INCLUDING ALL,
   source_wallet_id      uuid NOT NULL,
   destination_wallet_id uuid NOT NULL,
+  hold_id               uuid, -- NULL: the destination has the money
   amount                bigint NOT NULL CHECK (amount > 0),
   fee                   bigint NOT NULL CHECK (fee >= 0),
   status                text NOT NULL CHECK (status IN ('completed', 'failed')),
@@ -105,6 +106,26 @@ CREATE TABLE transfers (
 );
 CREATE UNIQUE INDEX transfer_reference_unique
   ON transfers (organisation_id, environment, reference) WHERE reference IS NOT NULL;
+
+CREATE TABLE holds (
+  LIKE template.listed_row INCLUDING ALL,
+  version          integer NOT NULL,
+  status           text NOT NULL CHECK (status IN ('held', 'released', 'cancelled')),
+  wallet_id        uuid NOT NULL,
+  source_wallet_id uuid NOT NULL,
+  transfer_id      uuid NOT NULL,
+  amount           bigint NOT NULL CHECK (amount > 0),
+  amount_released  bigint NOT NULL CHECK (amount_released >= 0),
+  amount_cancelled bigint NOT NULL CHECK (amount_cancelled >= 0),
+  release_at       timestamptz(3), -- NULL: by a request
+  ended_at         timestamptz(3),
+  CONSTRAINT held_is_left CHECK (CASE WHEN status = 'held' THEN amount_released + amount_cancelled < amount
+                                      ELSE amount_released + amount_cancelled = amount AND ended_at IS NOT NULL END)
+);
+CREATE INDEX holds_by_status ON holds (organisation_id, environment, status, created_at, id);
+CREATE INDEX holds_by_wallet ON holds (organisation_id, environment, wallet_id, created_at, id);
+CREATE INDEX holds_open ON holds (organisation_id, id) WHERE status = 'held';
+COMMENT ON TABLE holds IS 'Money in held:wallet:<id>: beside a wallet, and not in its balance.';
 
 -- What all transfers to a bank account have.
 CREATE TABLE template.bank_transfer (
@@ -215,4 +236,4 @@ GRANT UPDATE (sealed, bvn_index) ON wallet_kyc TO manilla_app;
 GRANT SELECT, INSERT ON virtual_accounts TO manilla_app;
 GRANT UPDATE (email, full_name, phone) ON wallets TO manilla_app;
 -- Only ledger.post writes the resources that move money; the application reads them.
-GRANT SELECT ON payments, transfers, withdrawals, refunds, payouts, payout_items TO manilla_app;
+GRANT SELECT ON payments, transfers, holds, withdrawals, refunds, payouts, payout_items TO manilla_app;

@@ -15,7 +15,7 @@ LANGUAGE sql IMMUTABLE AS $$
     ('support', 1, 'wallet', 'wallet.verify'),
     ('support', 1, NULL, 'wallet.freeze wallet.unfreeze wallet.close webhooks.redeliver attention.retry resolve:retry'),
     ('finance', 1, NULL, 'resolve:dismiss resolve:set_aside rail.pause rail.resume rail.check day.prove day.waive period.close fees.sweep '
-      'reconciliation.import adjustment.request adjustment.approve adjustment.reject review:close review:retry'),
+      'reconciliation.import adjustment.request adjustment.approve adjustment.reject review:close review:retry hold.release hold.cancel'),
     ('finance', 2, NULL, 'resolve:complete resolve:fail resolve:return'),
     ('finance', 1, 'review', 'review:credit review:return_to_sender review:move_to_unclaimed'),
     ('admin', 1, NULL, 'organisation.create operator.create operator.rotate operator.revoke rail.connect rail.rotate rail.close '

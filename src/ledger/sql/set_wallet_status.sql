@@ -18,6 +18,9 @@ BEGIN
       SELECT 'refunds', count(*) FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
       WHERE p.organisation_id = organisation AND p.environment = env AND p.target_wallet_id = wallet AND r.status = 'processing'
       UNION ALL
+      SELECT 'holds', count(*) FROM holds
+      WHERE organisation_id = organisation AND environment = env AND wallet IN (wallet_id, source_wallet_id) AND status = 'held'
+      UNION ALL
       SELECT 'payouts', count(*) FROM payouts
       WHERE organisation_id = organisation AND environment = env AND source_wallet_id = wallet AND status = 'processing'
       UNION ALL
@@ -53,7 +56,13 @@ BEGIN
   END IF;
   SELECT a.status, a.balance, a.owed INTO status_before, held, owed FROM ledger.accounts a
   WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account FOR NO KEY UPDATE;
-  IF wanted = 'closed' THEN in_flight := ledger.wallet_in_flight(organisation, env, wallet); END IF;
+  IF wanted = 'closed' THEN
+    -- What is held for the wallet is closed with it: a hold that is being created is seen now, or is refused later.
+    INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance)
+    VALUES (organisation, env, 'held:' || account, ledger.class_of('held:' || account), 0)
+    ON CONFLICT ON CONSTRAINT account_code_unique DO UPDATE SET class = excluded.class;
+    in_flight := ledger.wallet_in_flight(organisation, env, wallet);
+  END IF;
 
   outcome := CASE
     WHEN status_before = wanted THEN 'unchanged'
@@ -66,7 +75,8 @@ BEGIN
   END;
   IF outcome = 'changed' THEN
     UPDATE ledger.accounts a SET status = wanted
-    WHERE a.organisation_id = organisation AND a.environment = env AND a.code = account;
+    WHERE a.organisation_id = organisation AND a.environment = env
+      AND a.code IN (account, CASE wanted WHEN 'closed' THEN 'held:' || account END);
     -- The time under the lock: entries have the order of the changes.
     PERFORM ledger.audit(
       organisation, env, proof, 'wallet.' || CASE wanted WHEN 'frozen' THEN 'freeze' WHEN 'active' THEN 'unfreeze' ELSE 'close' END,

@@ -15,6 +15,7 @@ BEGIN
   FOR listed IN
     SELECT l.name, string_to_array(l.changed, ' ') AS changed FROM (VALUES
       ('adjustments', 'version status decided_by decided_at'),
+      ('holds', 'version status amount_released amount_cancelled ended_at'),
       ('inbound_credits', 'version account_number account_reference amount sender_name sender_account_number sender_bank_code '
        'sender_session_id owner_kind owner_id status received_at recall recalled_from recalled_taken'),
       ('payments', 'version status amount_received amount_credited amount_refunding amount_refunded amount_in_review '

@@ -13,6 +13,8 @@ export interface Transfer extends Attached {
   id: Uuid;
   sourceWalletId: Uuid;
   destinationWalletId: Uuid;
+  /** The money is beside the destination, until this hold is released. */
+  holdId: Uuid | null;
   amount: Kobo;
   fee: Kobo;
   status: 'completed' | 'failed';
@@ -29,7 +31,7 @@ export interface TransferFilters extends ListFilters {
 export const { find: findTransfer, list: listTransfers } = bookTable<Transfer, TransferFilters>(
   'transfers',
   (sql) => sql`
-    id, source_wallet_id, destination_wallet_id, amount, fee, status, description, reference, metadata, created_at`,
+    id, source_wallet_id, destination_wallet_id, hold_id, amount, fee, status, description, reference, metadata, created_at`,
 );
 
 /** A transfer with the number of its entry in the wallet's account, which orders the transfers of a wallet. */
@@ -52,8 +54,8 @@ export async function listWalletTransfers(
   const { before, last } = await entriesAround(sql, book, wallet, filters);
   const account = sql(`p.${side}_account_id`);
   return await sql<WalletTransfer[]>`
-    SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.amount, t.fee, t.status, t.description, t.reference,
-           t.metadata, t.created_at, p.number AS entry
+    SELECT t.id, t.source_wallet_id, t.destination_wallet_id, t.hold_id, t.amount, t.fee, t.status, t.description,
+           t.reference, t.metadata, t.created_at, p.number AS entry
     FROM (SELECT *, ${entryNumber(sql, side)} AS number FROM ledger.postings) p
     JOIN transfers t ON t.organisation_id = p.organisation_id AND t.id = p.transaction_id
     WHERE p.organisation_id = ${book.organisationId} AND ${account} BETWEEN ${wallet.accountId} AND ${wallet.accountId}

@@ -20,6 +20,8 @@ export interface Wallet {
   /** `status` and `balance` are columns of the wallet's ledger account, whose row lock postings take. */
   status: 'active' | 'frozen' | 'closed';
   balance: Kobo;
+  /** The sum of its open holds. */
+  heldBalance: Kobo;
   /** What its owner owes because the bank took credits back that the wallet no longer had. */
   amountOwed: Kobo;
   /** The maximum amount of one posting, in kobo; null: no limit. */
@@ -36,7 +38,11 @@ export const holderName = ({ id, fullName }: Pick<Wallet, 'id' | 'fullName'>): s
 /** SQL: the columns of a `Wallet`, from `walletTables`. */
 export const walletColumns = (sql: Sql) => sql`
   w.id, a.id AS account_id, w.kind, w.email, w.full_name, w.phone, w.external_reference, w.kyc_status, w.created_at,
-  a.status, a.balance, a.owed AS amount_owed, a.posting_max, a.balance_max`;
+  a.status, a.balance, a.owed AS amount_owed, a.posting_max, a.balance_max,
+  coalesce((
+    SELECT h.balance FROM ledger.accounts h
+    WHERE h.organisation_id = w.organisation_id AND h.environment = w.environment AND h.code = 'held:' || w.account_code
+  ), 0) AS held_balance`;
 
 /** SQL: wallets `w`, each with its ledger account `a`. */
 export const walletTables = (sql: Sql) => sql`

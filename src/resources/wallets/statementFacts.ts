@@ -44,6 +44,7 @@ interface FactRow extends Omit<Counterparty, 'walletId'> {
 /** The kinds of resources that have more to tell than their id. */
 const KINDS = [
   'transfer',
+  'hold',
   'withdrawal',
   'refund',
   'payment',
@@ -122,6 +123,12 @@ const SELECTS: Record<FactKind, Select> = {
            t.destination_wallet_id AS other_wallet_id, NULL::text AS name, NULL::text AS account_number,
            NULL::text AS bank_code, t.description, t.reference, NULL::uuid AS payout_item_id
     FROM transfers t WHERE ${of(sql, book, ids, sql`t`)}`,
+  hold: (sql, book, ids) => sql`
+    SELECT 'hold' AS kind, h.id, 0 AS place, h.source_wallet_id AS one_wallet_id, h.wallet_id AS other_wallet_id,
+           NULL::text AS name, NULL::text AS account_number, NULL::text AS bank_code, t.description, t.reference,
+           NULL::uuid AS payout_item_id
+    FROM holds h JOIN transfers t ON t.organisation_id = h.organisation_id AND t.id = h.transfer_id
+    WHERE ${of(sql, book, ids, sql`h`)}`,
   withdrawal: (sql, book, ids) => sql`
     SELECT 'withdrawal' AS kind, w.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
            w.account_name AS name, w.account_number, w.bank_code, w.narration AS description, w.reference,

@@ -2,6 +2,7 @@
 import type { Step } from '../movementTable.ts';
 import { ADJUSTMENTS } from './adjustments.ts';
 import { FEE_SWEEPS } from './feeSweeps.ts';
+import { HOLDS } from './holds.ts';
 import { INBOUND_CREDITS } from './inboundCredits.ts';
 import { PAYMENTS } from './payments.ts';
 import { PAYOUTS } from './payouts.ts';
@@ -22,6 +23,7 @@ export const BY_RESOURCE: Record<string, readonly Step[]> = {
   payments: PAYMENTS,
   splits: SPLITS,
   transfers: TRANSFERS,
+  holds: HOLDS,
   'inbound credits': INBOUND_CREDITS,
   recalls: RECALLS,
   'review cases': REVIEW_CASES,

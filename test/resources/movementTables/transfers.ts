@@ -1,4 +1,4 @@
-// Movements of a transfer of ₦500.00 between two wallets.
+// Movements of a transfer of ₦500.00 between two wallets, without a hold.
 import { WALLET_FEE } from '../../../src/ledger/fees.ts';
 import { transferMovement } from '../../../src/resources/transfers/movements.ts';
 import { BOOK, call, newId, OTHER, OWNER, step } from '../movementTable.ts';
@@ -10,6 +10,7 @@ export const TRANSFERS = [
       id: newId('transfer', 'transfer'),
       sourceWalletId: OWNER,
       destinationWalletId: OTHER,
+      holdId: null,
       amount: 50_000,
       fee: WALLET_FEE,
       status: 'completed',

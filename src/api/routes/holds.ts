@@ -1,0 +1,153 @@
+// Holds (contract, section 4.5): money beside a wallet. A request creates one with a transfer, and releases or cancels
+// it here; its flow releases it when it is due.
+import { z } from 'zod';
+import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
+import { publicId } from '../../ids.ts';
+import type { Movement, PostResult } from '../../ledger/movement.ts';
+import { findTransactionId } from '../../ledger/transactions.ts';
+import { wakeHold } from '../../resources/flows.ts';
+import { cancelHold, cancelledHold, releasedHold, releaseHold } from '../../resources/holds/movements.ts';
+import { readReturnRefusal } from '../../resources/holds/payer.ts';
+import { amountHeld, findHold, HOLD_STATUSES, type Hold, listHolds } from '../../resources/holds/queries.ts';
+import { hold as holdSchema } from '../../resources/publicSchemas.ts';
+import { holdView } from '../../resources/views.ts';
+import { decideRelease } from '../../workflows/hold/decide.ts';
+import { ApiError, invalidField } from '../errors.ts';
+import { listRoute } from '../lists/listRoute.ts';
+import { POSTING_ERRORS, throwIfRefused } from '../postOutcome.ts';
+import { requireRow } from '../requireRow.ts';
+import { type Call, type Route, route } from '../route.ts';
+import { amount, createdFilters, optional, timestamp, walletIdFilter } from '../schemas.ts';
+
+/** The longest time until a hold is released, in days. */
+const RELEASE_DAYS_MAX = 366;
+
+/** How a request says that money is held: until a time, or until it is released by hand. */
+export const holdField = z
+  .strictObject({ releaseAt: optional(timestamp), release: optional(z.literal('manual')) })
+  .refine(({ releaseAt, release }) => (releaseAt === undefined) !== (release === undefined), {
+    message: 'must have either releaseAt or release: "manual"',
+    params: { code: 'invalid_value' },
+  });
+
+/** When it is released; null: by hand. Throws VALIDATION_FAILED for a time that has passed, or is too far away. */
+export function releaseTimeOf({ releaseAt }: z.output<typeof holdField>, now: Date): Date | null {
+  if (releaseAt === undefined) return null;
+  const latest = new Date(now.getTime() + RELEASE_DAYS_MAX * 86_400_000);
+  const field = 'hold.releaseAt';
+  if (releaseAt <= now)
+    throw invalidField({ field, code: 'too_small', message: 'must be in the future', constraint: { minimum: now } });
+  if (releaseAt > latest) {
+    const message = `must be at most ${RELEASE_DAYS_MAX} days away`;
+    throw invalidField({ field, code: 'too_big', message, constraint: { maximum: latest } });
+  }
+  return releaseAt;
+}
+
+/** Many requests about one hold: only one at a time passes the check of the version. */
+const holdMutex = new KeyedMutex();
+const ATTEMPTS_MAX = 60;
+
+/** Posts what `decide` makes of the current hold, and reads and decides again on a conflict with another writer. */
+async function change(call: Call, decide: (hold: Hold) => Promise<{ movement: Movement; next: Hold }>) {
+  return await holdMutex.run(call.params.id ?? '', async () => {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const { movement, next } = await decide(await requireHold(call));
+      const data = holdView(next);
+      const result = await call.dependencies.journal.post({
+        ...movement,
+        outbox: [...(movement.outbox ?? []), wakeHold(call.book, next)],
+        outcome: call.outcome(data),
+      });
+      if (await isStale(call, movement, next, result)) continue;
+      throwIfRefused(movement, result);
+      return data;
+    }
+    throw new Error(`a hold changed during each of ${ATTEMPTS_MAX} attempts`);
+  });
+}
+
+/** Whether to read and decide again: another change was first, or the wallet that paid takes nothing by now. */
+async function isStale(
+  { sql, book }: Call,
+  { transaction }: Movement,
+  next: Hold,
+  result: PostResult,
+): Promise<boolean> {
+  if (result.outcome === 'refused')
+    return next.status === 'cancelled' && ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED'].includes(result.code);
+  // The key is of the version: a duplicate is a success only if the posted transaction is this one.
+  if (result.outcome === 'duplicate')
+    return (await findTransactionId(sql, book, transaction?.key ?? '')) !== transaction?.id;
+  return result.outcome !== 'posted';
+}
+
+const ended = ({ id, status }: Hold): ApiError => new ApiError('HOLD_ENDED', { holdId: publicId('hold', id), status });
+
+const release = route({
+  operationId: 'releaseHold',
+  summary: 'Release held money to its wallet',
+  success: { status: 200, data: holdSchema },
+  errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED', 'HOLD_AMOUNT_EXCEEDED', ...POSTING_ERRORS],
+  method: 'post',
+  path: '/holds/:id/release',
+  access: 'transfer',
+  idempotencyKey: 'required',
+  body: z.strictObject({ amount: optional(amount) }).prefault({}),
+  handle: (call) =>
+    change(call, (hold) => {
+      const decision = decideRelease({ status: hold.status, amountHeld: amountHeld(hold) }, call.body.amount);
+      if (decision.kind === 'ended') throw ended(hold);
+      if (decision.kind === 'too_much') {
+        const details = { amountHeld: decision.amountHeld, attemptedAmount: call.body.amount };
+        throw new ApiError('HOLD_AMOUNT_EXCEEDED', { holdId: publicId('hold', hold.id), ...details });
+      }
+      const next = releasedHold(hold, decision.amount);
+      return Promise.resolve({ movement: releaseHold(call.book, hold, next), next });
+    }),
+});
+
+const cancel = route({
+  operationId: 'cancelHold',
+  summary: 'Give held money back to the wallet that paid',
+  success: { status: 200, data: holdSchema },
+  errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED'],
+  method: 'post',
+  path: '/holds/:id/cancel',
+  access: 'transfer',
+  idempotencyKey: 'required',
+  body: z.strictObject({}).prefault({}),
+  handle: (call) =>
+    change(call, async (hold) => {
+      if (hold.status !== 'held') throw ended(hold);
+      const next = cancelledHold(hold);
+      const refusal = await readReturnRefusal(call.sql, call.book, hold.sourceWalletId);
+      return { movement: cancelHold(call.book, next, refusal), next };
+    }),
+});
+
+const list = listRoute({
+  operationId: 'listHolds',
+  summary: 'List holds',
+  item: holdSchema,
+  path: '/holds',
+  access: 'transfer',
+  filters: { ...createdFilters, status: z.enum(HOLD_STATUSES).optional(), walletId: walletIdFilter.optional() },
+  find: ({ sql, book }, filters, page) => listHolds(sql, book, filters, page),
+  view: holdView,
+});
+
+const read = route({
+  operationId: 'getHold',
+  summary: 'Get a hold',
+  success: { status: 200, data: holdSchema },
+  errors: ['HOLD_NOT_FOUND'],
+  method: 'get',
+  path: '/holds/:id',
+  access: 'transfer',
+  handle: async (call) => holdView(await requireHold(call)),
+});
+
+const requireHold = (call: Call): Promise<Hold> => requireRow(call, 'hold', findHold);
+
+export const holdRoutes: Route[] = [release, cancel, list, read];
