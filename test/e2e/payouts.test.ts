@@ -8,7 +8,7 @@ import { replayEverything } from '../support/histories.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const flows = await startTestFlows({
-  settings: { WORKER_ROLES: 'flows,payouts,relay', notVisibleForMs: 100, callLimitMs: 1_500 },
+  settings: { WORKER_ROLES: 'flows,payouts,relay', notVisibleForMs: 100, callLimitMs: 2_000 },
 });
 
 afterAll(async () => {

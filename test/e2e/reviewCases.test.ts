@@ -16,7 +16,7 @@ beforeAll(async () => {
   flows = await startTestFlows({
     settings: {
       notVisibleForMs: 100,
-      callLimitMs: 1_500, // a send that is lost takes as long
+      callLimitMs: 2_000, // a send that is lost takes as long
       ATTENTION_RAIL_UNREACHABLE_SECONDS: '1',
       REVIEW_CREDIT_BY_TWO_FROM_KOBO: String(AMOUNT + 1),
     },
