@@ -24,8 +24,9 @@ type Wallets = Awaited<ReturnType<typeof wallets>>;
 
 const order = ({ platform, courier }: Wallets) => ({
   reference: `order ${platform}`,
+  description: 'Shoes',
   splits: [
-    { walletId: platform, basisPoints: 1_000, reference: 'commission' },
+    { walletId: platform, basisPoints: 1_000, reference: 'commission', description: 'Commission' },
     { walletId: courier, amount: 30_000 },
   ],
 });
@@ -64,7 +65,7 @@ test.concurrent('one statement credits the target and each split, each with its 
       amount: 20_000,
       basisPoints: 1_000,
       reference: 'commission',
-      description: null,
+      description: 'Commission',
       amountCredited: 20_000,
       amountRefunded: 0,
     },
@@ -83,6 +84,7 @@ test.concurrent('one statement credits the target and each split, each with its 
       counterparty: { walletId: null, name: 'Chidi Eze' },
     });
   }
+  expect([entries, ...more].map((entry) => entry?.description)).toEqual(['Shoes', 'Commission', 'Shoes']);
   expect(new Set([entries, ...more].map((entry) => entry?.transactionId)).size).toBe(1);
   expect(await flows.eventsOf(of.courier)).toEqual([
     expect.objectContaining({

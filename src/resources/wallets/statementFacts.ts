@@ -71,7 +71,7 @@ export async function readLineFacts<L extends Line>(
   walletId: Uuid,
   lines: readonly L[],
 ): Promise<(L & LineFacts)[]> {
-  const rows = await readFacts(sql, book, lines);
+  const rows = await readFacts(sql, book, walletId, lines);
   const byLine = new Map(rows.map((row) => [`${row.resource}/${row.place}`, row]));
   return lines.map((line) => {
     const row = byLine.get(`${line.resource}/${placeOf(line)}`);
@@ -90,10 +90,10 @@ function factsOf(row: FactRow, walletId: Uuid): LineFacts {
   return { counterparty, description, reference, payoutItemId };
 }
 
-async function readFacts(sql: Sql, book: Book, lines: readonly Line[]): Promise<FactRow[]> {
+async function readFacts(sql: Sql, book: Book, walletId: Uuid, lines: readonly Line[]): Promise<FactRow[]> {
   const parts = KINDS.flatMap((kind) => {
     const ids = lines.map(({ resource }) => parseId(kind, resource)).filter((id) => id !== null);
-    return ids.length === 0 ? [] : [{ kind, select: SELECTS[kind](sql, book, [...new Set(ids)], lines) }];
+    return ids.length === 0 ? [] : [{ kind, select: SELECTS[kind](sql, book, [...new Set(ids)], lines, walletId) }];
   });
   const [first, ...others] = parts;
   if (first === undefined) return [];
@@ -102,7 +102,7 @@ async function readFacts(sql: Sql, book: Book, lines: readonly Line[]): Promise<
   return rows.map(({ kind, id, ...row }) => ({ ...row, resource: publicId(kind, id) }));
 }
 
-type Select = (sql: Sql, book: Book, ids: readonly Uuid[], lines: readonly Line[]) => postgres.Fragment;
+type Select = (sql: Sql, book: Book, ids: readonly Uuid[], lines: readonly Line[], walletId: Uuid) => postgres.Fragment;
 
 const of = (sql: Sql, book: Book, ids: readonly Uuid[], alias: postgres.Fragment) => sql`
   ${alias}.organisation_id = ${book.organisationId} AND ${alias}.environment = ${book.environment}
@@ -116,6 +116,12 @@ const lastSender = (sql: Sql, condition = sql``) => sql`
       AND owner_kind = 'payment' AND status = 'posted' ${condition}
     ORDER BY created_at DESC, id DESC LIMIT 1
   ) c ON true`;
+
+/** SQL: what a payment `p` is for this wallet: the description of its split, where it has one. */
+const descriptionFor = (sql: Sql, walletId: Uuid) => sql`
+  coalesce((
+    SELECT s.description FROM jsonb_to_recordset(p.splits) AS s ("walletId" uuid, description text)
+    WHERE s."walletId" = ${walletId}), p.description) AS description`;
 
 const SELECTS: Record<FactKind, Select> = {
   transfer: (sql, book, ids) => sql`
@@ -141,11 +147,11 @@ const SELECTS: Record<FactKind, Select> = {
            r.account_number, r.bank_code, r.reason AS description, r.reference, NULL::uuid AS payout_item_id
     FROM refunds r JOIN payments p ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
     WHERE ${of(sql, book, ids, sql`r`)}`,
-  payment: (sql, book, ids) => sql`
+  payment: (sql, book, ids, _lines, walletId) => sql`
     SELECT 'payment' AS kind, p.id, 0 AS place,
            CASE WHEN p.payer_wallet_id IS NOT NULL THEN p.target_wallet_id END AS one_wallet_id,
            p.payer_wallet_id AS other_wallet_id, c.sender_name AS name, c.sender_account_number AS account_number,
-           c.sender_bank_code AS bank_code, p.description, p.reference, NULL::uuid AS payout_item_id
+           c.sender_bank_code AS bank_code, ${descriptionFor(sql, walletId)}, p.reference, NULL::uuid AS payout_item_id
     FROM payments p ${lastSender(sql)}
     WHERE ${of(sql, book, ids, sql`p`)}`,
   payout: (sql, book, ids, lines) => {
@@ -184,11 +190,11 @@ const SELECTS: Record<FactKind, Select> = {
            NULL::text AS reference, NULL::uuid AS payout_item_id
     FROM adjustments a WHERE ${of(sql, book, ids, sql`a`)}`,
   // What its money was received for; the sender of its own credit, or of one that its expired payment held.
-  reviewCase: (sql, book, ids) => sql`
+  reviewCase: (sql, book, ids, _lines, walletId) => sql`
     SELECT 'reviewCase' AS kind, r.id, 0 AS place, NULL::uuid AS one_wallet_id, NULL::uuid AS other_wallet_id,
            coalesce(i.sender_name, c.sender_name) AS name,
            coalesce(i.sender_account_number, c.sender_account_number) AS account_number,
-           coalesce(i.sender_bank_code, c.sender_bank_code) AS bank_code, p.description, p.reference,
+           coalesce(i.sender_bank_code, c.sender_bank_code) AS bank_code, ${descriptionFor(sql, walletId)}, p.reference,
            NULL::uuid AS payout_item_id
     FROM review_cases r
     LEFT JOIN inbound_credits i ON i.organisation_id = r.organisation_id AND i.id = r.inbound_credit_id
