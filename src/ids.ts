@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 export const ID_SUFFIXES = {
   wallet: 'wlt',
   payment: 'pay',
+  splitTemplate: 'spt',
   transfer: 'trf',
   hold: 'hld',
   withdrawal: 'wth',

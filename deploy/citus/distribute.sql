@@ -55,6 +55,7 @@ DECLARE
     'public.refunds',
     'public.request_logs',
     'public.review_cases',
+    'public.split_templates',
     'public.statement_entries',
     'public.transfer_sends',
     'public.transfers',

@@ -54,6 +54,7 @@ const MESSAGES = {
       'No route matches this host, method and path. Paths start with /v1; if the path exists, details.allowedMethods lists its methods.',
     WALLET_NOT_FOUND: 'No such wallet. Check the id and the environment of the API key.',
     PAYMENT_NOT_FOUND: 'No such payment. Check the id and the environment of the API key.',
+    SPLIT_TEMPLATE_NOT_FOUND: 'No such split template. Check the id and the environment of the API key.',
     TRANSFER_NOT_FOUND: 'No such transfer. Check the id and the environment of the API key.',
     HOLD_NOT_FOUND: 'No such hold. Check the id and the environment of the API key.',
     WITHDRAWAL_NOT_FOUND: 'No such withdrawal. Check the id and the environment of the API key.',

@@ -2,9 +2,17 @@
 import { z } from 'zod';
 import { parseId, publicId } from '../ids.ts';
 import type { Kobo } from '../money.ts';
+import { findSplitTemplate, type SavedSplit } from '../resources/splitTemplates.ts';
 import { findWallets, type Wallet } from '../resources/wallets/queries.ts';
-import { BASIS_POINTS_MAX, SPLITS_MAX, type Split, splitAmounts } from '../workflows/payment/splits.ts';
+import {
+  BASIS_POINTS_MAX,
+  SPLITS_MAX,
+  type Split,
+  splitAmounts,
+  type WantedSplit,
+} from '../workflows/payment/splits.ts';
 import { ApiError, type FieldError, invalidField, notFound } from './errors.ts';
+import { requireRow } from './requireRow.ts';
 import type { Call } from './route.ts';
 import { amount, id, optional, reference, text } from './schemas.ts';
 import { requireRoom } from './walletRefusal.ts';
@@ -23,34 +31,30 @@ const splitBody = z
 
 export const splitsBody = z.array(splitBody).max(SPLITS_MAX);
 
+type SplitBody = z.infer<typeof splitBody>;
+
 interface PaymentWallets {
   targetWalletId: string;
   baseAmount: Kobo;
-  splits: readonly z.infer<typeof splitBody>[];
+  splits: readonly SplitBody[];
+  splitTemplateId?: string | undefined;
 }
 
 /**
- * The target of a payment and its splits, with their amounts. Throws VALIDATION_FAILED where a wallet is named twice or
- * the splits exceed the base amount, WALLET_NOT_FOUND, and the refusals that the credit of a wallet would meet.
+ * The target of a payment and its splits, its own or those of a template, with their amounts. Throws VALIDATION_FAILED
+ * where a wallet is named twice or the splits exceed the base amount, SPLIT_TEMPLATE_NOT_FOUND, WALLET_NOT_FOUND, and
+ * the refusals that the credit of a wallet would meet.
  */
 export async function requireWallets(
-  { sql, book }: Pick<Call, 'sql' | 'book'>,
-  { targetWalletId, baseAmount, splits }: PaymentWallets,
+  call: Pick<Call, 'sql' | 'book' | 'params'>,
+  body: PaymentWallets,
 ): Promise<{ target: Wallet; splits: Split[] }> {
+  const { targetWalletId, baseAmount } = body;
+  const { splits, field } = await readSplits(call, body);
   const ids = [targetWalletId, ...splits.map(({ walletId }) => walletId)];
-  requireDistinct(ids);
-  const amounts = requireWithin(baseAmount, splits);
-  const found = await findWallets(
-    sql,
-    book,
-    ids.flatMap((walletId) => parseId('wallet', walletId) ?? []),
-  );
-  const wallets = ids.map((walletId) => {
-    const wallet = found.find((one) => publicId('wallet', one.id) === walletId);
-    if (wallet === undefined) throw notFound('wallet', walletId);
-    return wallet;
-  });
-  const [target, ...others] = wallets as [Wallet, ...Wallet[]];
+  requireDistinct(ids, field);
+  const amounts = requireWithin(baseAmount, splits, field);
+  const [target, ...others] = (await readWallets(call, ids)) as [Wallet, ...Wallet[]];
   const rest = amounts.reduce((left, part) => left - part, baseAmount);
   requireRoom(target, rest);
   return {
@@ -72,12 +76,65 @@ export async function requireWallets(
   };
 }
 
+/** Splits to save. Throws VALIDATION_FAILED if a wallet is named twice or they exceed 100 %, and WALLET_NOT_FOUND. */
+export async function requireSavedSplits(
+  call: Pick<Call, 'sql' | 'book'>,
+  splits: readonly SplitBody[],
+): Promise<SavedSplit[]> {
+  const ids = splits.map(({ walletId }) => walletId);
+  requireDistinct(['', ...ids], 'splits');
+  requireWithin(
+    BASIS_POINTS_MAX,
+    splits.map(({ basisPoints }) => ({ basisPoints })),
+    'splits',
+  );
+  const wallets = await readWallets(call, ids);
+  return splits.map(({ amount: fixed = null, basisPoints = null, reference = null, description = null }, position) => {
+    const walletId = wallets[position]?.id ?? '';
+    return { walletId, amount: fixed, basisPoints, reference, description };
+  });
+}
+
+/** The splits of a request, and the field that named them. */
+async function readSplits(call: Pick<Call, 'sql' | 'book' | 'params'>, { splits, splitTemplateId }: PaymentWallets) {
+  if (splitTemplateId === undefined) return { splits, field: 'splits' as const };
+  const field = 'splitTemplateId' as const;
+  if (splits.length > 0) throw invalidField({ field, code: 'custom', message: 'must be left out beside splits' });
+  const template = await requireRow(call, 'split_template', findSplitTemplate, splitTemplateId);
+  const saved = template.splits.map(({ walletId, amount: fixed, basisPoints, reference, description }) => ({
+    walletId: publicId('wallet', walletId),
+    amount: fixed ?? undefined,
+    basisPoints: basisPoints ?? undefined,
+    reference: reference ?? undefined,
+    description: description ?? undefined,
+  }));
+  return { splits: saved, field };
+}
+
+/** The wallets with these ids, in their order. Throws WALLET_NOT_FOUND. */
+async function readWallets({ sql, book }: Pick<Call, 'sql' | 'book'>, ids: readonly string[]): Promise<Wallet[]> {
+  const uuids = ids.flatMap((walletId) => parseId('wallet', walletId) ?? []);
+  const found = await findWallets(sql, book, uuids);
+  return ids.map((walletId) => {
+    const wallet = found.find((one) => publicId('wallet', one.id) === walletId);
+    if (wallet === undefined) throw notFound('wallet', walletId);
+    return wallet;
+  });
+}
+
+/** Which field named the splits. */
+type SplitsField = 'splits' | 'splitTemplateId';
+
 /** Throws VALIDATION_FAILED, which names each split whose wallet is the target or that of an earlier split. */
-function requireDistinct(ids: readonly string[]): void {
-  const fieldOf = (position: number): string => (position === 0 ? 'targetWalletId' : `splits.${position - 1}.walletId`);
+function requireDistinct(ids: readonly string[], field: SplitsField): void {
+  const fieldOf = (position: number): string => {
+    if (position === 0) return 'targetWalletId';
+    return field === 'splits' ? `splits.${position - 1}.walletId` : field;
+  };
   const fields = ids.flatMap((walletId, position): FieldError[] => {
-    const sameAs = fieldOf(ids.indexOf(walletId));
-    if (sameAs === fieldOf(position)) return [];
+    const first = ids.indexOf(walletId);
+    if (first === position) return [];
+    const sameAs = fieldOf(first);
     const message = `must be another wallet than ${sameAs}`;
     return [{ field: fieldOf(position), code: 'duplicate', message, constraint: { sameAs } }];
   });
@@ -85,9 +142,9 @@ function requireDistinct(ids: readonly string[]): void {
 }
 
 /** The amounts of the splits. Throws VALIDATION_FAILED if they exceed the base amount together. */
-function requireWithin(maximum: Kobo, splits: PaymentWallets['splits']): Kobo[] {
+function requireWithin(maximum: Kobo, splits: readonly WantedSplit[], field: SplitsField): Kobo[] {
   const amounts = splitAmounts(maximum, splits);
   if (amounts !== null) return amounts;
-  const message = 'must together be at most baseAmount';
-  throw invalidField({ field: 'splits', code: 'too_big', message, constraint: { maximum } });
+  const message = 'must together be at most 100 % of baseAmount';
+  throw invalidField({ field, code: 'too_big', message, constraint: { maximum } });
 }

@@ -68,6 +68,19 @@ const split = z.object({
   amountRefunded: kobo.describe('What refunds give back of it, in kobo'),
 });
 
+export const splitTemplate = z
+  .object({
+    id: publicIdOf('splitTemplate'),
+    name: z.string(),
+    splits: z.array(
+      split
+        .pick({ walletId: true, basisPoints: true, reference: true, description: true })
+        .extend({ amount: kobo.nullable() }),
+    ),
+    createdAt: time,
+  })
+  .meta({ id: 'SplitTemplate', description: 'Saved splits, for payments that are divided in the same way' });
+
 export const payment = z
   .object({
     id: publicIdOf('payment'),

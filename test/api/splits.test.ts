@@ -1,6 +1,6 @@
 // Splits in the request of a payment: what is refused, with its field, and what is stored.
 import { randomUUID } from 'node:crypto';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { publicId } from '../../src/ids.ts';
 import { type Answer, startTestApi } from '../support/api.ts';
 import { expectError } from '../support/refusals.ts';
@@ -152,4 +152,67 @@ test('the wallet that paid does not fund its own refund, and one of another orga
   const other = await api.createOrganisation();
   const id = await api.createWallet(other.test, { balance: 10_000 });
   expectError(await api.test.money(path, { fundedBy: id }), 404, 'WALLET_NOT_FOUND', { resource: 'wallet', id });
+});
+
+describe('saved splits', () => {
+  const save = (splits: object[]) => api.test.post('/split-templates', { name: 'Commission', splits });
+
+  test('a payment is made with the splits of a template, of its base amount', async () => {
+    const { status, data } = await save([
+      { walletId: platform, basisPoints: 1_000 },
+      { walletId: courier, amount: 500 },
+    ]);
+    expect([status, data]).toEqual([
+      201,
+      expect.objectContaining({
+        name: 'Commission',
+        splits: [
+          { walletId: platform, basisPoints: 1_000, amount: null, reference: null, description: null },
+          { walletId: courier, basisPoints: null, amount: 500, reference: null, description: null },
+        ],
+      }),
+    ]);
+    expect((await api.test.get(`/split-templates/${data.id}`)).data).toEqual(data);
+    expect((await api.test.get('/split-templates')).items).toContainEqual(data);
+    const made = await create([], { splitTemplateId: data.id });
+    expect(made.data.splits).toMatchObject([
+      { walletId: platform, amount: 1_000, basisPoints: 1_000 },
+      { walletId: courier, amount: 500, basisPoints: null },
+    ]);
+    const field = 'splitTemplateId';
+    expectField(await create([], { splitTemplateId: data.id, baseAmount: 400 }), field, 'too_big', {
+      constraint: { maximum: 400 },
+    });
+    expectField(await create([], { splitTemplateId: data.id, targetWalletId: platform }), field, 'duplicate', {
+      constraint: { sameAs: 'targetWalletId' },
+    });
+    expectField(await create([{ walletId: courier, amount: 1 }], { splitTemplateId: data.id }), field, 'custom');
+  });
+
+  test('an unknown template is not found', async () => {
+    const id = publicId('splitTemplate', randomUUID());
+    const details = { resource: 'split_template', id };
+    expectError(await create([], { splitTemplateId: id }), 404, 'SPLIT_TEMPLATE_NOT_FOUND', details);
+  });
+
+  test('a template that no payment could use is refused', async () => {
+    expectField(
+      await save([
+        { walletId: platform, basisPoints: 5_000 },
+        { walletId: courier, basisPoints: 5_001 },
+      ]),
+      'splits',
+      'too_big',
+      {
+        constraint: { maximum: 10_000 },
+      },
+    );
+    const twice = await save([
+      { walletId: platform, amount: 1 },
+      { walletId: platform, amount: 2 },
+    ]);
+    expectField(twice, 'splits.1.walletId', 'duplicate', { constraint: { sameAs: 'splits.0.walletId' } });
+    const id = publicId('wallet', randomUUID());
+    expectError(await save([{ walletId: id, amount: 1 }]), 404, 'WALLET_NOT_FOUND', { resource: 'wallet', id });
+  });
 });

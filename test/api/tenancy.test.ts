@@ -42,6 +42,12 @@ async function createOneOfEach(owner: TestOrganisation): Promise<Partial<Record<
     transaction: String(line?.transactionId),
     apiKey: (await owner.test.post('/api-keys', { scopes: ['wallet'] })).data.id,
     reviewCase: made['POST /review-cases/:id/resolve']?.data.id ?? '',
+    splitTemplate: (
+      await owner.test.post('/split-templates', {
+        name: 'all',
+        splits: [{ walletId: owner.settlementWalletId, amount: 1 }],
+      })
+    ).data.id,
   };
 }
 

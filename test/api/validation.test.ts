@@ -230,10 +230,12 @@ describe('texts that people read', () => {
     expect([...found].toSorted()).toEqual([
       'destinationWalletId',
       'endpointId',
+      'fundedBy',
       'metadata',
       'paymentId',
       'returnUrl',
       'sourceWalletId',
+      'splitTemplateId',
       'targetWalletId',
       'url',
       'walletId',

@@ -191,6 +191,10 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
       { amount: 20_000, reference: 'salary-2', destinationWalletId: bola },
     ],
   };
+  const commission = { walletId: flows.organisation.settlementWalletId, basisPoints: 1_000, description: 'Commission' };
+  const { data: template } = await post('/split-templates', { name: 'Commission', splits: [commission] });
+  await get('/split-templates');
+  await get(`/split-templates/${template.id}`);
   await post('/payouts/validate', salaries);
   const payout = (await post('/payouts', salaries)).data.id;
   await flows.untilStatus(`/payouts/${payout}`, 'completed');

@@ -23,6 +23,7 @@ const LISTS = [
   '/withdrawals',
   '/payments',
   '/refunds',
+  '/split-templates',
   '/payouts',
   '/webhook-endpoints',
   '/review-cases',
@@ -43,6 +44,8 @@ export function goodRequests(
   const money = (path: string, body: unknown) => () => client.money(path, body);
   const wallet = (balance?: number) => api.createWallet(client, balance === undefined ? {} : { balance });
   const idOf = async (answer: Promise<Answer>): Promise<string> => (await answer).data.id;
+
+  const templateBody = { name: 'commission', splits: [{ walletId: organisation.settlementWalletId, amount: 1 }] };
 
   const payment = async (method: 'bank_transfer' | 'virtual_wallet', baseAmount = 1_000): Promise<string> =>
     idOf(client.money('/payments', { method, baseAmount, targetWalletId: await wallet() }));
@@ -128,6 +131,9 @@ export function goodRequests(
     'GET /holds/:id': async () => get(`/holds/${await hold()}`),
     'GET /withdrawals/:id': async () => get(`/withdrawals/${await withdrawal()}`),
     'GET /payments/:id': async () => get(`/payments/${await payment('bank_transfer')}`),
+    'POST /split-templates': async () => () => client.post('/split-templates', templateBody),
+    'GET /split-templates/:id': async () =>
+      get(`/split-templates/${await idOf(client.post('/split-templates', templateBody))}`),
     'GET /refunds/:id': async () => get(`/refunds/${await refund(await paid())}`),
     'GET /payments/:id/refunds': async () => get(`/payments/${await paid()}/refunds?limit=${ROWS}`),
     'GET /payments/:id/credits': async () => get(`/payments/${await payment('bank_transfer')}/credits?limit=${ROWS}`),
@@ -223,7 +229,11 @@ export async function fillLists(
   const source = await api.createWallet(client, { balance: 10_000_000 });
   const target = await api.createWallet(client);
   await many(() => client.post('/wallets', { email: 'ada@test.example' }));
+  const saved = { name: 'all', splits: [{ walletId: target, amount: 1 }] };
+  await many(() => client.post('/split-templates', saved));
   await many(() => client.money(`/wallets/${source}/transfer`, { amount: 1, destinationWalletId: target }));
+  const held = { amount: 1, destinationWalletId: target, hold: { release: 'manual' } };
+  await many(() => client.money(`/wallets/${source}/transfer`, held));
   await many(() => client.money('/payments', { method: 'bank_transfer', baseAmount: 1_000, targetWalletId: target }));
   await many(() => client.money(`/wallets/${source}/withdraw`, { amount: 10, ...BANK_ACCOUNT }));
   await many(() =>

@@ -43,6 +43,15 @@ export function creatingRoutes(
       invalid: { bvn: 'short' },
       change: { city: 'Ibadan' },
     },
+    'POST /split-templates': {
+      status: 201,
+      good: async () => {
+        const splits = [{ walletId: organisation.settlementWalletId, basisPoints: 1_000 }];
+        return request('/split-templates', { name: `commission ${number()}`, splits });
+      },
+      invalid: { splits: [] },
+      change: { name: 'another' },
+    },
     'POST /webhook-endpoints': {
       status: 201,
       good: async () => {

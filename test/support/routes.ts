@@ -16,6 +16,7 @@ export const KIND_OF_SEGMENT: Readonly<Record<string, IdKind>> = {
   events: 'event',
   'webhook-endpoints': 'webhookEndpoint',
   'review-cases': 'reviewCase',
+  'split-templates': 'splitTemplate',
   simulations: 'payment',
   'api-keys': 'apiKey',
   transactions: 'transaction',

@@ -43,6 +43,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'With `bank_transfer` the answer has an account number for this payment alone, and `checkoutUrl`, a page to send ' +
     'the payer to. Deliver when `payment.completed` arrives. Without full payment by `expiresAt` it expires. ' +
     '`splits` go to other wallets, together with the rest for the target.',
+  createSplitTemplate: 'For `splitTemplateId` of a payment. It never changes: save another instead.',
+  listSplitTemplates: 'All that were saved.',
+  getSplitTemplate: 'The wallets, and the amount or share of each.',
   listPayments: 'By status, wallet, account number, or your `reference`.',
   getPayment:
     '`amountReceived` is what has come and counts, `amountInReview` what has come and waits for a decision: ask the ' +

@@ -48,7 +48,7 @@ const TAG_OF_PATH: [pattern: RegExp, tag: string][] = [
   [/\/withdraw/, 'Withdrawals'],
   [/\/refund/, 'Refunds'],
   [/\/pay$/, 'Payments'],
-  [/^\/payments/, 'Payments'],
+  [/^\/(payments|split-templates)/, 'Payments'],
   [/^\/payouts/, 'Payouts'],
   [/^\/(wallets|transactions)/, 'Wallets'],
   [/^\/webhook-endpoints/, 'Webhook endpoints'],

@@ -1145,6 +1145,21 @@ class SimulatedTransfer(TypedDict):
     timesReturned: int
 
 
+class SplitTemplateSplitsItem(TypedDict):
+    walletId: str
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amount: int | None
+
+
+class SplitTemplate(TypedDict):
+    id: str
+    name: str
+    splits: list[SplitTemplateSplitsItem]
+    createdAt: str
+
+
 class StatementLineCounterparty(TypedDict):
     walletId: str | None
     name: str | None
@@ -1566,6 +1581,7 @@ class CreatePaymentBody(TypedDict):
     baseAmount: int
     targetWalletId: str
     splits: NotRequired[list[CreatePaymentBodySplitsItem] | None]
+    splitTemplateId: NotRequired[str | None]
     description: NotRequired[str | None]
     onMismatch: NotRequired[Literal["hold", "refund", None]]
     returnUrl: NotRequired[str | None]
@@ -1595,6 +1611,19 @@ class RefundPaymentBody(TypedDict):
     reference: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any] | None]
     bankAccount: NotRequired[RefundPaymentBodyBankAccount | None]
+
+
+class CreateSplitTemplateBodySplitsItem(TypedDict):
+    walletId: str
+    amount: NotRequired[int | None]
+    basisPoints: NotRequired[int | None]
+    reference: NotRequired[str | None]
+    description: NotRequired[str | None]
+
+
+class CreateSplitTemplateBody(TypedDict):
+    name: str
+    splits: list[CreateSplitTemplateBodySplitsItem]
 
 
 class CreatePayoutBodyItemsItemBankAccount(TypedDict):
@@ -2016,6 +2045,32 @@ class Operations:
         """List refunds."""
         return self._items("/refunds", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "status": status, "destination": destination, "reference": reference})
 
+    def create_split_template(
+        self,
+        body: CreateSplitTemplateBody,
+        *,
+        idempotency_key: str | None = None,
+    ) -> SplitTemplate:
+        """Save splits."""
+        return self._data("POST", "/split-templates", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def list_split_templates(
+        self,
+        *,
+        limit: int | None = None,
+        created_at_from: str | datetime | None = None,
+        created_at_to: str | datetime | None = None,
+    ) -> Iterator[SplitTemplate]:
+        """List saved splits."""
+        return self._items("/split-templates", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def get_split_template(
+        self,
+        id: str,
+    ) -> SplitTemplate:
+        """Get saved splits."""
+        return self._data("GET", f"/split-templates/{quote(id, safe='')}")
+
     def create_payout(
         self,
         body: CreatePayoutBody,
@@ -2269,7 +2324,7 @@ class Operations:
         created_at_to: str | datetime | None = None,
         request_id: str | None = None,
         status: Literal["2xx", "4xx", "5xx"] | None = None,
-        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
+        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "SPLIT_TEMPLATE_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
     ) -> Iterator[RequestLog]:
         """List the requests of the last days."""
         return self._items("/request-logs", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "requestId": request_id, "status": status, "errorCode": error_code})

@@ -11,6 +11,7 @@ export const IDEMPOTENT_POSTS: readonly RegExp[] = [
   /\/wallets\/[^/]+\/withdraw$/,
   /\/payments$/,
   /\/payments\/[^/]+\/refund$/,
+  /\/split-templates$/,
   /\/payouts$/,
   /\/webhook-endpoints$/,
   /\/webhook-endpoints\/[^/]+\/rotate-secret$/,
@@ -72,6 +73,7 @@ export type ApiErrorCode =
   | 'ROUTE_NOT_FOUND'
   | 'SAME_WALLET'
   | 'SERVICE_UNAVAILABLE'
+  | 'SPLIT_TEMPLATE_NOT_FOUND'
   | 'TRANSACTION_NOT_FOUND'
   | 'TRANSFER_NOT_FOUND'
   | 'UNSUPPORTED_CONTENT_TYPE'

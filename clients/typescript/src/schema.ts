@@ -556,6 +556,50 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/split-templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved splits
+         * @description All that were saved.
+         */
+        get: operations["listSplitTemplates"];
+        put?: never;
+        /**
+         * Save splits
+         * @description For `splitTemplateId` of a payment. It never changes: save another instead.
+         */
+        post: operations["createSplitTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/split-templates/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get saved splits
+         * @description The wallets, and the amount or share of each.
+         */
+        get: operations["getSplitTemplate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/payouts": {
         parameters: {
             query?: never;
@@ -3789,6 +3833,25 @@ export type components = {
             timesPaid: number;
             timesReturned: number;
         };
+        /** @description Saved splits, for payments that are divided in the same way */
+        SplitTemplate: {
+            id: string;
+            name: string;
+            splits: {
+                walletId: string;
+                /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                basisPoints: number | null;
+                reference: string | null;
+                description: string | null;
+                /** @description In kobo; 100 kobo are one naira */
+                amount: number | null;
+            }[];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+        };
         StatementLine: {
             /** @description The transaction's id, a slash, and the place of the posting in it */
             id: string;
@@ -5075,6 +5138,26 @@ export type components = {
                 };
             };
         };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound9: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WALLET_NOT_FOUND" | "SPLIT_TEMPLATE_NOT_FOUND";
+                    };
+                };
+            };
+        };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
         Unprocessable8: {
             headers: {
@@ -5096,7 +5179,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound9: {
+        NotFound10: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5135,7 +5218,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound10: {
+        NotFound11: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5149,6 +5232,25 @@ export type components = {
                     error?: {
                         /** @enum {unknown} */
                         code?: "REFUND_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound12: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "SPLIT_TEMPLATE_NOT_FOUND";
                     };
                 };
             };
@@ -5194,7 +5296,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound11: {
+        NotFound13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5252,7 +5354,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound12: {
+        NotFound14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5309,7 +5411,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound13: {
+        NotFound15: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5368,7 +5470,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound14: {
+        NotFound16: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5387,7 +5489,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound15: {
+        NotFound17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5427,7 +5529,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound16: {
+        NotFound18: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5446,7 +5548,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound17: {
+        NotFound19: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5485,7 +5587,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound18: {
+        NotFound20: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5504,7 +5606,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound19: {
+        NotFound21: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5633,7 +5735,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound20: {
+        NotFound22: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5668,7 +5770,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound21: {
+        NotFound23: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5707,7 +5809,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound22: {
+        NotFound24: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5745,7 +5847,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound23: {
+        NotFound25: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5850,7 +5952,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc1fa56ed6a2c3a20"
+                     *         "requestId": "req_01a21a7faa580d21dfce2873"
                      *       }
                      *     }
                      */
@@ -5906,7 +6008,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "id": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -5917,10 +6019,10 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:13.154Z"
+                     *           "createdAt": "2026-11-27T00:55:04.448Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -5931,16 +6033,16 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:13.111Z"
+                     *           "createdAt": "2026-11-27T00:55:04.380Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "6CiO-tuBmEAViocjQ98DQZ-Y2Xs62843nVWd65F9WQNbInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAwOjIwOjEzLjExMVoiLCIwMWEyMWE1Zi1jMmJkLTcwMDEtYTU3NS1hZTA5MTEyODg0ZjEiXQ"
+                     *         "nextCursor": "-WQ6dlwavpqVg8e_KtUB5EDLJ5aLSeGn6zuNb8X7AbFbInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAwOjU1OjA0LjM4MFoiLCIwMWEyMWE3Zi1hYmJlLTcwMDEtODI4OS03YTM4MWEyM2Y4MjUiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc31a486405b76ee9"
+                     *         "requestId": "req_01a21a7fac9c890575977501"
                      *       }
                      *     }
                      */
@@ -6010,7 +6112,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6021,10 +6123,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:13.111Z"
+                     *         "createdAt": "2026-11-27T00:55:04.380Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc2b6dd8f57fbf3de"
+                     *         "requestId": "req_01a21a7fabbba3ca7b46014d"
                      *       }
                      *     }
                      */
@@ -6074,7 +6176,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6085,10 +6187,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:13.111Z"
+                     *         "createdAt": "2026-11-27T00:55:04.380Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc310f694670ba52a"
+                     *         "requestId": "req_01a21a7fac8a9ffc308f078e"
                      *       }
                      *     }
                      */
@@ -6152,7 +6254,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6163,10 +6265,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:13.111Z"
+                     *         "createdAt": "2026-11-27T00:55:04.380Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc3158b8e6ff9330a"
+                     *         "requestId": "req_01a21a7fac935b758e85b788"
                      *       }
                      *     }
                      */
@@ -6248,7 +6350,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6259,10 +6361,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:13.111Z"
+                     *         "createdAt": "2026-11-27T00:55:04.380Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc2cd0d1bf0fccf82"
+                     *         "requestId": "req_01a21a7fabcb2758cf14b00e"
                      *       }
                      *     }
                      */
@@ -6317,12 +6419,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc596c05e0cdc6416"
+                     *         "requestId": "req_01a21a7fb21366549639e4e4"
                      *       }
                      *     }
                      */
@@ -6379,7 +6481,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc472d1541780fc56"
+                     *         "requestId": "req_01a21a7fb04862e3975825c8"
                      *       }
                      *     }
                      */
@@ -6441,21 +6543,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zh69e009bd576k1vr1sb_inc",
+                     *           "id": "svc_01m8d7zc4ve00adt4p0407qdgq_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999819227608485382237163296",
+                     *           "sessionId": "000999802915122107575793089865",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999819227608485382237163296"
+                     *             "sessionId": "000999802915122107575793089865"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T00:20:13.562Z",
-                     *           "createdAt": "2026-11-27T00:20:13.641Z"
+                     *           "receivedAt": "2026-11-27T00:55:05.580Z",
+                     *           "createdAt": "2026-11-27T00:55:05.627Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6464,7 +6566,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc592479324526e59"
+                     *         "requestId": "req_01a21a7fb1f8f85bbb34c483"
                      *       }
                      *     }
                      */
@@ -6524,10 +6626,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/3",
-                     *           "transactionId": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
+                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/3",
+                     *           "transactionId": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *           "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -6537,20 +6639,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1150600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T00:20:14.621Z",
-                     *           "createdAt": "2026-11-27T00:20:14.621Z"
+                     *           "effectiveAt": "2026-11-27T00:55:07.850Z",
+                     *           "createdAt": "2026-11-27T00:55:07.850Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/2",
-                     *           "transactionId": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
+                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/2",
+                     *           "transactionId": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
-                     *           "payoutItemId": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
+                     *           "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *           "payoutItemId": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -6559,15 +6661,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1155600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T00:20:14.621Z",
-                     *           "createdAt": "2026-11-27T00:20:14.621Z"
+                     *           "effectiveAt": "2026-11-27T00:55:07.850Z",
+                     *           "createdAt": "2026-11-27T00:55:07.850Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/1",
-                     *           "transactionId": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
+                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/1",
+                     *           "transactionId": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
-                     *           "payoutItemId": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
+                     *           "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *           "payoutItemId": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -6581,17 +6683,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1175600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T00:20:14.621Z",
-                     *           "createdAt": "2026-11-27T00:20:14.621Z"
+                     *           "effectiveAt": "2026-11-27T00:55:07.850Z",
+                     *           "createdAt": "2026-11-27T00:55:07.850Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "1Rh8IHg6Gba13YH6qCRN1Ne1PC7cVaDtu9oTjuB3GT5bInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC93YWxsZXRzL3N2Y18wMW04ZDV6Z254ZTAwdGF4ZGUxNDhqaDE3aF93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAwOjIwOjE0LjYyMVoiLCIxMSJd"
+                     *         "nextCursor": "3QI2XjWPo0p7gHcBzavu-UqPdWRAGqX009Ch6Utlh6tbInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC93YWxsZXRzL3N2Y18wMW04ZDd6YXh5ZTAwcjUyYnQ3MGQyN3kxNV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAwOjU1OjA3Ljg1MFoiLCIxMSJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fca68b44cb4bc695b"
+                     *         "requestId": "req_01a21a7fc09b7b415272fa2f"
                      *       }
                      *     }
                      */
@@ -6644,39 +6746,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn",
+                     *         "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *         "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *             "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *             "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d5zj4ze008nek6w1czacbj_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d5zj4ze008nek6w1czacbj_pyo",
+                     *             "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-27T00:20:14.621Z",
-                     *         "createdAt": "2026-11-27T00:20:14.621Z"
+                     *         "effectiveAt": "2026-11-27T00:55:07.850Z",
+                     *         "createdAt": "2026-11-27T00:55:07.850Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fca819d63fa43df15"
+                     *         "requestId": "req_01a21a7fc0dd478aea5665ad"
                      *       }
                      *     }
                      */
@@ -6716,7 +6818,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                 *       "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -6756,9 +6858,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *         "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *         "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6767,10 +6869,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:13.852Z"
+                     *         "createdAt": "2026-11-27T00:55:06.029Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc59b3b0aea3fc403"
+                     *         "requestId": "req_01a21a7fb22c27480648a391"
                      *       }
                      *     }
                      */
@@ -6830,9 +6932,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
-                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
+                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -6841,7 +6943,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:13.852Z"
+                     *           "createdAt": "2026-11-27T00:55:06.029Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6850,7 +6952,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc5b496091a0aabfa"
+                     *         "requestId": "req_01a21a7fb26a6889ee058ed7"
                      *       }
                      *     }
                      */
@@ -6901,9 +7003,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *         "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *         "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6912,10 +7014,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:13.852Z"
+                     *         "createdAt": "2026-11-27T00:55:06.029Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc5af526aa38d13e0"
+                     *         "requestId": "req_01a21a7fb25774d2f34808ce"
                      *       }
                      *     }
                      */
@@ -6980,22 +7082,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *         "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
                      *         "status": "held",
-                     *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *         "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 600,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 0,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T00:20:13.883Z",
+                     *         "createdAt": "2026-11-27T00:55:06.152Z",
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc5def55cf99bff91"
+                     *         "requestId": "req_01a21a7fb33a8354d3079241"
                      *       }
                      *     }
                      */
@@ -7056,22 +7158,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *         "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *         "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T00:20:13.883Z",
-                     *         "endedAt": "2026-11-27T00:20:13.931Z"
+                     *         "createdAt": "2026-11-27T00:55:06.152Z",
+                     *         "endedAt": "2026-11-27T00:55:06.321Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc5e85b286459431a"
+                     *         "requestId": "req_01a21a7fb34c5ed3ed87fe7b"
                      *       }
                      *     }
                      */
@@ -7130,34 +7232,34 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                     *           "id": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
                      *           "status": "held",
-                     *           "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
-                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *           "transferId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                     *           "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "transferId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
                      *           "amount": 1000,
                      *           "amountHeld": 1000,
                      *           "amountReleased": 0,
                      *           "amountCancelled": 0,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T00:20:13.953Z",
+                     *           "createdAt": "2026-11-27T00:55:06.364Z",
                      *           "endedAt": null
                      *         },
                      *         {
-                     *           "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *           "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
                      *           "status": "cancelled",
-                     *           "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
-                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *           "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *           "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
                      *           "amount": 1000,
                      *           "amountHeld": 0,
                      *           "amountReleased": 400,
                      *           "amountCancelled": 600,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T00:20:13.883Z",
-                     *           "endedAt": "2026-11-27T00:20:13.931Z"
+                     *           "createdAt": "2026-11-27T00:55:06.152Z",
+                     *           "endedAt": "2026-11-27T00:55:06.321Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7166,7 +7268,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc60d225ed302aa97"
+                     *         "requestId": "req_01a21a7fb391d64d1fcb8d8d"
                      *       }
                      *     }
                      */
@@ -7217,22 +7319,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *         "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *         "transferId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T00:20:13.883Z",
-                     *         "endedAt": "2026-11-27T00:20:13.931Z"
+                     *         "createdAt": "2026-11-27T00:55:06.152Z",
+                     *         "endedAt": "2026-11-27T00:55:06.321Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc608a966aea38303"
+                     *         "requestId": "req_01a21a7fb38b853da31394fb"
                      *       }
                      *     }
                      */
@@ -7272,7 +7374,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8d5zhhte00aa9xc2dzn35yf_pay"
+                 *       "paymentId": "svc_01m8d7zcyee00ax04xhjvr8231_pay"
                  *     }
                  */
                 "application/json": {
@@ -7297,7 +7399,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhhte00aa9xc2dzn35yf_pay",
+                     *         "id": "svc_01m8d7zcyee00ax04xhjvr8231_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -7307,21 +7409,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T00:50:14.000Z",
-                     *         "settledAt": "2026-11-27T00:20:14.021Z",
-                     *         "createdAt": "2026-11-27T00:20:14.000Z",
+                     *         "expiresAt": "2026-11-27T01:25:06.444Z",
+                     *         "settledAt": "2026-11-27T00:55:06.450Z",
+                     *         "createdAt": "2026-11-27T00:55:06.444Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc642a8147c09aa27"
+                     *         "requestId": "req_01a21a7fb3d1c1a20bc2b302"
                      *       }
                      *     }
                      */
@@ -7401,8 +7503,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhm2e008g03yvwn72qyr_wth",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zd0je00bxcc6aamtpp5h_wth",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7420,11 +7522,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:14.055Z",
+                     *         "createdAt": "2026-11-27T00:55:06.503Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc666b7791debc290"
+                     *         "requestId": "req_01a21a7fb406514d9ad958fe"
                      *       }
                      *     }
                      */
@@ -7486,8 +7588,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zhm2e008g03yvwn72qyr_wth",
-                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "id": "svc_01m8d7zd0je00bxcc6aamtpp5h_wth",
+                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -7503,10 +7605,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127002014942475293977",
+                     *           "sessionId": "000999261127005506545411840446",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:14.055Z",
-                     *           "completedAt": "2026-11-27T00:20:14.300Z"
+                     *           "createdAt": "2026-11-27T00:55:06.503Z",
+                     *           "completedAt": "2026-11-27T00:55:06.914Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7515,7 +7617,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc78543ca325dfacf"
+                     *         "requestId": "req_01a21a7fb5e3bb55eaba52c2"
                      *       }
                      *     }
                      */
@@ -7566,8 +7668,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhm2e008g03yvwn72qyr_wth",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zd0je00bxcc6aamtpp5h_wth",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7583,13 +7685,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127002014942475293977",
+                     *         "sessionId": "000999261127005506545411840446",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:14.055Z",
-                     *         "completedAt": "2026-11-27T00:20:14.300Z"
+                     *         "createdAt": "2026-11-27T00:55:06.503Z",
+                     *         "completedAt": "2026-11-27T00:55:06.914Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc7828ebc63b81247"
+                     *         "requestId": "req_01a21a7fb5dc76f40afaf770"
                      *       }
                      *     }
                      */
@@ -7649,7 +7751,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *           "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -7659,25 +7761,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-27T00:50:13.229Z",
-                     *           "settledAt": "2026-11-27T00:20:13.480Z",
-                     *           "createdAt": "2026-11-27T00:20:13.229Z",
+                     *           "expiresAt": "2026-11-27T01:25:04.639Z",
+                     *           "settledAt": "2026-11-27T00:55:05.357Z",
+                     *           "createdAt": "2026-11-27T00:55:04.639Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-27T00:50:13.229Z"
+                     *             "expiresAt": "2026-11-27T01:25:04.639Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_DMXAAiwOgg-He_pv7w4vMz6ykjUSAwV4PdnlY"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn-szXAAltIzeZBjTq12X_niW8IZFJCF6GvaByg0"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7686,7 +7788,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc450488a4b6ebed5"
+                     *         "requestId": "req_01a21a7fafe817c21f968b14"
                      *       }
                      *     }
                      */
@@ -7726,7 +7828,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                 *       "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -7748,6 +7850,7 @@ export interface operations {
                         reference?: string | null;
                         description?: string | null;
                     }[] | null;
+                    splitTemplateId?: string | null;
                     description?: string | null;
                     /** @enum {string|null} */
                     onMismatch?: "hold" | "refund" | null;
@@ -7777,7 +7880,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *         "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -7787,28 +7890,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T00:50:13.229Z",
+                     *         "expiresAt": "2026-11-27T01:25:04.639Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T00:20:13.229Z",
+                     *         "createdAt": "2026-11-27T00:55:04.639Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T00:50:13.229Z"
+                     *           "expiresAt": "2026-11-27T01:25:04.639Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_DMXAAiwOgg-He_pv7w4vMz6ykjUSAwV4PdnlY"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn-szXAAltIzeZBjTq12X_niW8IZFJCF6GvaByg0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc32cc33a9605da18"
+                     *         "requestId": "req_01a21a7facbc27a45a4c33c7"
                      *       }
                      *     }
                      */
@@ -7825,7 +7928,7 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound2"];
+            404: components["responses"]["NotFound9"];
             409: components["responses"]["Conflict4"];
             422: components["responses"]["Unprocessable8"];
             429: components["responses"]["TooManyRequests"];
@@ -7862,7 +7965,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *         "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -7872,28 +7975,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T00:50:13.229Z",
-                     *         "settledAt": "2026-11-27T00:20:13.480Z",
-                     *         "createdAt": "2026-11-27T00:20:13.229Z",
+                     *         "expiresAt": "2026-11-27T01:25:04.639Z",
+                     *         "settledAt": "2026-11-27T00:55:05.357Z",
+                     *         "createdAt": "2026-11-27T00:55:04.639Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T00:50:13.229Z"
+                     *           "expiresAt": "2026-11-27T01:25:04.639Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_DMXAAiwOgg-He_pv7w4vMz6ykjUSAwV4PdnlY"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn-szXAAltIzeZBjTq12X_niW8IZFJCF6GvaByg0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc44abe619f135593"
+                     *         "requestId": "req_01a21a7fafbc51734d4be6b3"
                      *       }
                      *     }
                      */
@@ -7910,7 +8013,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound9"];
+            404: components["responses"]["NotFound10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -7951,21 +8054,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zgv2e00aqtwfk0gfpwd9_inc",
+                     *           "id": "svc_01m8d7zbcwe0097h5x9k9c7f00_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999150595084202672911440817",
+                     *           "sessionId": "000999965409134955472697497332",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999150595084202672911440817"
+                     *             "sessionId": "000999965409134955472697497332"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T00:20:13.256Z",
-                     *           "createdAt": "2026-11-27T00:20:13.282Z"
+                     *           "receivedAt": "2026-11-27T00:55:04.729Z",
+                     *           "createdAt": "2026-11-27T00:55:04.860Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7974,7 +8077,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc465b49ecbd2ef9f"
+                     *         "requestId": "req_01a21a7fb02765d6fddc25f4"
                      *       }
                      *     }
                      */
@@ -7993,7 +8096,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound9"];
+            404: components["responses"]["NotFound10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8060,8 +8163,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
-                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *         "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
+                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -8072,11 +8175,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:14.348Z",
+                     *         "createdAt": "2026-11-27T00:55:06.996Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc78bcc33e24824b4"
+                     *         "requestId": "req_01a21a7fb5f20c7faeb2af14"
                      *       }
                      *     }
                      */
@@ -8130,8 +8233,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
-                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *         "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
+                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -8140,13 +8243,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127002014288626908756",
+                     *         "sessionId": "000999261127005507698292127412",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:14.348Z",
-                     *         "completedAt": "2026-11-27T00:20:14.542Z"
+                     *         "createdAt": "2026-11-27T00:55:06.996Z",
+                     *         "completedAt": "2026-11-27T00:55:07.500Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc885f4a354cf5b3d"
+                     *         "requestId": "req_01a21a7fb868ff57f8eaeeb0"
                      *       }
                      *     }
                      */
@@ -8163,7 +8266,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound10"];
+            404: components["responses"]["NotFound11"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8204,8 +8307,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
-                     *           "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *           "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
+                     *           "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8214,10 +8317,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127002014288626908756",
+                     *           "sessionId": "000999261127005507698292127412",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:14.348Z",
-                     *           "completedAt": "2026-11-27T00:20:14.542Z"
+                     *           "createdAt": "2026-11-27T00:55:06.996Z",
+                     *           "completedAt": "2026-11-27T00:55:07.500Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8226,7 +8329,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc8878a5ada6e4b2f"
+                     *         "requestId": "req_01a21a7fb875ba2034b6d8ae"
                      *       }
                      *     }
                      */
@@ -8245,7 +8348,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound9"];
+            404: components["responses"]["NotFound10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8286,8 +8389,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zhwfe00bkbyzgv498ncm_rfd",
-                     *           "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *           "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
+                     *           "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8296,10 +8399,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127002014288626908756",
+                     *           "sessionId": "000999261127005507698292127412",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:14.348Z",
-                     *           "completedAt": "2026-11-27T00:20:14.542Z"
+                     *           "createdAt": "2026-11-27T00:55:06.996Z",
+                     *           "completedAt": "2026-11-27T00:55:07.500Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8308,7 +8411,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc88db1f13b2a6f0f"
+                     *         "requestId": "req_01a21a7fb8bc96576eff8e9a"
                      *       }
                      *     }
                      */
@@ -8327,6 +8430,237 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    listSplitTemplates: {
+        parameters: {
+            query?: {
+                /** @description The page size. Any other value counts as 20. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `nextCursor` of the previous page, unchanged; it includes limit and filters. */
+                cursor?: components["parameters"]["Cursor"];
+                createdAtFrom?: string;
+                createdAtTo?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the list */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": [
+                     *         {
+                     *           "id": "svc_01m8d7ze6me00a5tk12p581ms3_spt",
+                     *           "name": "Commission",
+                     *           "splits": [
+                     *             {
+                     *               "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                     *               "basisPoints": 1000,
+                     *               "reference": null,
+                     *               "description": "Commission",
+                     *               "amount": null
+                     *             }
+                     *           ],
+                     *           "createdAt": "2026-11-27T00:55:07.725Z"
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "hasMore": false,
+                     *         "nextCursor": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21a7fb8fe6cfcbe4279a6"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["SplitTemplate"][];
+                        pagination: components["schemas"]["Pagination"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["BadRequest3"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    createSplitTemplate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Commission",
+                 *       "splits": [
+                 *         {
+                 *           "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                 *           "basisPoints": 1000,
+                 *           "description": "Commission"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                    splits: {
+                        walletId: string;
+                        amount?: number | null;
+                        basisPoints?: number | null;
+                        reference?: string | null;
+                        description?: string | null;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 201,
+                     *       "data": {
+                     *         "id": "svc_01m8d7ze6me00a5tk12p581ms3_spt",
+                     *         "name": "Commission",
+                     *         "splits": [
+                     *           {
+                     *             "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                     *             "basisPoints": 1000,
+                     *             "reference": null,
+                     *             "description": "Commission",
+                     *             "amount": null
+                     *           }
+                     *         ],
+                     *         "createdAt": "2026-11-27T00:55:07.725Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21a7fb8cc4a09ae1ef9c9"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 201;
+                        data: components["schemas"]["SplitTemplate"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest2"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound2"];
+            409: components["responses"]["Conflict2"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    getSplitTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8d7ze6me00a5tk12p581ms3_spt",
+                     *         "name": "Commission",
+                     *         "splits": [
+                     *           {
+                     *             "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                     *             "basisPoints": 1000,
+                     *             "reference": null,
+                     *             "description": "Commission",
+                     *             "amount": null
+                     *           }
+                     *         ],
+                     *         "createdAt": "2026-11-27T00:55:07.725Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21a7fb9086267a610553a"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["SplitTemplate"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest4"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8367,8 +8701,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
-                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -8378,10 +8712,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:14.621Z",
+                     *           "createdAt": "2026-11-27T00:55:07.850Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
+                     *               "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -8395,15 +8729,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127002014799410364896"
+                     *               "sessionId": "000999261127005508451601494787"
                      *             },
                      *             {
-                     *               "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
+                     *               "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *               "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -8412,7 +8746,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127002014463502610619"
+                     *               "sessionId": "000999261127005508677865717671"
                      *             }
                      *           ]
                      *         }
@@ -8423,7 +8757,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fca60ab58e7dd8140"
+                     *         "requestId": "req_01a21a7fc06f8e547a2f8c82"
                      *       }
                      *     }
                      */
@@ -8466,7 +8800,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                 *       "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -8480,7 +8814,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt"
+                 *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt"
                  *         }
                  *       ]
                  *     }
@@ -8526,8 +8860,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -8537,10 +8871,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:14.621Z",
+                     *         "createdAt": "2026-11-27T00:55:07.850Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
+                     *             "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -8557,12 +8891,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
+                     *             "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -8576,7 +8910,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc89c0e0a9ab1bd86"
+                     *         "requestId": "req_01a21a7fb9403a0731d9bfac"
                      *       }
                      *     }
                      */
@@ -8630,8 +8964,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zj4ze008nek6w1czacbj_pyo",
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "id": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -8641,10 +8975,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:20:14.621Z",
+                     *         "createdAt": "2026-11-27T00:55:07.850Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
+                     *             "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -8658,15 +8992,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127002014799410364896"
+                     *             "sessionId": "000999261127005508451601494787"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
+                     *             "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -8675,12 +9009,12 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127002014463502610619"
+                     *             "sessionId": "000999261127005508677865717671"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fca524df5b38a6ce7"
+                     *         "requestId": "req_01a21a7fc05204231d85ffc9"
                      *       }
                      *     }
                      */
@@ -8697,7 +9031,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8738,7 +9072,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zj4ze00tzbk8mkbdtnqt_poi",
+                     *           "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -8752,15 +9086,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127002014799410364896"
+                     *           "sessionId": "000999261127005508451601494787"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d5zj4ze01anvpcsf82m9qt_poi",
+                     *           "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -8769,7 +9103,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127002014463502610619"
+                     *           "sessionId": "000999261127005508677865717671"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8778,7 +9112,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fca575050b2248698"
+                     *         "requestId": "req_01a21a7fc060ef24b1474dac"
                      *       }
                      *     }
                      */
@@ -8797,7 +9131,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8819,7 +9153,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                 *       "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -8833,7 +9167,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt"
+                 *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt"
                  *         }
                  *       ]
                  *     }
@@ -8878,7 +9212,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -8905,7 +9239,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc8923fbcba46d08c"
+                     *         "requestId": "req_01a21a7fb9172b6ddf6c21a1"
                      *       }
                      *     }
                      */
@@ -8963,7 +9297,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *           "id": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -8972,7 +9306,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T00:20:13.050Z"
+                     *           "createdAt": "2026-11-27T00:55:04.219Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8981,7 +9315,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc2aa155bf8bb7c69"
+                     *         "requestId": "req_01a21a7faba553b17a5c08c2"
                      *       }
                      *     }
                      */
@@ -9052,7 +9386,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9061,11 +9395,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T00:20:13.050Z",
-                     *         "secret": "whsec_W7j6mMCfrEzsjOiN9EN+tgyI8aXMwcmfvEnGmNv2PtY="
+                     *         "createdAt": "2026-11-27T00:55:04.219Z",
+                     *         "secret": "whsec_7KT/1eRSz6j3CL7NF8VXCKHeTsp6TCAM1r/f4Kr2tqc="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc27113b3b093014b"
+                     *         "requestId": "req_01a21a7faafffd8edc87d808"
                      *       }
                      *     }
                      */
@@ -9116,7 +9450,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9125,10 +9459,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T00:20:13.050Z"
+                     *         "createdAt": "2026-11-27T00:55:04.219Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc29feb5fb0d1c419"
+                     *         "requestId": "req_01a21a7fab8fd4d53579b6df"
                      *       }
                      *     }
                      */
@@ -9145,7 +9479,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9178,11 +9512,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc2c28e0b8888cd1"
+                     *         "requestId": "req_01a21a7fc3c6cde416e6c8b1"
                      *       }
                      *     }
                      */
@@ -9199,7 +9533,7 @@ export interface operations {
             400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9248,17 +9582,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T00:20:15.525Z",
-                     *         "createdAt": "2026-11-27T00:20:13.050Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T00:55:10.519Z",
+                     *         "createdAt": "2026-11-27T00:55:04.219Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc2878d6a1ebbe64"
+                     *         "requestId": "req_01a21a7fc3bf8c0b91375340"
                      *       }
                      *     }
                      */
@@ -9275,7 +9609,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound14"];
             422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -9317,7 +9651,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9325,12 +9659,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T00:20:15.525Z",
-                     *         "createdAt": "2026-11-27T00:20:13.050Z",
-                     *         "secret": "whsec_9xzzPRSTWi5hhPn2LYaBaXQdkxf/erAH4rSvv8FnILg="
+                     *         "previousSecretExpiresAt": "2026-11-28T00:55:10.519Z",
+                     *         "createdAt": "2026-11-27T00:55:04.219Z",
+                     *         "secret": "whsec_/VAcMhfuqu7H89xpY55XPAG0J51PML+/cP94UF4HEXY="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc24ab26e606acdf"
+                     *         "requestId": "req_01a21a7fc3b5beaa134a01c4"
                      *       }
                      *     }
                      */
@@ -9347,7 +9681,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound13"];
+            404: components["responses"]["NotFound15"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -9389,13 +9723,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8d5zk0me00r7jzrbtb1ndg2_evt",
+                     *         "id": "svc_01m8d7zgwse008w8wrthj8jm5y_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-27T00:20:15.508Z",
-                     *         "resourceId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *         "createdAt": "2026-11-27T00:55:10.479Z",
+                     *         "resourceId": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *           "id": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -9404,11 +9738,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T00:20:13.050Z"
+                     *           "createdAt": "2026-11-27T00:55:04.219Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc13cb79dbca3cd0"
+                     *         "requestId": "req_01a21a7fc38eed40e6a2902f"
                      *       }
                      *     }
                      */
@@ -9425,7 +9759,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound13"];
+            404: components["responses"]["NotFound15"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable14"];
             429: components["responses"]["TooManyRequests"];
@@ -9473,7 +9807,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc19d2e40e9726e7"
+                     *         "requestId": "req_01a21a7fc3a2df2e2497f7fa"
                      *       }
                      *     }
                      */
@@ -9492,7 +9826,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9512,7 +9846,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T23:20:15.517Z"
+                 *       "since": "2026-11-26T23:55:10.508Z"
                  *     }
                  */
                 "application/json": {
@@ -9537,12 +9871,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *         "endpointId": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc1e75d6928e8be3"
+                     *         "requestId": "req_01a21a7fc3ad60e33e277083"
                      *       }
                      *     }
                      */
@@ -9559,7 +9893,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound14"];
             422: components["responses"]["Unprocessable15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -9602,16 +9936,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zjrfe00b2thq1q6yy6k7_rev",
+                     *           "id": "svc_01m8d7zgffe00s7bx2q2z49b9a_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *           "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *           "inboundCreditId": "svc_01m8d5zjmqe00brca8jgpd9agb_inc",
+                     *           "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "inboundCreditId": "svc_01m8d7zgase0097zfgphaqq7h2_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -9621,7 +9955,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-27T00:20:15.247Z",
+                     *           "createdAt": "2026-11-27T00:55:10.063Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -9631,7 +9965,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcb4439789c06dbcf"
+                     *         "requestId": "req_01a21a7fc20260f3524adc6a"
                      *       }
                      *     }
                      */
@@ -9682,16 +10016,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zjrfe00b2thq1q6yy6k7_rev",
+                     *         "id": "svc_01m8d7zgffe00s7bx2q2z49b9a_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *         "inboundCreditId": "svc_01m8d5zjmqe00brca8jgpd9agb_inc",
+                     *         "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "inboundCreditId": "svc_01m8d7zgase0097zfgphaqq7h2_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -9701,11 +10035,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T00:20:15.247Z",
+                     *         "createdAt": "2026-11-27T00:55:10.063Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcb491eebb7315de6"
+                     *         "requestId": "req_01a21a7fc209122302b24766"
                      *       }
                      *     }
                      */
@@ -9722,7 +10056,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9774,26 +10108,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zjrfe00b2thq1q6yy6k7_rev",
+                     *         "id": "svc_01m8d7zgffe00s7bx2q2z49b9a_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *         "inboundCreditId": "svc_01m8d5zjmqe00brca8jgpd9agb_inc",
+                     *         "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "inboundCreditId": "svc_01m8d7zgase0097zfgphaqq7h2_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T00:20:15.247Z",
-                     *         "resolvedAt": "2026-11-27T00:20:15.314Z"
+                     *         "createdAt": "2026-11-27T00:55:10.063Z",
+                     *         "resolvedAt": "2026-11-27T00:55:10.124Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcb4ffc9f8322f7e3"
+                     *         "requestId": "req_01a21a7fc21f45b5391fc670"
                      *       }
                      *     }
                      */
@@ -9810,7 +10144,7 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound15"];
+            404: components["responses"]["NotFound17"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable16"];
             429: components["responses"]["TooManyRequests"];
@@ -9853,57 +10187,57 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
+                     *           "id": "svc_01m8d7zcvye009k828dygmzfxf_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T00:20:13.956Z",
-                     *           "resourceId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                     *           "createdAt": "2026-11-27T00:55:06.366Z",
+                     *           "resourceId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
-                     *             "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "id": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
+                     *             "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                     *             "holdId": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T00:20:13.953Z"
+                     *             "createdAt": "2026-11-27T00:55:06.364Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8d5zhdxe00axntjgdnzjq18_evt",
+                     *           "id": "svc_01m8d7zcnee00vwjmyk32nt8p9_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T00:20:13.885Z",
-                     *           "resourceId": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
+                     *           "createdAt": "2026-11-27T00:55:06.158Z",
+                     *           "resourceId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d5zhdve00tq0qqwdg8t056_trf",
-                     *             "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "id": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
+                     *             "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8d5zhdwe008zmk9qqcmryx0_hld",
+                     *             "holdId": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T00:20:13.883Z"
+                     *             "createdAt": "2026-11-27T00:55:06.152Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8d5zhcxe01ag2fyc0vwhhxr_evt",
+                     *           "id": "svc_01m8d7zchre01bqvdq80gyhpf0_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T00:20:13.853Z",
-                     *           "resourceId": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
+                     *           "createdAt": "2026-11-27T00:55:06.040Z",
+                     *           "resourceId": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d5zhcxe00sqbj8kh9na07a_trf",
-                     *             "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *             "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *             "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
+                     *             "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -9912,7 +10246,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T00:20:13.852Z"
+                     *             "createdAt": "2026-11-27T00:55:06.029Z"
                      *           }
                      *         }
                      *       ],
@@ -9922,7 +10256,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcbfce43cd3354f3e"
+                     *         "requestId": "req_01a21a7fc33acd03c2e1d683"
                      *       }
                      *     }
                      */
@@ -9973,28 +10307,28 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
+                     *         "id": "svc_01m8d7zcvye009k828dygmzfxf_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-27T00:20:13.956Z",
-                     *         "resourceId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                     *         "createdAt": "2026-11-27T00:55:06.366Z",
+                     *         "resourceId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
-                     *           "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                     *           "destinationWalletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "id": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
+                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *           "amount": 1000,
                      *           "fee": 0,
                      *           "status": "completed",
-                     *           "holdId": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                     *           "holdId": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
                      *           "description": null,
                      *           "reference": null,
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:20:13.953Z"
+                     *           "createdAt": "2026-11-27T00:55:06.364Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc02ea19c67fe7b1"
+                     *         "requestId": "req_01a21a7fc3473e5824f04961"
                      *       }
                      *     }
                      */
@@ -10011,7 +10345,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
+            404: components["responses"]["NotFound18"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10052,17 +10386,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
-                     *           "endpointId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe",
+                     *           "eventId": "svc_01m8d7zcvye009k828dygmzfxf_evt",
+                     *           "endpointId": "svc_01m8d7zashe009be2f93qskez2_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-27T00:20:13.991Z",
-                     *           "createdAt": "2026-11-27T00:20:13.979Z",
+                     *           "deliveredAt": "2026-11-27T00:55:06.393Z",
+                     *           "createdAt": "2026-11-27T00:55:06.388Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-27T00:20:13.982Z",
-                     *               "durationMs": 5,
+                     *               "attemptedAt": "2026-11-27T00:55:06.389Z",
+                     *               "durationMs": 2,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -10076,7 +10410,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc080a8c63b486bf"
+                     *         "requestId": "req_01a21a7fc3657b8a9e5fc2ac"
                      *       }
                      *     }
                      */
@@ -10095,7 +10429,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
+            404: components["responses"]["NotFound18"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10115,7 +10449,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8d5zgm5e00bm4pd12693ceq_whe"
+                 *       "endpointId": "svc_01m8d7zashe009be2f93qskez2_whe"
                  *     }
                  */
                 "application/json": {
@@ -10139,13 +10473,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8d5zhg4e008vhcbhyzkqdqd_evt",
+                     *         "eventId": "svc_01m8d7zcvye009k828dygmzfxf_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8d5zgm5e00bm4pd12693ceq_whe"
+                     *           "svc_01m8d7zashe009be2f93qskez2_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc0db092b75e79a0"
+                     *         "requestId": "req_01a21a7fc377b90c96f39f47"
                      *       }
                      *     }
                      */
@@ -10162,7 +10496,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound17"];
+            404: components["responses"]["NotFound19"];
             422: components["responses"]["Unprocessable15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -10201,9 +10535,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
+                     *           "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
                      *           "name": "Reports",
-                     *           "hint": "glWC",
+                     *           "hint": "rYzk",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -10211,19 +10545,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
+                     *           "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-27T00:20:15.536Z"
+                     *           "createdAt": "2026-11-27T00:55:10.543Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "1OT0m9NAjJPqn0xustftfSrDHgNiDMMP1VO3vtr0LQ1bInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMDoyMDoxNS41MzZaIiwiMDFhMjFhNWYtY2MzNi03MDAwLTg1NDMtM2IxZjIzMDk1NGI3Il0"
+                     *         "nextCursor": "tu_Jr4aN2j57S5p63QwLjOskXrfe-uJQQW65PFM_kEJbInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMDo1NToxMC41NDNaIiwiMDFhMjFhN2YtYzNkMi03MDAwLWE1ODctYWNkMzJiZDM4OGM5Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc53a66f452ef30b"
+                     *         "requestId": "req_01a21a7fc3e6bd10530579db"
                      *       }
                      *     }
                      */
@@ -10296,9 +10630,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
+                     *         "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
                      *         "name": "Reports",
-                     *         "hint": "glWC",
+                     *         "hint": "rYzk",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10306,14 +10640,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
+                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:20:15.536Z",
-                     *         "key": "svc_test_i7oOCj1JwzZ8isUHO7BPVi5qro9AtaQjkt6KV6dglWC"
+                     *         "createdAt": "2026-11-27T00:55:10.543Z",
+                     *         "key": "svc_test_HnoRB4lDyaLFXpmSDH7POUObpLX67hdqFGsF24CrYzk"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc2f7c652473e6f5"
+                     *         "requestId": "req_01a21a7fc3ce52a86671aba8"
                      *       }
                      *     }
                      */
@@ -10364,9 +10698,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
+                     *         "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
                      *         "name": "Reports",
-                     *         "hint": "glWC",
+                     *         "hint": "rYzk",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10374,13 +10708,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
+                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:20:15.536Z"
+                     *         "createdAt": "2026-11-27T00:55:10.543Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc490fca65314f8c"
+                     *         "requestId": "req_01a21a7fc3de4852e2016eb7"
                      *       }
                      *     }
                      */
@@ -10397,7 +10731,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound18"];
+            404: components["responses"]["NotFound20"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10430,9 +10764,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zk1pe008agsv3whgjn5q_key",
+                     *         "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
                      *         "name": "Reports",
-                     *         "hint": "glWC",
+                     *         "hint": "rYzk",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10440,13 +10774,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
-                     *         "expiresAt": "2026-11-27T01:20:15.584Z",
+                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
+                     *         "expiresAt": "2026-11-27T01:55:10.574Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:20:15.536Z"
+                     *         "createdAt": "2026-11-27T00:55:10.543Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc7344f7cf35199e"
+                     *         "requestId": "req_01a21a7fc3ffccbd4a018d7e"
                      *       }
                      *     }
                      */
@@ -10463,7 +10797,7 @@ export interface operations {
             400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound18"];
+            404: components["responses"]["NotFound20"];
             422: components["responses"]["Unprocessable19"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -10512,9 +10846,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d5zk39e008tdd3dqq0hpj2_key",
+                     *         "id": "svc_01m8d7zgzhe00bnanhvsrqex8x_key",
                      *         "name": "Reports",
-                     *         "hint": "jNnT",
+                     *         "hint": "ctZW",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10522,14 +10856,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d5zfshe00990vx93fem7ra_key",
+                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:20:15.584Z",
-                     *         "key": "svc_test_blkGt49xtMZF7ZU5ZY9mPG1M2F1QHPeHNRagiLojNnT"
+                     *         "createdAt": "2026-11-27T00:55:10.574Z",
+                     *         "key": "svc_test_YQmoSnGGKwb12k7RGcGdhlWJt61uUvNXbhkSOhsctZW"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc5fcc3ef608e34a"
+                     *         "requestId": "req_01a21a7fc3ed62875917bab8"
                      *       }
                      *     }
                      */
@@ -10546,7 +10880,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound19"];
+            404: components["responses"]["NotFound21"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable18"];
             429: components["responses"]["TooManyRequests"];
@@ -10565,7 +10899,7 @@ export interface operations {
                 createdAtTo?: string;
                 requestId?: string;
                 status?: "2xx" | "4xx" | "5xx";
-                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
+                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "SPLIT_TEMPLATE_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
             };
             header?: never;
             path?: never;
@@ -10589,28 +10923,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21a5fc622316e05e830cc",
-                     *           "keyId": "svc_01m8d5zfshe00990vx93fem7ra_key",
+                     *           "requestId": "req_01a21a7fb3c2e1ae5bf8e5b6",
+                     *           "keyId": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
+                     *           "resourceId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 2,
-                     *           "createdAt": "2026-11-27T00:20:13.986Z"
+                     *           "durationMs": 6,
+                     *           "createdAt": "2026-11-27T00:55:06.434Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "y6jNqEAb13WVEsAk2hrsX6R6reWn5l54-uTYYgq_uhFbInRlc3QgMDFhMjFhNWYtYmYxMi03MDAwLWFjMjktMTlmM2Q4Y2VmODJmIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMDoyMDoxMy45ODZaIiwiMDFhMjFhNWZjNjIyMzE2ZTA1ZTgzMGNjIl0"
+                     *         "nextCursor": "YjfNcAttehPl1oJqOeJCK248endBrZ3sh6qNdWyP0l5bInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMDo1NTowNi40MzRaIiwiMDFhMjFhN2ZiM2MyZTFhZTViZjhlNWI2Il0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc88d0547a886fc0"
+                     *         "requestId": "req_01a21a7fc4173cfce5c83146"
                      *       }
                      *     }
                      */
@@ -10781,7 +11115,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc64fd3146cba6b40"
+                     *         "requestId": "req_01a21a7fb3eb5a03ccd9c335"
                      *       }
                      *     }
                      */
@@ -10840,7 +11174,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc655755bb5f0bdec"
+                     *         "requestId": "req_01a21a7fb3f110b249974909"
                      *       }
                      *     }
                      */
@@ -10899,7 +11233,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc66169cf5bb19111"
+                     *         "requestId": "req_01a21a7fb3fcd23be0189384"
                      *       }
                      *     }
                      */
@@ -10949,7 +11283,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcd9af3514b187e57"
+                     *         "requestId": "req_01a21a7fc53f46df331ed34e"
                      *       }
                      *     }
                      */
@@ -10965,7 +11299,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest8"];
             401: components["responses"]["Unauthorized2"];
-            404: components["responses"]["NotFound20"];
+            404: components["responses"]["NotFound22"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -11019,17 +11353,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999150595084202672911440817",
+                     *         "sessionId": "000999965409134955472697497332",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-27T00:20:13.256Z"
+                     *         "receivedAt": "2026-11-27T00:55:04.729Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fc3453d48cbb74752"
+                     *         "requestId": "req_01a21a7fad0a7a86f9f40f0a"
                      *       }
                      *     }
                      */
@@ -11095,13 +11429,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999046616519737958305834674",
+                     *         "reference": "000999001913411476385521301391",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-27T00:20:15.650Z"
+                     *         "at": "2026-11-27T00:55:10.641Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcca019eeda9dab9b"
+                     *         "requestId": "req_01a21a7fc42ea4dbfe403ab6"
                      *       }
                      *     }
                      */
@@ -11155,14 +11489,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999819227608485382237163296",
+                     *         "sessionId": "000999802915122107575793089865",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-27T00:20:15.634Z"
+                     *         "recalledAt": "2026-11-27T00:55:10.621Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcc91b07b925e2ce1"
+                     *         "requestId": "req_01a21a7fc41b9e60540afcc7"
                      *       }
                      *     }
                      */
@@ -11179,7 +11513,7 @@ export interface operations {
             400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound21"];
+            404: components["responses"]["NotFound23"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -11234,7 +11568,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcca88c22ef73c96e"
+                     *         "requestId": "req_01a21a7fc43afe536ec0a5b4"
                      *       }
                      *     }
                      */
@@ -11284,20 +11618,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8d5zk5je0094djx9j7v5c20_wth",
+                     *         "reference": "svc_01m8d7zh28e00abf4k1y9fmfbr_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127002015389649679112",
+                     *         "sessionId": "000999261127005510308874068700",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcd93f5815a8bff27"
+                     *         "requestId": "req_01a21a7fc51445cb79622f17"
                      *       }
                      *     }
                      */
@@ -11314,7 +11648,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound22"];
+            404: components["responses"]["NotFound24"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -11362,20 +11696,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8d5zk5je0094djx9j7v5c20_wth",
+                     *         "reference": "svc_01m8d7zh28e00abf4k1y9fmfbr_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127002015389649679112",
+                     *         "sessionId": "000999261127005510308874068700",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fccb66c890de9a692"
+                     *         "requestId": "req_01a21a7fc44d42d14048bc39"
                      *       }
                      *     }
                      */
@@ -11392,7 +11726,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound22"];
+            404: components["responses"]["NotFound24"];
             409: components["responses"]["Conflict6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -11430,7 +11764,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d5zjv6e00852tqrgm8s2ez_pay",
+                     *         "id": "svc_01m8d7zgj9e009bdvj4v0h4gyz_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
@@ -11440,26 +11774,26 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T00:50:15.333Z",
+                     *         "expiresAt": "2026-11-27T01:25:10.147Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T00:20:15.333Z",
+                     *         "createdAt": "2026-11-27T00:55:10.147Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T00:50:15.333Z"
+                     *           "expiresAt": "2026-11-27T01:25:10.147Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaX78ScACsKRnz2M74LwGiGl_LZnAAgotXxCiMid92Iq7AnhMQid7kRw_ex9mr"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn_CSXAAlbdyJsESQ9_HZYyRufhOFy0p9H-THGNo"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a5fcb6bd0b9359b1536"
+                     *         "requestId": "req_01a21a7fc2552c302ca442ee"
                      *       }
                      *     }
                      */
@@ -11476,7 +11810,7 @@ export interface operations {
             400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound23"];
+            404: components["responses"]["NotFound25"];
             409: components["responses"]["Conflict2"];
             422: components["responses"]["Unprocessable22"];
             429: components["responses"]["TooManyRequests"];
@@ -11502,13 +11836,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zmjce00rsgrfsx6ypfy3_evt",
+                 *       "id": "svc_01m8d7zkdpe00thsc9m2h4zehp_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-27T00:20:17.100Z",
-                 *       "resourceId": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
+                 *       "createdAt": "2026-11-27T00:55:13.078Z",
+                 *       "resourceId": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
+                 *         "id": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -11518,33 +11852,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d5zm02e009np74gq68z99q_wlt",
+                 *         "targetWalletId": "svc_01m8d7zhq1e008h23yn4wb0vgz_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T00:50:16.583Z",
-                 *         "settledAt": "2026-11-27T00:20:17.100Z",
-                 *         "createdAt": "2026-11-27T00:20:16.583Z",
+                 *         "expiresAt": "2026-11-27T01:25:11.605Z",
+                 *         "settledAt": "2026-11-27T00:55:13.078Z",
+                 *         "createdAt": "2026-11-27T00:55:11.605Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000007",
+                 *           "accountNumber": "6000000027",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:50:16.583Z"
+                 *           "expiresAt": "2026-11-27T01:25:11.605Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d5zm6ke00bkpv4m1989wpe_inc",
+                 *           "id": "svc_01m8d7zjj1e009wzh6863xeph9_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e",
+                 *           "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e"
+                 *             "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:20:16.665Z"
+                 *           "receivedAt": "2026-11-27T00:55:12.070Z"
                  *         }
                  *       }
                  *     }
@@ -11587,13 +11921,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zmjce0195gczmpdc2mys_evt",
+                 *       "id": "svc_01m8d7zkdpe0199f3hszw5jext_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-27T00:20:17.100Z",
-                 *       "resourceId": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
+                 *       "createdAt": "2026-11-27T00:55:13.078Z",
+                 *       "resourceId": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm2ke009k3pjpy55n9z2_pay",
+                 *         "id": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -11603,33 +11937,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d5zm02e009np74gq68z99q_wlt",
+                 *         "targetWalletId": "svc_01m8d7zhq1e008h23yn4wb0vgz_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T00:50:16.583Z",
-                 *         "settledAt": "2026-11-27T00:20:17.100Z",
-                 *         "createdAt": "2026-11-27T00:20:16.583Z",
+                 *         "expiresAt": "2026-11-27T01:25:11.605Z",
+                 *         "settledAt": "2026-11-27T00:55:13.078Z",
+                 *         "createdAt": "2026-11-27T00:55:11.605Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000007",
+                 *           "accountNumber": "6000000027",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:50:16.583Z"
+                 *           "expiresAt": "2026-11-27T01:25:11.605Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d5zm6ke00bkpv4m1989wpe_inc",
+                 *           "id": "svc_01m8d7zjj1e009wzh6863xeph9_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e",
+                 *           "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "58c40f0d-0321-4782-a73c-480862a2dd1e"
+                 *             "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:20:16.665Z"
+                 *           "receivedAt": "2026-11-27T00:55:12.070Z"
                  *         }
                  *       }
                  *     }
@@ -11672,13 +12006,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpeye009634k4tx16pjm_evt",
+                 *       "id": "svc_01m8d7zmq9e009ndz7d66sv972_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-27T00:20:19.038Z",
-                 *       "resourceId": "svc_01m8d5zm6ve00b5tm70g4vfbn3_pay",
+                 *       "createdAt": "2026-11-27T00:55:14.409Z",
+                 *       "resourceId": "svc_01m8d7zhsme0096jr2ez1ksr2a_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm6ve00b5tm70g4vfbn3_pay",
+                 *         "id": "svc_01m8d7zhsme0096jr2ez1ksr2a_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -11688,19 +12022,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d5zm1ke009kvn68k9wbpbz_wlt",
+                 *         "targetWalletId": "svc_01m8d7zhp1e00ax3qaactb9515_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T00:20:18.731Z",
+                 *         "expiresAt": "2026-11-27T00:55:13.412Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T00:20:16.731Z",
+                 *         "createdAt": "2026-11-27T00:55:11.412Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000023",
+                 *           "accountNumber": "6000000009",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:21:16.731Z"
+                 *           "expiresAt": "2026-11-27T00:56:11.412Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11745,13 +12079,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zy2me01vah2zktevbnxh_evt",
+                 *       "id": "svc_01m8d7zw44e01s5yh3gfav8tax_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-27T00:20:26.836Z",
-                 *       "resourceId": "svc_01m8d5zm6he00azfzf7r09d6pn_pay",
+                 *       "createdAt": "2026-11-27T00:55:21.988Z",
+                 *       "resourceId": "svc_01m8d7zhyte00aaxxgnqk9mgtt_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm6he00azfzf7r09d6pn_pay",
+                 *         "id": "svc_01m8d7zhyte00aaxxgnqk9mgtt_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -11761,19 +12095,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d5zm0ae0088s9bx58j0c6s_wlt",
+                 *         "targetWalletId": "svc_01m8d7zhqge008e0xhe5ethpe0_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T00:20:26.721Z",
+                 *         "expiresAt": "2026-11-27T00:55:21.578Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T00:20:16.721Z",
+                 *         "createdAt": "2026-11-27T00:55:11.578Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000022",
+                 *           "accountNumber": "6000000026",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:21:16.721Z"
+                 *           "expiresAt": "2026-11-27T00:56:11.578Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11818,13 +12152,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpxfe019v502fybnazed_evt",
+                 *       "id": "svc_01m8d7zp8je01anh0np25997x5_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-27T00:20:19.503Z",
-                 *       "resourceId": "svc_01m8d5zm54e00br1agckk2k60h_pay",
+                 *       "createdAt": "2026-11-27T00:55:15.986Z",
+                 *       "resourceId": "svc_01m8d7zhz1e00bn963beswgzz0_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm54e00br1agckk2k60h_pay",
+                 *         "id": "svc_01m8d7zhz1e00bn963beswgzz0_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -11834,19 +12168,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d5zm1de009004fts2vz8hd_wlt",
+                 *         "targetWalletId": "svc_01m8d7zhqee00sm71h6jt8vskz_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T00:50:16.659Z",
-                 *         "settledAt": "2026-11-27T00:20:17.624Z",
-                 *         "createdAt": "2026-11-27T00:20:16.659Z",
+                 *         "expiresAt": "2026-11-27T01:25:11.549Z",
+                 *         "settledAt": "2026-11-27T00:55:12.983Z",
+                 *         "createdAt": "2026-11-27T00:55:11.549Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000016",
+                 *           "accountNumber": "6000000025",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:50:16.659Z"
+                 *           "expiresAt": "2026-11-27T01:25:11.549Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -11891,13 +12225,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zka9e00bq2j3tyckawgn_evt",
+                 *       "id": "svc_01m8d7zh78e00tggnar6b3tkrc_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-27T00:20:15.817Z",
-                 *       "resourceId": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                 *       "createdAt": "2026-11-27T00:55:10.824Z",
+                 *       "resourceId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8d5zgshe008p0x0gfgxxzmv_pay",
+                 *         "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -11907,35 +12241,35 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
+                 *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-27T00:50:13.229Z",
-                 *         "settledAt": "2026-11-27T00:20:13.480Z",
-                 *         "createdAt": "2026-11-27T00:20:13.229Z",
+                 *         "expiresAt": "2026-11-27T01:25:04.639Z",
+                 *         "settledAt": "2026-11-27T00:55:05.357Z",
+                 *         "createdAt": "2026-11-27T00:55:04.639Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:50:13.229Z"
+                 *           "expiresAt": "2026-11-27T01:25:04.639Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d5zgv2e00aqtwfk0gfpwd9_inc",
+                 *           "id": "svc_01m8d7zbcwe0097h5x9k9c7f00_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999150595084202672911440817",
+                 *           "sessionId": "000999965409134955472697497332",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999150595084202672911440817"
+                 *             "sessionId": "000999965409134955472697497332"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:20:13.256Z"
+                 *           "receivedAt": "2026-11-27T00:55:04.729Z"
                  *         }
                  *       }
                  *     }
@@ -11978,14 +12312,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zn4fe00v9v49p83yj47z_evt",
+                 *       "id": "svc_01m8d7zkqxe00vsf25z4y8tmsp_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-27T00:20:17.679Z",
-                 *       "resourceId": "svc_01m8d5zm82e00ap4qzstb8r15r_wth",
+                 *       "createdAt": "2026-11-27T00:55:13.405Z",
+                 *       "resourceId": "svc_01m8d7zj3ve01a5hfdg5xjgjqd_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm82e00ap4qzstb8r15r_wth",
-                 *         "sourceWalletId": "svc_01m8d5zm1me008252ynpgfkk4h_wlt",
+                 *         "id": "svc_01m8d7zj3ve01a5hfdg5xjgjqd_wth",
+                 *         "sourceWalletId": "svc_01m8d7zhqee00aregzqanrscwe_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12001,10 +12335,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002017127333272326",
+                 *         "sessionId": "000999261127005512215539557459",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:16.738Z",
-                 *         "completedAt": "2026-11-27T00:20:17.679Z"
+                 *         "createdAt": "2026-11-27T00:55:11.615Z",
+                 *         "completedAt": "2026-11-27T00:55:13.404Z"
                  *       }
                  *     }
                  */
@@ -12046,14 +12380,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zndne00bg5v2tnhgyawt_evt",
+                 *       "id": "svc_01m8d7zkr8e00bwqkwk5bm9s16_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-27T00:20:17.973Z",
-                 *       "resourceId": "svc_01m8d5zm7te00923hn9maw1t55_wth",
+                 *       "createdAt": "2026-11-27T00:55:13.416Z",
+                 *       "resourceId": "svc_01m8d7zj6ae008scyqe76xm123_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm7te00923hn9maw1t55_wth",
-                 *         "sourceWalletId": "svc_01m8d5zm21e0086jhr9nd0hm9p_wlt",
+                 *         "id": "svc_01m8d7zj6ae008scyqe76xm123_wth",
+                 *         "sourceWalletId": "svc_01m8d7zhqme00bm70jzxdccrds_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12069,10 +12403,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002017368467180118",
+                 *         "sessionId": "000999261127005512857309407696",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:16.738Z",
-                 *         "completedAt": "2026-11-27T00:20:17.973Z"
+                 *         "createdAt": "2026-11-27T00:55:11.733Z",
+                 *         "completedAt": "2026-11-27T00:55:13.416Z"
                  *       }
                  *     }
                  */
@@ -12114,14 +12448,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zncje00a819xzdnf49hs_evt",
+                 *       "id": "svc_01m8d7zmese008crfb97vzwbvp_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-27T00:20:17.938Z",
-                 *       "resourceId": "svc_01m8d5zm7ke009pkv311dcdtqb_wth",
+                 *       "createdAt": "2026-11-27T00:55:14.137Z",
+                 *       "resourceId": "svc_01m8d7zjdke009t8gvtyf8vt1z_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm7ke009pkv311dcdtqb_wth",
-                 *         "sourceWalletId": "svc_01m8d5zm21e00r68s7ncnc68y1_wlt",
+                 *         "id": "svc_01m8d7zjdke009t8gvtyf8vt1z_wth",
+                 *         "sourceWalletId": "svc_01m8d7zhqpe00a5jbfxmbx22y6_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12137,10 +12471,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002017029463051776",
+                 *         "sessionId": "000999261127005512670458878130",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:16.735Z",
-                 *         "completedAt": "2026-11-27T00:20:17.938Z"
+                 *         "createdAt": "2026-11-27T00:55:11.810Z",
+                 *         "completedAt": "2026-11-27T00:55:14.136Z"
                  *       }
                  *     }
                  */
@@ -12182,15 +12516,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zmr1e019a2j5aww84h7t_evt",
+                 *       "id": "svc_01m8d7zkbze01bjrppcfywtcb1_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-27T00:20:17.281Z",
-                 *       "resourceId": "svc_01m8d5zmr1e00szv7hhxrptmgp_trf",
+                 *       "createdAt": "2026-11-27T00:55:13.023Z",
+                 *       "resourceId": "svc_01m8d7zkbze00v085c23vz5xxr_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zmr1e00szv7hhxrptmgp_trf",
-                 *         "sourceWalletId": "svc_01m8d5zm2ee009ge6y3d6tvm23_wlt",
-                 *         "destinationWalletId": "svc_01m8d5zmqbe009fpj5x5699fy9_wlt",
+                 *         "id": "svc_01m8d7zkbze00v085c23vz5xxr_trf",
+                 *         "sourceWalletId": "svc_01m8d7zhqwe00an9f01bqs0myp_wlt",
+                 *         "destinationWalletId": "svc_01m8d7zkb9e008vqbteyjq3vsj_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -12199,7 +12533,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:17.281Z"
+                 *         "createdAt": "2026-11-27T00:55:13.020Z"
                  *       }
                  *     }
                  */
@@ -12241,24 +12575,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zhg4e00v6eqzpyt108jr_evt",
+                 *       "id": "svc_01m8d7zcvye00swspdyw1s3363_evt",
                  *       "type": "hold.created",
-                 *       "createdAt": "2026-11-27T00:20:13.956Z",
-                 *       "resourceId": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                 *       "createdAt": "2026-11-27T00:55:06.366Z",
+                 *       "resourceId": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zhg3e00bpbxmvma1bpg3_hld",
+                 *         "id": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
                  *         "status": "held",
-                 *         "walletId": "svc_01m8d5zgq3e00spwsdd3g1qdwk_wlt",
-                 *         "sourceWalletId": "svc_01m8d5zgnxe00taxde148jh17h_wlt",
-                 *         "transferId": "svc_01m8d5zhg1e00rqr1164f7pd68_trf",
+                 *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                 *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                 *         "transferId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
                  *         "amount": 1000,
                  *         "amountHeld": 1000,
                  *         "amountReleased": 0,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
                  *         "releaseAt": null,
-                 *         "createdAt": "2026-11-27T00:20:13.953Z",
+                 *         "createdAt": "2026-11-27T00:55:06.364Z",
                  *         "endedAt": null
                  *       }
                  *     }
@@ -12301,25 +12635,25 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpphe00v9q619na2t9n2_evt",
+                 *       "id": "svc_01m8d7zr4ve00segk7awrgm395_evt",
                  *       "type": "hold.released",
-                 *       "createdAt": "2026-11-27T00:20:19.281Z",
-                 *       "resourceId": "svc_01m8d5zmfze00b7y8hed46w8re_hld",
+                 *       "createdAt": "2026-11-27T00:55:17.915Z",
+                 *       "resourceId": "svc_01m8d7zjtee008x7ywneycbq63_hld",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d5zmfze00b7y8hed46w8re_hld",
+                 *         "id": "svc_01m8d7zjtee008x7ywneycbq63_hld",
                  *         "status": "released",
-                 *         "walletId": "svc_01m8d5zm85e00aertzj9tv95sh_wlt",
-                 *         "sourceWalletId": "svc_01m8d5zm27e00abebhmwbtfb9p_wlt",
-                 *         "transferId": "svc_01m8d5zmfse00v02ewya11zdws_trf",
+                 *         "walletId": "svc_01m8d7zj50e00awxk0v9t855nt_wlt",
+                 *         "sourceWalletId": "svc_01m8d7zhrge0084ke5z84whw8n_wlt",
+                 *         "transferId": "svc_01m8d7zjrae00tenjz4snpvxpa_trf",
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 2000,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T00:20:18.538Z",
-                 *         "createdAt": "2026-11-27T00:20:17.015Z",
-                 *         "endedAt": "2026-11-27T00:20:19.281Z"
+                 *         "releaseAt": "2026-11-27T00:55:17.330Z",
+                 *         "createdAt": "2026-11-27T00:55:12.380Z",
+                 *         "endedAt": "2026-11-27T00:55:17.915Z"
                  *       }
                  *     }
                  */
@@ -12361,25 +12695,25 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zmmge00r6ghvrp5bxckh_evt",
+                 *       "id": "svc_01m8d7zk3re00r3cwr6w0vnzp7_evt",
                  *       "type": "hold.cancelled",
-                 *       "createdAt": "2026-11-27T00:20:17.168Z",
-                 *       "resourceId": "svc_01m8d5zmd0e008mzy715ym7qwa_hld",
+                 *       "createdAt": "2026-11-27T00:55:12.760Z",
+                 *       "resourceId": "svc_01m8d7zjrge008smq4gy27hw1c_hld",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d5zmd0e008mzy715ym7qwa_hld",
+                 *         "id": "svc_01m8d7zjrge008smq4gy27hw1c_hld",
                  *         "status": "cancelled",
-                 *         "walletId": "svc_01m8d5zm77e01s50fcdq44e6zt_wlt",
-                 *         "sourceWalletId": "svc_01m8d5zm2qe00ad6vs5r4ryman_wlt",
-                 *         "transferId": "svc_01m8d5zmcne00vxmgbkzht1d17_trf",
+                 *         "walletId": "svc_01m8d7zj67e00865524yg71xtp_wlt",
+                 *         "sourceWalletId": "svc_01m8d7zhrhe00b5mnskfyct7nf_wlt",
+                 *         "transferId": "svc_01m8d7zjqke00t0yvf2f6v4r0e_trf",
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 500,
                  *         "amountCancelled": 1500,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T01:20:16.539Z",
-                 *         "createdAt": "2026-11-27T00:20:16.913Z",
-                 *         "endedAt": "2026-11-27T00:20:17.166Z"
+                 *         "releaseAt": "2026-11-27T01:55:12.236Z",
+                 *         "createdAt": "2026-11-27T00:55:12.251Z",
+                 *         "endedAt": "2026-11-27T00:55:12.748Z"
                  *       }
                  *     }
                  */
@@ -12421,14 +12755,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpane00s54dmzzxcn63s_evt",
+                 *       "id": "svc_01m8d7zn30e00v6ev2xz35djt1_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-27T00:20:18.901Z",
-                 *       "resourceId": "svc_01m8d5zn2ze008d6j1zctgttrd_rfd",
+                 *       "createdAt": "2026-11-27T00:55:14.784Z",
+                 *       "resourceId": "svc_01m8d7zkjge008m6bt6q7pkk74_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zn2ze008d6j1zctgttrd_rfd",
-                 *         "paymentId": "svc_01m8d5zm7he009q3cmsemm8x8r_pay",
+                 *         "id": "svc_01m8d7zkjge008m6bt6q7pkk74_rfd",
+                 *         "paymentId": "svc_01m8d7zj2he009mpgzxtw4z8s8_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -12437,10 +12771,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002018160322216119",
+                 *         "sessionId": "000999261127005514037524629285",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:17.625Z",
-                 *         "completedAt": "2026-11-27T00:20:18.901Z"
+                 *         "createdAt": "2026-11-27T00:55:13.230Z",
+                 *         "completedAt": "2026-11-27T00:55:14.784Z"
                  *       }
                  *     }
                  */
@@ -12482,14 +12816,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zp9pe008cj1k9n99m8r3_evt",
+                 *       "id": "svc_01m8d7znj2e009qv6md2nd9teh_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-27T00:20:18.870Z",
-                 *       "resourceId": "svc_01m8d5znf5e00aw7exgt6pt9w0_rfd",
+                 *       "createdAt": "2026-11-27T00:55:15.266Z",
+                 *       "resourceId": "svc_01m8d7zks7e0082mrgapxgrfdm_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5znf5e00aw7exgt6pt9w0_rfd",
-                 *         "paymentId": "svc_01m8d5zm7me0094z7n040fp7j9_pay",
+                 *         "id": "svc_01m8d7zks7e0082mrgapxgrfdm_rfd",
+                 *         "paymentId": "svc_01m8d7zj3re00a9rapabs5apr5_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -12498,10 +12832,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002018704661537978",
+                 *         "sessionId": "000999261127005514101887676103",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:17.953Z",
-                 *         "completedAt": "2026-11-27T00:20:18.870Z"
+                 *         "createdAt": "2026-11-27T00:55:13.440Z",
+                 *         "completedAt": "2026-11-27T00:55:15.266Z"
                  *       }
                  *     }
                  */
@@ -12543,14 +12877,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zppde009c2t7f90yn3j8_evt",
+                 *       "id": "svc_01m8d7znpee0086j10t1204hz5_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-27T00:20:19.277Z",
-                 *       "resourceId": "svc_01m8d5zma4e00bzf24gqrevgrw_pyo",
+                 *       "createdAt": "2026-11-27T00:55:15.406Z",
+                 *       "resourceId": "svc_01m8d7zjfje00b3nvpvzcj8sk6_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zma4e00bzf24gqrevgrw_pyo",
-                 *         "sourceWalletId": "svc_01m8d5zm34e008j71ka8xzs0mz_wlt",
+                 *         "id": "svc_01m8d7zjfje00b3nvpvzcj8sk6_pyo",
+                 *         "sourceWalletId": "svc_01m8d7zhrne0092wxk9c5ha4mv_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -12560,7 +12894,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:16.790Z"
+                 *         "createdAt": "2026-11-27T00:55:11.806Z"
                  *       }
                  *     }
                  */
@@ -12602,14 +12936,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpape00bzj27q96msmnx_evt",
+                 *       "id": "svc_01m8d7zns4e00ahyj4q0w5hf5g_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-27T00:20:18.902Z",
-                 *       "resourceId": "svc_01m8d5zmcme00a4my4ce1dhm7r_pyo",
+                 *       "createdAt": "2026-11-27T00:55:15.492Z",
+                 *       "resourceId": "svc_01m8d7zjede009g3cntq6ez1wg_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zmcme00a4my4ce1dhm7r_pyo",
-                 *         "sourceWalletId": "svc_01m8d5zm3je00arr7pfjr7bx7q_wlt",
+                 *         "id": "svc_01m8d7zjede009g3cntq6ez1wg_pyo",
+                 *         "sourceWalletId": "svc_01m8d7zhrve008q59rdxbf4wpj_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -12619,7 +12953,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:16.897Z"
+                 *         "createdAt": "2026-11-27T00:55:11.811Z"
                  *       }
                  *     }
                  */
@@ -12661,14 +12995,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zppbe008r1jgrh1khxft_evt",
+                 *       "id": "svc_01m8d7zn7ae00am47fv2wzrnzj_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-27T00:20:19.275Z",
-                 *       "resourceId": "svc_01m8d5zm9qe00aq8vgdvfd167g_pyo",
+                 *       "createdAt": "2026-11-27T00:55:14.922Z",
+                 *       "resourceId": "svc_01m8d7zjdhe008rjh9cqqcv64b_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm9qe00aq8vgdvfd167g_pyo",
-                 *         "sourceWalletId": "svc_01m8d5zm3ce00a7zv7spx6j2xw_wlt",
+                 *         "id": "svc_01m8d7zjdhe008rjh9cqqcv64b_pyo",
+                 *         "sourceWalletId": "svc_01m8d7zhrve00twq1jv9jwq39g_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -12678,7 +13012,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:20:16.791Z"
+                 *         "createdAt": "2026-11-27T00:55:11.877Z"
                  *       }
                  *     }
                  */
@@ -12720,13 +13054,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpp8e008mh5xnx5veskh_evt",
+                 *       "id": "svc_01m8d7znp8e00bbxgdvn1sw4w2_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-27T00:20:19.272Z",
-                 *       "resourceId": "svc_01m8d5zma4e01aszgdxnqkshgq_poi",
+                 *       "createdAt": "2026-11-27T00:55:15.400Z",
+                 *       "resourceId": "svc_01m8d7zjfje00s47j3y9csm6a6_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zma4e01aszgdxnqkshgq_poi",
+                 *         "id": "svc_01m8d7zjfje00s47j3y9csm6a6_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -12740,8 +13074,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002018728536826958",
-                 *         "payoutId": "svc_01m8d5zma4e00bzf24gqrevgrw_pyo",
+                 *         "sessionId": "000999261127005514887747184364",
+                 *         "payoutId": "svc_01m8d7zjfje00b3nvpvzcj8sk6_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -12784,13 +13118,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zp96e00bsbxzp1xna3k4_evt",
+                 *       "id": "svc_01m8d7znrte00bk00tffecdyey_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-27T00:20:18.854Z",
-                 *       "resourceId": "svc_01m8d5zmcme018va1zxasn42hb_poi",
+                 *       "createdAt": "2026-11-27T00:55:15.482Z",
+                 *       "resourceId": "svc_01m8d7zjede019d0hvgfp73wzf_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zmcme018va1zxasn42hb_poi",
+                 *         "id": "svc_01m8d7zjede019d0hvgfp73wzf_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -12804,8 +13138,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002018879690045908",
-                 *         "payoutId": "svc_01m8d5zmcme00a4my4ce1dhm7r_pyo",
+                 *         "sessionId": "000999261127005514101184778993",
+                 *         "payoutId": "svc_01m8d7zjede009g3cntq6ez1wg_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -12848,13 +13182,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zp9ge00axesxh67b2anw_evt",
+                 *       "id": "svc_01m8d7zn5ge00bb6mgwkn0c0ma_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-27T00:20:18.864Z",
-                 *       "resourceId": "svc_01m8d5zm9qe01as2faa349smrc_poi",
+                 *       "createdAt": "2026-11-27T00:55:14.864Z",
+                 *       "resourceId": "svc_01m8d7zjdje00tsvd7n9mmfjzd_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zm9qe01as2faa349smrc_poi",
+                 *         "id": "svc_01m8d7zjdje00tsvd7n9mmfjzd_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -12868,8 +13202,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127002018080475936636",
-                 *         "payoutId": "svc_01m8d5zm9qe00aq8vgdvfd167g_pyo",
+                 *         "sessionId": "000999261127005513946608825238",
+                 *         "payoutId": "svc_01m8d7zjdhe008rjh9cqqcv64b_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -12912,24 +13246,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zncxe00sw72tg2eyp4t7_evt",
+                 *       "id": "svc_01m8d7zk7ve00vv1s1qcsgrtfj_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-27T00:20:17.949Z",
-                 *       "resourceId": "svc_01m8d5zm47e00bhtxzrwbmxfea_wlt",
+                 *       "createdAt": "2026-11-27T00:55:12.891Z",
+                 *       "resourceId": "svc_01m8d7zhrte01bbg2jp0hab150_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d5zm47e00bhtxzrwbmxfea_wlt",
-                 *         "inboundCreditId": "svc_01m8d5zmeke009fzhrbzf8sqmb_inc",
+                 *         "walletId": "svc_01m8d7zhrte01bbg2jp0hab150_wlt",
+                 *         "inboundCreditId": "svc_01m8d7zjfne00980y4db7vb5tw_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "f7f9bfc5-f502-41a5-92cc-47096492df2c",
+                 *         "sessionId": "8096642f-8eac-4644-b28f-f9c8b5fe9d20",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "f7f9bfc5-f502-41a5-92cc-47096492df2c"
+                 *           "sessionId": "8096642f-8eac-4644-b28f-f9c8b5fe9d20"
                  *         },
-                 *         "receivedAt": "2026-11-27T00:20:16.942Z",
+                 *         "receivedAt": "2026-11-27T00:55:11.899Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -12972,14 +13306,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpmye01tstqba89dsghn_evt",
+                 *       "id": "svc_01m8d7zn49e01t77q5f7p0t82w_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-27T00:20:19.230Z",
-                 *       "resourceId": "svc_01m8d5zm4me0097szhbeqb0370_wlt",
+                 *       "createdAt": "2026-11-27T00:55:14.825Z",
+                 *       "resourceId": "svc_01m8d7zhrte00b3zt4dmw5tnsd_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d5zm4me0097szhbeqb0370_wlt",
-                 *         "transferId": "svc_01m8d5zmc9e00byt7qcbgyn1f8_wth",
+                 *         "walletId": "svc_01m8d7zhrte00b3zt4dmw5tnsd_wlt",
+                 *         "transferId": "svc_01m8d7zjdje018a7fdndqs4w4c_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -13026,14 +13360,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zns7e008kveppgn4r45c_evt",
+                 *       "id": "svc_01m8d7zm0de00ac5y4dap53mat_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-27T00:20:18.343Z",
-                 *       "resourceId": "svc_01m8d5zm4ne009pda1gawv0qyr_wlt",
+                 *       "createdAt": "2026-11-27T00:55:13.677Z",
+                 *       "resourceId": "svc_01m8d7zhs0e008b527zkqc7769_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d5zm4ne009pda1gawv0qyr_wlt",
-                 *         "adjustmentId": "svc_01m8d5zmcfe00acetq3v61fp6p_adj",
+                 *         "walletId": "svc_01m8d7zhs0e008b527zkqc7769_wlt",
+                 *         "adjustmentId": "svc_01m8d7zjgve00aq1npa71bxm5s_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -13082,13 +13416,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zkwne009y2fekt5d3m3f_evt",
+                 *       "id": "svc_01m8d7zhk2e00bg5hdzfpx8tza_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-27T00:20:16.408Z",
-                 *       "resourceId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
+                 *       "createdAt": "2026-11-27T00:55:11.210Z",
+                 *       "resourceId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
+                 *         "walletId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -13131,13 +13465,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zkwye00870xtw2faxrqw_evt",
+                 *       "id": "svc_01m8d7zhkce00b113vs8pyw6kb_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-27T00:20:16.448Z",
-                 *       "resourceId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
+                 *       "createdAt": "2026-11-27T00:55:11.218Z",
+                 *       "resourceId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
+                 *         "walletId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13180,13 +13514,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zky1e00b146vf1gjm9bp_evt",
+                 *       "id": "svc_01m8d7zhkke0090cmsfva3s6pa_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-27T00:20:16.463Z",
-                 *       "resourceId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
+                 *       "createdAt": "2026-11-27T00:55:11.238Z",
+                 *       "resourceId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8d5zkw0e00bc31xdeca05d1_wlt",
+                 *         "walletId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -13229,13 +13563,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zmsbe019tyed4rysn466_evt",
+                 *       "id": "svc_01m8d7zje4e00bsz0w89hwpyxr_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-27T00:20:17.323Z",
-                 *       "resourceId": "svc_01m8d5zmsbe00s03arf40ac7pf_rev",
+                 *       "createdAt": "2026-11-27T00:55:12.068Z",
+                 *       "resourceId": "svc_01m8d7zje3e00tdh3s916xfcdk_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d5zmsbe00s03arf40ac7pf_rev",
+                 *         "id": "svc_01m8d7zje3e00tdh3s916xfcdk_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -13244,7 +13578,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8d5zm7ke01vs7cj6q4sme0p_inc",
+                 *         "inboundCreditId": "svc_01m8d7zhz0e008kcz1ewymzmm0_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -13254,19 +13588,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T00:20:17.323Z",
+                 *         "createdAt": "2026-11-27T00:55:12.067Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8d5zm7ke01vs7cj6q4sme0p_inc",
+                 *           "id": "svc_01m8d7zhz0e008kcz1ewymzmm0_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "18f64648-ef25-4336-8d83-df9b27543e23",
+                 *           "sessionId": "1bdfd990-d135-4689-9ab6-863bd2966c94",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "18f64648-ef25-4336-8d83-df9b27543e23"
+                 *             "sessionId": "1bdfd990-d135-4689-9ab6-863bd2966c94"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:20:16.674Z"
+                 *           "receivedAt": "2026-11-27T00:55:11.460Z"
                  *         }
                  *       }
                  *     }
@@ -13309,13 +13643,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zpafe00v0dm1zs54v4wn_evt",
+                 *       "id": "svc_01m8d7zmdhe00vyf8dbk2rkqsc_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-27T00:20:18.895Z",
-                 *       "resourceId": "svc_01m8d5zmp9e00tk2rv6m3fg557_rev",
+                 *       "createdAt": "2026-11-27T00:55:14.097Z",
+                 *       "resourceId": "svc_01m8d7zjj1e018qh5fpkhb0kzh_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d5zmp9e00tk2rv6m3fg557_rev",
+                 *         "id": "svc_01m8d7zjj1e018qh5fpkhb0kzh_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -13324,14 +13658,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8d5zm7we0087vatngrthpe5_inc",
+                 *         "inboundCreditId": "svc_01m8d7zj2qe00axsa9qbfhe3g5_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T00:20:17.225Z",
-                 *         "resolvedAt": "2026-11-27T00:20:18.895Z"
+                 *         "createdAt": "2026-11-27T00:55:12.193Z",
+                 *         "resolvedAt": "2026-11-27T00:55:14.097Z"
                  *       }
                  *     }
                  */
@@ -13373,20 +13707,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zkdme0084hk68j3c8dn9_evt",
+                 *       "id": "svc_01m8d7zhefe00arakrkdg2cjjg_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-27T00:20:15.924Z",
-                 *       "resourceId": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
+                 *       "createdAt": "2026-11-27T00:55:11.057Z",
+                 *       "resourceId": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
+                 *         "id": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T22:20:15.909Z",
+                 *         "failingSince": "2026-11-26T22:55:10.931Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T00:20:15.906Z"
+                 *         "createdAt": "2026-11-27T00:55:10.921Z"
                  *       }
                  *     }
                  */
@@ -13428,20 +13762,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zkv3e008qenaxgh4b0pd_evt",
+                 *       "id": "svc_01m8d7zhhde00851ptxs4pawtk_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-27T00:20:16.356Z",
-                 *       "resourceId": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
+                 *       "createdAt": "2026-11-27T00:55:11.150Z",
+                 *       "resourceId": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
+                 *         "id": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-21T00:20:15.973Z",
+                 *         "failingSince": "2026-11-21T00:55:11.127Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T00:20:15.906Z"
+                 *         "createdAt": "2026-11-27T00:55:10.921Z"
                  *       }
                  *     }
                  */
@@ -13483,20 +13817,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d5zkf7e00bcgkczw0hqwc9_evt",
+                 *       "id": "svc_01m8d7zhhae00803d2j3ps762d_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-27T00:20:15.974Z",
-                 *       "resourceId": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
+                 *       "createdAt": "2026-11-27T00:55:11.142Z",
+                 *       "resourceId": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d5zkd2e009xw6tqg5d73s0_whe",
+                 *         "id": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-21T00:20:15.973Z",
+                 *         "failingSince": "2026-11-21T00:55:11.127Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T00:20:15.906Z"
+                 *         "createdAt": "2026-11-27T00:55:10.921Z"
                  *       }
                  *     }
                  */

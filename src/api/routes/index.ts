@@ -16,6 +16,7 @@ import { refundRoutes } from './refunds.ts';
 import { requestLogRoutes } from './requestLogs.ts';
 import { reviewCaseRoutes } from './reviewCases.ts';
 import { simulationRoutes } from './simulations.ts';
+import { splitTemplateRoutes } from './splitTemplates.ts';
 import { transactionRoutes } from './transactions.ts';
 import { transferRoutes } from './transfers.ts';
 import { walletRoutes } from './wallets.ts';
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...withdrawalRoutes,
   ...paymentRoutes,
   ...refundRoutes,
+  ...splitTemplateRoutes,
   ...payoutRoutes,
   ...payoutValidationRoutes,
   ...webhookEndpointRoutes,

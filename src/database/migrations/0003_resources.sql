@@ -92,6 +92,13 @@ CREATE UNIQUE INDEX payment_reference_unique
   ON payments (organisation_id, environment, reference, (CASE WHEN reference_is_free THEN id END)) NULLS NOT DISTINCT
   WHERE reference IS NOT NULL;
 
+-- Saved splits for payments: amounts or basis points.
+CREATE TABLE split_templates (
+  LIKE template.listed_row INCLUDING ALL,
+  name   text NOT NULL,
+  splits jsonb NOT NULL
+);
+
 CREATE TABLE transfers (
   LIKE template.listed_row INCLUDING ALL,
   source_wallet_id      uuid NOT NULL,
@@ -233,7 +240,7 @@ CREATE INDEX payout_items_unreported ON payout_items (organisation_id, payout_id
 -- another one, which no check of the ledger finds.
 GRANT SELECT ON wallets, wallet_kyc TO manilla_app;
 GRANT UPDATE (sealed, bvn_index) ON wallet_kyc TO manilla_app;
-GRANT SELECT, INSERT ON virtual_accounts TO manilla_app;
+GRANT SELECT, INSERT ON virtual_accounts, split_templates TO manilla_app;
 GRANT UPDATE (email, full_name, phone) ON wallets TO manilla_app;
 -- Only ledger.post writes the resources that move money; the application reads them.
 GRANT SELECT ON payments, transfers, holds, withdrawals, refunds, payouts, payout_items TO manilla_app;
