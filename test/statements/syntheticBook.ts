@@ -10,6 +10,7 @@ const RARE = 30;
 const USUAL: Readonly<Record<string, [usual: string, ...rare: string[]]>> = {
   payment: ['settled', 'pending', 'partial', 'expired', 'failed', 'refunded', 'partially_refunded'],
   withdrawal: ['completed', 'processing', 'failed', 'returned'],
+  hold: ['released', 'held', 'cancelled'],
   refund: ['completed', 'processing', 'failed'],
   payout: ['completed', 'processing', 'partially_completed', 'failed'],
   review: ['credited', 'open', 'returning', 'returned_to_sender', 'unclaimed', 'recalled'],
@@ -59,6 +60,13 @@ function tablesOf(organisationId: Uuid, types: readonly string[]): Record<string
       columns: `${book}, ${id('withdrawal')} AS id, 1 AS version, ${id('wallet', '1 + n % 1000')} AS source_wallet_id,
         1000 AS amount, 10 AS fee, ${statusOf('withdrawal')} AS status, '0123456789' AS account_number, '058' AS bank_code,
         'sandbox' AS rail, 'withdrawal-' || n AS reference, at AS created_at`,
+    },
+    holds: {
+      share: 0.02,
+      columns: `${book}, ${id('hold')} AS id, 1 AS version, ${statusOf('hold')} AS status, ${id('wallet', '1 + n % 1000')} AS wallet_id,
+        ${id('wallet', '2 + n % 1000')} AS source_wallet_id, ${id('transfer')} AS transfer_id, 100 AS amount,
+        CASE ${statusOf('hold')} WHEN 'released' THEN 100 ELSE 0 END AS amount_released,
+        CASE ${statusOf('hold')} WHEN 'cancelled' THEN 100 ELSE 0 END AS amount_cancelled, at AS ended_at, at AS created_at`,
     },
     refunds: {
       share: 0.02,

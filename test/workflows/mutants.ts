@@ -55,6 +55,11 @@ export async function reviewCase(_input: InputOf<typeof flows.reviewCase>) {
   return { status: 'unclaimed' };
 }
 
+export async function dayProof() {
+  showState('begun');
+  return await flows.dayProof();
+}
+
 export async function hold(_input: InputOf<typeof flows.hold>) {
   return { status: 'released' };
 }
