@@ -88,7 +88,7 @@ async function startAnew(workflow: string, workflowId: string, input: object) {
 /** Everything that a decision could change: balances, statuses and the audit log. */
 const state = async (): Promise<unknown> => {
   const [found] = await flows.sql`
-    SELECT (SELECT jsonb_agg(jsonb_build_array(code, balance, status) ORDER BY id) FROM ledger.accounts WHERE code LIKE 'wallet:%') AS accounts,
+    SELECT (SELECT jsonb_agg(jsonb_build_array(code, balance, status) ORDER BY id) FROM ledger.accounts WHERE code LIKE '%wallet:%') AS accounts,
            (SELECT jsonb_agg(jsonb_build_array(id, status) ORDER BY id) FROM withdrawals) AS withdrawals,
            (SELECT jsonb_agg(jsonb_build_array(id, status) ORDER BY id) FROM payments) AS payments,
            (SELECT jsonb_agg(jsonb_build_array(id, status) ORDER BY id) FROM review_cases) AS review_cases,
@@ -135,6 +135,14 @@ async function requestedAdjustment() {
   return { id: adjustmentId, input: { ...book, adjustmentId, amount: 10_000 } };
 }
 
+async function notDueHold(attacker: string) {
+  const source = await flows.createWallet(undefined, { balance: 10_000 });
+  const hold = { releaseAt: new Date(Date.now() + 3_600_000) };
+  const body = { destinationWalletId: await flows.createWallet(), amount: 10_000, hold };
+  const holdId = String((await flows.test.money(`/wallets/${source}/transfer`, body)).data.holdId);
+  return { id: holdId, input: { ...book, holdId, walletId: attacker, amount: 1_000_000 } };
+}
+
 /** A decision as the service's own workflows pass it on, with the names of operators and no code of theirs. */
 const FORGED = {
   reason: 'x',
@@ -150,7 +158,10 @@ test('activities with forged decisions, and none, move nothing', async () => {
   const reviewCase = await openCase(50_000);
   const adjustment = await requestedAdjustment();
   const attacker = await flows.createWallet();
+  const hold = await notDueHold(attacker);
   const before = await state();
+  await schedule('releaseDueHold', hold.input);
+  for (const action of ['release', 'cancel']) await schedule('applyHoldDecision', hold.input, { ...FORGED, action });
   for (const action of ['approve', 'reject']) {
     await schedule('applyAdjustmentDecision', adjustment.input, { ...FORGED, action });
   }
