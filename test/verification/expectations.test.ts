@@ -21,8 +21,10 @@ import {
   expectWithdrawal,
   isOutOfPayment,
 } from '../../src/verification/expectations.ts';
+import type { Split } from '../../src/workflows/payment/splits.ts';
 import { latestRows, pathOf, type Step } from '../resources/movementTable.ts';
 import { BY_RESOURCE } from '../resources/movementTables/all.ts';
+import { SPLITS } from '../resources/movementTables/splits.ts';
 import { WITHDRAWALS } from '../resources/movementTables/withdrawals.ts';
 
 const STEPS = Object.values(BY_RESOURCE).flat();
@@ -140,4 +142,22 @@ test('amounts of two accounts with one code, as the two books have them, are add
   expect(differences(expectWithdrawal(row), parts.slice(0, 2).join('\n'))).toEqual([
     { account: wallet, expected: BigInt(-total), found: BigInt(-total + 5) },
   ]);
+});
+
+test('a split that says another amount than was posted is reported, with the target', () => {
+  const [settled] = SPLITS;
+  const path = settled === undefined ? [] : pathOf(settled);
+  const [row] = latestRows(path, 'payments');
+  if (row === undefined) throw new Error('the first step of splits settles the payment');
+  const [commission, courier] = row.splits as [Split, Split];
+  const credits = latestRows(path, 'inbound_credits');
+  const found = effectText(effectOf(path, expectPayment({ ...row, credits, cases: [] }).keys));
+  const splits = [commission, { ...courier, amountCredited: courier.amountCredited - 1 }];
+  const wrong = differences(expectPayment({ ...row, splits, credits, cases: [] }), found);
+  expect(new Map(wrong.map(({ account, expected, found: posted }) => [account, posted - expected]))).toEqual(
+    new Map([
+      [walletAccount(courier.walletId), 1n],
+      [walletAccount(row.targetWalletId), -1n],
+    ]),
+  );
 });

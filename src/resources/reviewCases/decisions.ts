@@ -5,7 +5,7 @@ import type { Book } from '../../money.ts';
 import { decideReviewedCredit } from '../../workflows/payment/decide.ts';
 import type { PaymentWithAccount } from '../payments/queries.ts';
 import type { KeyAction } from './actions.ts';
-import { creditCase, creditCaseToPayment, creditSplit, holdReturn, moveCaseToUnclaimed } from './movements.ts';
+import { creditCase, creditCaseToPayment, holdReturn, moveCaseToUnclaimed } from './movements.ts';
 import type { findSenders, ReviewCase } from './queries.ts';
 
 /** Why a decision cannot be carried out. */
@@ -37,10 +37,11 @@ export function decisionMovement(
     return holdReturn(book, row, { rail: sender.rail, attempts }, payment);
   }
   if (walletId === null) return 'wallet_unknown';
-  if (payment !== null && row.reason === 'split_refused' && payment.splits.some((split) => split.walletId === walletId))
-    return creditSplit(book, row, payment, walletId);
-  if (walletId !== payment?.targetWalletId) return creditCase(book, row, walletId, payment);
+  const ofSplit =
+    row.reason === 'split_refused' && payment?.splits.some((split) => split.walletId === walletId) === true;
+  if (payment === null || (walletId !== payment.targetWalletId && !ofSplit))
+    return creditCase(book, row, walletId, payment);
   const isCounted = ['partial_expired', 'surplus_over_limit', 'split_refused'].includes(row.reason);
   const credit = decideReviewedCredit(payment, { amount: row.amount, isCounted, waivesFee });
-  return credit === 'incomplete' ? 'payment_incomplete' : creditCaseToPayment(book, row, payment, credit);
+  return credit === 'incomplete' ? 'payment_incomplete' : creditCaseToPayment(book, row, payment, credit, walletId);
 }

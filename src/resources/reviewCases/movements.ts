@@ -122,47 +122,22 @@ export function creditCase(
   return decided(book, open, next, payment, comesBack ? { ...transaction, rules: 'credit_exempt' } : transaction);
 }
 
-/** Credits a part of a payment that its wallet did not take before. */
-export function creditSplit(book: Book, open: ReviewCase, payment: PaymentWithAccount, walletId: Uuid): Movement {
-  const { amount } = open;
-  const next = resolved(open, 'credited');
-  const amountCredited = payment.amountCredited + amount;
-  const paid = nextVersion(payment, {
-    status: statusAfterRefunds(payment.amountRefunded, amountCredited),
-    amountCredited,
-    splits: payment.splits.map((split) =>
-      split.walletId === walletId ? { ...split, amountCredited: split.amountCredited + amount } : split,
-    ),
-    amountInReview: payment.amountInReview - inReview(open),
-  });
-  const postings = [{ debit: holderOf(open), credit: walletAccount(walletId), amount }];
-  return {
-    book,
-    transaction: movedAt(next, moveBy(open, `${caseId(open)}/credit`, postings)),
-    rows: { review_cases: [next], payments: [paymentRow(paid)] },
-    events: [
-      caseEvent('review_case.resolved', next),
-      paymentEvent('payment.reviewed', paid),
-      ...splitEvents(payment, paid),
-    ],
-  };
-}
-
 /**
  * Credits the wallet of its payment, which counts it as received: settles an open one with what it held. Its splits get
- * their shares, unless it was settled before.
+ * their shares, unless it was settled before. `walletId`: that of a split which did not take its part before.
  */
 export function creditCaseToPayment(
   book: Book,
   open: ReviewCase,
   payment: PaymentWithAccount,
   { settles, amountReceived, withHeld, toWallet, toFees }: ReviewedCredit,
+  walletId: Uuid = payment.targetWalletId,
 ): Movement {
   const amountCredited = payment.amountCredited + toWallet;
   const isSettled = settles || payment.settledAt !== null;
   const next: ReviewCase = {
     ...resolved(open, 'credited'),
-    walletId: payment.targetWalletId,
+    walletId,
     fee: toFees,
     withHeld,
   };
@@ -173,7 +148,9 @@ export function creditCaseToPayment(
     splits:
       payment.settledAt === null
         ? splitsCreditedBy(payment.splits, amountCredited, payment.baseAmount)
-        : payment.splits,
+        : payment.splits.map((split) =>
+            split.walletId === walletId ? { ...split, amountCredited: split.amountCredited + toWallet } : split,
+          ),
     amountInReview: payment.amountInReview - inReview(open),
     feeCharged: payment.feeCharged + toFees,
     settledAt: settles ? next.resolvedAt : payment.settledAt,
@@ -193,7 +170,10 @@ export function creditCaseToPayment(
   return {
     book,
     transaction: movedAt(next, moveBy(open, `${caseId(open)}/credit`, [...gathered, ...postings])),
-    rows: { review_cases: [{ ...next, splits: parts }], payments: [paymentRow(paid)] },
+    rows: {
+      review_cases: [{ ...next, splits: walletId === payment.targetWalletId ? parts : [] }],
+      payments: [paymentRow(paid)],
+    },
     events: [
       caseEvent('review_case.resolved', next),
       ...(settles ? creditedEvents(paid) : [paymentEvent('payment.reviewed', paid)]),

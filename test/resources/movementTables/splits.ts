@@ -20,7 +20,7 @@ import {
   returnRefundFunds,
 } from '../../../src/resources/refunds/movements.ts';
 import type { Refund } from '../../../src/resources/refunds/queries.ts';
-import { creditCaseToPayment, creditSplit, type ReturnRefusal } from '../../../src/resources/reviewCases/movements.ts';
+import { creditCaseToPayment, type ReturnRefusal } from '../../../src/resources/reviewCases/movements.ts';
 import { decideCredit, decideReviewedCredit } from '../../../src/workflows/payment/decide.ts';
 import { refundParts } from '../../../src/workflows/payment/splits.ts';
 import {
@@ -142,11 +142,11 @@ const LATE = step({
   events: ['review_case.opened', 'payment.in_review'],
 });
 
-function reviewed(made: Step, { waivesFee = false, isCounted = false } = {}) {
+function reviewed(made: Step, { isCounted = false, walletId = OWNER } = {}) {
   const payment = paymentOf(made);
-  const decision = decideReviewedCredit(payment, { amount: caseOf(made).amount, isCounted, waivesFee });
+  const decision = decideReviewedCredit(payment, { amount: caseOf(made).amount, isCounted, waivesFee: false });
   if (decision === 'incomplete') throw new Error(decision);
-  return call(creditCaseToPayment, BOOK, caseOf(made), withAccount(payment), decision);
+  return call(creditCaseToPayment, BOOK, caseOf(made), withAccount(payment), decision, walletId);
 }
 
 const NOTHING_BACK = { clawedBack: null, suspended: 0, repaid: 0 };
@@ -389,7 +389,7 @@ export const SPLITS = [
   step({
     title: 'a split in review is credited to its wallet by a decision',
     after: REFUSED_PART,
-    call: call(creditSplit, BOOK, caseOf(REFUSED_PART), withAccount(paymentOf(REFUSED_PART)), COURIER),
+    call: reviewed(REFUSED_PART, { isCounted: true, walletId: COURIER }),
     net: { 'suspense:unmatched': -30_000, 'wallet:courier': 30_000 },
     transaction: 'review_credit reviewCase/credit, enforced',
     rows: [
