@@ -191,6 +191,7 @@ describe('wallets show', () => {
       kycStatus: 'tier1',
       externalReference: null,
       balance: 50,
+      heldBalance: 0,
       amountOwed: 0,
       currency: 'NGN',
       createdAt: expect.any(String),
