@@ -87,6 +87,7 @@ async function createPayments({ book, journal, hot }: BenchBook, count: number):
     method: 'bank_transfer',
     baseAmount: 200_000,
     fee: 2_000,
+    feeBearer: 'payer',
     targetWalletId: hot,
     splits: [],
     description: null,

@@ -19,7 +19,13 @@ import { findPayment, type Payment, type PaymentWithAccount } from '../resources
 import type { ReviewReason } from '../resources/reviewCases/queries.ts';
 import { openedAccount } from '../resources/wallets/virtualAccounts.ts';
 import { bookOf } from '../workflows/flows.ts';
-import { capacityAfterRefusal, decideCredit, decideExpiry, type WalletCapacity } from '../workflows/payment/decide.ts';
+import {
+  capacityAfterRefusal,
+  decideCredit,
+  decideExpiry,
+  netAmount,
+  type WalletCapacity,
+} from '../workflows/payment/decide.ts';
 import type { PaymentActivities, PaymentInput, PaymentProgress } from '../workflows/payment/messages.ts';
 import { confirmCredit, limitsOf, readCredit, setAsideDecision } from './credits.ts';
 import type { ActivityDependencies } from './dependencies.ts';
@@ -76,7 +82,7 @@ export function createPaymentActivities(dependencies: ActivityDependencies): Pay
         capacity,
         decision,
         result.code === 'WALLET_TIER1_LIMIT_EXCEEDED',
-        payment.baseAmount,
+        netAmount(payment),
       );
     }
   }

@@ -9,6 +9,7 @@ import {
   SPLITS_MAX,
   type Split,
   splitAmounts,
+  totalOf,
   type WantedSplit,
 } from '../workflows/payment/splits.ts';
 import { ApiError, type FieldError, invalidField, notFound } from './errors.ts';
@@ -139,6 +140,13 @@ function requireDistinct(ids: readonly string[], field: SplitsField): void {
     return [{ field: fieldOf(position), code: 'duplicate', message, constraint: { sameAs } }];
   });
   if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
+}
+
+/** Throws VALIDATION_FAILED if the splits leave the target less than the fee that it bears. */
+export function requireSplitsWithin(splits: readonly Split[], net: Kobo, field: SplitsField): void {
+  if (totalOf(splits) <= net) return;
+  const message = 'must together be at most baseAmount less the fee';
+  throw invalidField({ field, code: 'too_big', message, constraint: { maximum: net } });
 }
 
 /** The amounts of the splits. Throws VALIDATION_FAILED if they exceed the base amount together. */

@@ -7,6 +7,7 @@ import type { AdjustmentInput } from '../workflows/adjustment/messages.ts';
 import { type BankTransferInput, withTransferUpdate } from '../workflows/bankTransfer/messages.ts';
 import { type FlowMessage, type FlowOutboxMessage, toOutbox } from '../workflows/flows.ts';
 import { type HoldInput, holdChanged } from '../workflows/hold/messages.ts';
+import { netAmount, type Price } from '../workflows/payment/decide.ts';
 import {
   type CreditReceived,
   creditReceived,
@@ -29,13 +30,13 @@ import type { ReviewCase } from './reviewCases/queries.ts';
 import type { Withdrawal } from './withdrawals/queries.ts';
 
 /** The fields of a payment that the input of its flow is built from. */
-export type PaymentOfFlow = Pick<Payment, 'id' | 'targetWalletId' | 'baseAmount' | 'expiresAt'>;
+export type PaymentOfFlow = Pick<Payment, 'id' | 'targetWalletId' | 'expiresAt' | keyof Price>;
 
 export const paymentInput = (book: Book, payment: PaymentOfFlow): PaymentInput => ({
   ...book,
   paymentId: publicId('payment', payment.id),
   walletId: publicId('wallet', payment.targetWalletId),
-  amount: payment.baseAmount,
+  amount: netAmount(payment),
   expiresAt: payment.expiresAt.toISOString(),
 });
 

@@ -1,5 +1,6 @@
 // The schemas of the resources (contract, section 2), as responses and events have them. views.ts makes them from rows.
 import { z } from 'zod';
+import { FEE_BEARERS } from '../workflows/payment/decide.ts';
 import { EVENT_TYPES } from './events.ts';
 import { FAILURE_CODES } from './failureCodes.ts';
 import { HOLD_STATUSES } from './holds/queries.ts';
@@ -86,15 +87,25 @@ export const payment = z
     id: publicIdOf('payment'),
     method: paymentMethod,
     status: paymentStatus,
-    baseAmount: kobo.describe('What the target wallet receives, in kobo, less splits'),
-    fee: kobo.describe('On top of baseAmount, in kobo'),
-    payableAmount: kobo.describe('What the payer must transfer, in kobo: baseAmount plus fee'),
+    baseAmount: kobo.describe(
+      'What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears',
+    ),
+    fee: kobo.describe('In kobo'),
+    feeBearer: z
+      .enum(FEE_BEARERS)
+      .describe('payer: the fee is on top of baseAmount; merchant: out of what the target gets'),
+    payableAmount: kobo.describe(
+      'What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it',
+    ),
     amountReceived: kobo.describe('What has been received so far, in kobo'),
     amountInReview: kobo.describe('Received money that waits for a decision, in kobo: ask for no more meanwhile'),
     amountRecalled: kobo.describe('What the bank has taken back of the money credited to the wallet, in kobo'),
     currency,
     targetWalletId: publicIdOf('wallet'),
-    splits: z.array(split).optional().describe('Parts of baseAmount for other wallets: the target gets the rest'),
+    splits: z
+      .array(split)
+      .optional()
+      .describe('Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears'),
     description: z.string().nullable(),
     onMismatch: z
       .enum(ON_MISMATCH)

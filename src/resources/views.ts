@@ -1,8 +1,9 @@
 // The public form of the resources that move money (contract, section 2), for the API and for events.
 
+import { payableAmount } from '../workflows/payment/decide.ts';
 import { amountHeld, type Hold } from './holds/queries.ts';
 import type { InboundCredit } from './inboundCredits/queries.ts';
-import { type PaymentWithAccount, payableAmount } from './payments/queries.ts';
+import type { PaymentWithAccount } from './payments/queries.ts';
 import type { Payout, PayoutItem } from './payouts/queries.ts';
 import { viewOf } from './publicFields.ts';
 import * as schemas from './publicSchemas.ts';

@@ -1,5 +1,6 @@
 // GET /fees/quote: the fee schedule of contract sections 4.8 and 4.9, checked against independently computed values.
 import { afterAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { startTestApi } from '../support/api.ts';
 import { expectInvalid } from '../support/refusals.ts';
 
@@ -26,7 +27,14 @@ describe('200 responses', () => {
   test.each(SERVICE_FEES)('a bank-transfer payment of %i has a fee of %i', async (amount, fee) => {
     const { status, data } = await quote('bank_transfer_payment', String(amount));
     expect(status).toBe(200);
-    expect(data).toEqual({ type: 'bank_transfer_payment', amount, fee, totalAmount: amount + fee, currency: 'NGN' });
+    expect(data).toEqual({
+      type: 'bank_transfer_payment',
+      amount,
+      fee,
+      feeBearer: 'payer',
+      totalAmount: amount + fee,
+      currency: 'NGN',
+    });
   });
 
   test.each(SERVICE_FEES)(
@@ -35,14 +43,14 @@ describe('200 responses', () => {
       const fee = serviceFee + 2_000;
       for (const type of ['withdrawal', 'payout_item']) {
         const { data } = await quote(type, String(amount));
-        expect(data).toEqual({ type, amount, fee, totalAmount: amount + fee, currency: 'NGN' });
+        expect(data).toEqual({ type, amount, fee, feeBearer: 'payer', totalAmount: amount + fee, currency: 'NGN' });
       }
     },
   );
 
   test.each(['virtual_wallet_payment', 'transfer'])('a %s has no fee', async (type) => {
     const { data } = await quote(type, '250000');
-    expect(data).toEqual({ type, amount: 250_000, fee: 0, totalAmount: 250_000, currency: 'NGN' });
+    expect(data).toEqual({ type, amount: 250_000, fee: 0, feeBearer: 'payer', totalAmount: 250_000, currency: 'NGN' });
   });
 
   test('a payment is charged the quoted fee', async () => {
@@ -51,6 +59,27 @@ describe('200 responses', () => {
     const payment = await api.test.money('/payments', { method: 'bank_transfer', baseAmount: 123_450, targetWalletId });
     expect(payment.data).toMatchObject({ fee: quoted.data.fee, payableAmount: quoted.data.totalAmount });
   });
+
+  test.each(['payer', 'merchant'] as const)(
+    'the quote for a fee that the %s bears is what is charged',
+    async (feeBearer) => {
+      const targetWalletId = await api.createWallet();
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom('bank_transfer', 'virtual_wallet'),
+          fc.integer({ min: 1_000, max: 3_000_000 }),
+          async (method, baseAmount) => {
+            const path = `/fees/quote?type=${method}_payment&amount=${baseAmount}&feeBearer=${feeBearer}`;
+            const { data: quoted } = await api.test.get(path);
+            const { data } = await api.test.money('/payments', { method, baseAmount, targetWalletId, feeBearer });
+            expect(data).toMatchObject({ feeBearer, fee: quoted.fee, payableAmount: quoted.totalAmount });
+            expect(quoted.totalAmount).toBe(feeBearer === 'payer' ? baseAmount + Number(quoted.fee) : baseAmount);
+          },
+        ),
+        { numRuns: 20 },
+      );
+    },
+  );
 });
 
 describe('400 VALIDATION_FAILED responses', () => {
@@ -70,6 +99,8 @@ describe('400 VALIDATION_FAILED responses', () => {
     ['a hexadecimal amount', '?type=withdrawal&amount=0x10', 'amount'],
     ['digits of another script', '?type=withdrawal&amount=%D9%A1%D9%A2', 'amount'],
     ['an amount one above the maximum', '?type=withdrawal&amount=1000000000001', 'amount'],
+    ['a fee bearer of a withdrawal', '?type=withdrawal&amount=1000&feeBearer=merchant', 'feeBearer'],
+    ['an unknown fee bearer', '?type=bank_transfer_payment&amount=1000&feeBearer=split', 'feeBearer'],
     ['an amount with more digits than a number holds', `?type=withdrawal&amount=${'9'.repeat(400)}`, 'amount'],
   ])('a quote with %s is 400 VALIDATION_FAILED', async (_name, query, field) => {
     expectInvalid(await api.test.get(`/fees/quote${query}`), field);

@@ -66,6 +66,7 @@ describe('POST /payments, 201 responses', () => {
       status: 'pending',
       baseAmount: 200_000,
       fee: 2_000,
+      feeBearer: 'payer',
       payableAmount: 202_000,
       amountReceived: 0,
       amountInReview: 0,

@@ -12,6 +12,7 @@ const pending: PagePayment = {
   version: 1,
   baseAmount: 200_000,
   fee: 2_000,
+  feeBearer: 'payer',
   amountReceived: 0,
   amountCredited: 0,
   amountInReview: 0,
@@ -92,6 +93,8 @@ describe('the words', () => {
   test('explain neither an amount without a fee nor an account with the name of the payee', () => {
     const account = { ...pending.account, accountName: 'ADA SHOES' };
     expect(page({ fee: 0, account }).transfer).toMatchObject({ breakdown: null, accountNote: null });
+    const { transfer } = page({ feeBearer: 'merchant', account });
+    expect(transfer).toMatchObject({ breakdown: null, amount: '₦2,000.00' });
   });
 
   test('say it where the bank takes the exact amount only', () => {

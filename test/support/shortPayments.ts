@@ -3,12 +3,15 @@
 import { publicId, requireUuid } from '../../src/ids.ts';
 import { DEFAULT_FEES, feeOf } from '../../src/ledger/fees.ts';
 import { acceptPayment, newPayment } from '../../src/resources/payments/movements.ts';
-import { type Payment, payableAmount } from '../../src/resources/payments/queries.ts';
+import type { Payment } from '../../src/resources/payments/queries.ts';
 import { accountRow } from '../../src/resources/wallets/virtualAccounts.ts';
+import { payableAmount } from '../../src/workflows/payment/decide.ts';
 import type { TestApi, TestOrganisation } from './api.ts';
 import type { PaymentResource } from './flows.ts';
 
-interface ShortPayment extends Pick<Payment, 'method' | 'baseAmount'>, Partial<Pick<Payment, 'onMismatch'>> {
+interface ShortPayment
+  extends Pick<Payment, 'method' | 'baseAmount'>,
+    Partial<Pick<Payment, 'onMismatch' | 'feeBearer'>> {
   /** Public id of the wallet. */
   targetWalletId: string;
   windowMs: number;
@@ -25,7 +28,15 @@ const OPEN_AT_LEAST_MS = 60_000;
 export async function createShortPayment(
   { dependencies: { journal, rails } }: Pick<TestApi, 'dependencies'>,
   { organisationId, test }: TestOrganisation,
-  { method, baseAmount, onMismatch = 'hold', targetWalletId, windowMs, startsWithCredit }: ShortPayment,
+  {
+    method,
+    baseAmount,
+    feeBearer = 'payer',
+    onMismatch = 'hold',
+    targetWalletId,
+    windowMs,
+    startsWithCredit,
+  }: ShortPayment,
 ): Promise<PaymentResource> {
   const book = { organisationId, environment: 'test' } as const;
   const createdAt = new Date();
@@ -35,6 +46,7 @@ export async function createShortPayment(
     method,
     baseAmount,
     fee: feeOf(DEFAULT_FEES, `${method}_payment`, baseAmount),
+    feeBearer,
     targetWalletId: targetUuid,
     splits: [],
     description: null,

@@ -11,6 +11,7 @@ const bill: WalletPaymentState = {
   status: 'pending',
   baseAmount: 1_000,
   fee: 0,
+  feeBearer: 'payer',
   amountReceived: 0,
   targetWalletId: 'target',
   splits: [],

@@ -6,7 +6,10 @@ import {
   decideCredit,
   decideExpiry,
   decideReviewedCredit,
+  FEE_BEARERS,
+  netAmount,
   type PaymentState,
+  payableAmount,
   type ReviewedPayment,
   type WalletCapacity,
 } from '../../src/workflows/payment/decide.ts';
@@ -21,8 +24,12 @@ const payment = (status: PaymentState['status'], amountReceived = 0): PaymentSta
   expiresAt: EXPIRES,
   baseAmount: 200_000,
   fee: 2_000,
+  feeBearer: 'payer',
   amountReceived,
 });
+
+const borne = (status: PaymentState['status'], amountReceived = 0) =>
+  ({ ...payment(status, amountReceived), feeBearer: 'merchant' }) as const;
 
 const hold = (amountReceived: number) => ({ kind: 'hold', amountReceived });
 const settle = (amountReceived: number, toWallet: number, toSuspense = 0, alreadyHeld = 0) => ({
@@ -61,6 +68,8 @@ describe('money of a review case that is credited to its payment', () => {
     ['is charged the fee after expiry', reviewed(payment('expired')), 202_000, { settles: false, toFees: 2_000 }],
     ['is charged a share after expiry', reviewed(payment('expired')), 50_500, { toWallet: 50_000, toFees: 500 }],
     ['is charged what is left', reviewed(payment('expired'), 100_000, 1_000), 101_000, { toFees: 1_000 }],
+    ['settles with the fee out of the base', reviewed(borne('pending')), 200_000, { toWallet: 198_000, toFees: 2_000 }],
+    ['is charged a share out of the base', reviewed(borne('expired')), 50_000, { toWallet: 49_500, toFees: 500 }],
     ['is charged nothing after the fee', reviewed(payment('settled', 202_000), 200_000, 2_000), 9, { toFees: 0 }],
   ])('%s', (_name, state, amount, expected) => {
     expect({ decision: decide(state, amount) }).toMatchObject({ decision: expected });
@@ -72,8 +81,11 @@ describe('money of a review case that is credited to its payment', () => {
         fc.integer({ min: 1, max: 1_000_000_000_000 }),
         fc.integer({ min: 0, max: 18_000 }),
         fc.array(fc.tuple(fc.integer({ min: 1, max: 1_000_000_000 }), fc.boolean()), { minLength: 1, maxLength: 10 }),
-        (baseAmount, fee, amounts) => {
-          let state: ReviewedPayment = reviewed({ status: 'expired', baseAmount, fee, amountReceived: 0 });
+        fc.constantFrom(...FEE_BEARERS),
+        (baseAmount, fee, amounts, feeBearer) => {
+          const price = { baseAmount, fee, feeBearer };
+          fc.pre(netAmount(price) > 0);
+          let state: ReviewedPayment = reviewed({ status: 'expired', ...price, amountReceived: 0 });
           let isWaived = false;
           for (const [amount, waivesFee] of amounts) {
             const decision = decideReviewedCredit(state, { amount, isCounted: false, waivesFee });
@@ -90,7 +102,8 @@ describe('money of a review case that is credited to its payment', () => {
           }
           const total = amounts.reduce((sum, [amount]) => sum + amount, 0);
           expect(state.amountReceived).toBe(total);
-          const share = total >= baseAmount + fee ? fee : Math.floor((fee * total) / (baseAmount + fee));
+          const payable = payableAmount(price);
+          const share = total >= payable ? fee : Math.floor((fee * total) / payable);
           expect(state.feeCharged).toBeLessThanOrEqual(share);
           expect(isWaived || state.feeCharged === share).toBe(true);
         },
@@ -113,6 +126,17 @@ describe('credits', () => {
       settle(203_500, 200_000, 1_500),
     ],
     ['of the rest of a partial payment settles it', partial, 52_000, 'all', settle(202_000, 200_000, 0, 150_000)],
+    [
+      'of the base settles where the merchant bears the fee',
+      borne('pending'),
+      200_000,
+      'all',
+      settle(200_000, 198_000),
+    ],
+    ['with a surplus there', borne('pending'), 200_100, 'all', settle(200_100, 198_100)],
+    ['with a surplus over a limit there', borne('pending'), 200_100, 'base_only', settle(200_100, 198_000, 100)],
+    ['of the rest there', borne('partial', 150_000), 50_000, 'all', settle(200_000, 198_000, 0, 150_000)],
+    ['of one kobo less there is held', borne('pending'), 199_999, 'all', hold(199_999)],
     ['of one kobo less than the rest is held', partial, 51_999, 'all', hold(201_999)],
     ['for a wallet that refuses it goes to suspense', pending, 202_000, 'nothing', suspended('wallet_refused')],
     ['after expiry is a late credit', payment('expired'), 202_000, 'all', suspended('late_credit')],

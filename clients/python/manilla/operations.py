@@ -136,6 +136,7 @@ class FeeQuote(TypedDict):
     type: Literal["withdrawal", "payout_item", "bank_transfer_payment", "virtual_wallet_payment", "transfer"]
     amount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     totalAmount: int
     currency: Literal["NGN"]
 
@@ -287,6 +288,7 @@ class Payment(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -338,6 +340,7 @@ class PaymentCompletedEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -398,6 +401,7 @@ class PaymentExpiredEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -458,6 +462,7 @@ class PaymentInReviewEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -518,6 +523,7 @@ class PaymentRecalledEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -578,6 +584,7 @@ class PaymentReviewedEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -638,6 +645,7 @@ class PaymentSettledEventData(TypedDict):
     status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
+    feeBearer: Literal["payer", "merchant"]
     payableAmount: int
     amountReceived: int
     amountInReview: int
@@ -1580,6 +1588,7 @@ class CreatePaymentBody(TypedDict):
     method: Literal["bank_transfer", "virtual_wallet"]
     baseAmount: int
     targetWalletId: str
+    feeBearer: NotRequired[Literal["payer", "merchant", None]]
     splits: NotRequired[list[CreatePaymentBodySplitsItem] | None]
     splitTemplateId: NotRequired[str | None]
     description: NotRequired[str | None]
@@ -2349,9 +2358,10 @@ class Operations:
         *,
         type: Literal["withdrawal", "payout_item", "bank_transfer_payment", "virtual_wallet_payment", "transfer"],
         amount: str,
+        fee_bearer: Literal["payer", "merchant"] | None = None,
     ) -> FeeQuote:
         """Quote the fee of a movement."""
-        return self._data("GET", "/fees/quote", query={"type": type, "amount": amount})
+        return self._data("GET", "/fees/quote", query={"type": type, "amount": amount, "feeBearer": fee_bearer})
 
     def receive_rail_callback(
         self,

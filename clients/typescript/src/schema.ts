@@ -2086,6 +2086,8 @@ export type components = {
             amount: number;
             /** @description In kobo; 100 kobo are one naira */
             fee: number;
+            /** @enum {string} */
+            feeBearer: "payer" | "merchant";
             /** @description In kobo; 100 kobo are one naira */
             totalAmount: number;
             /** @constant */
@@ -2304,11 +2306,16 @@ export type components = {
             method: "bank_transfer" | "virtual_wallet";
             /** @enum {string} */
             status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-            /** @description What the target wallet receives, in kobo, less splits */
+            /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
             baseAmount: number;
-            /** @description On top of baseAmount, in kobo */
+            /** @description In kobo */
             fee: number;
-            /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+            /**
+             * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+             * @enum {string}
+             */
+            feeBearer: "payer" | "merchant";
+            /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
             payableAmount: number;
             /** @description What has been received so far, in kobo */
             amountReceived: number;
@@ -2319,7 +2326,7 @@ export type components = {
             /** @constant */
             currency: "NGN";
             targetWalletId: string;
-            /** @description Parts of baseAmount for other wallets: the target gets the rest */
+            /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
             splits?: {
                 walletId: string;
                 /** @description What the wallet gets of baseAmount, in kobo */
@@ -2395,11 +2402,16 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo, less splits */
+                /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
-                /** @description On top of baseAmount, in kobo */
+                /** @description In kobo */
                 fee: number;
-                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                /**
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @enum {string}
+                 */
+                feeBearer: "payer" | "merchant";
+                /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
@@ -2410,7 +2422,7 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
-                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
                 splits?: {
                     walletId: string;
                     /** @description What the wallet gets of baseAmount, in kobo */
@@ -2506,11 +2518,16 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo, less splits */
+                /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
-                /** @description On top of baseAmount, in kobo */
+                /** @description In kobo */
                 fee: number;
-                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                /**
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @enum {string}
+                 */
+                feeBearer: "payer" | "merchant";
+                /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
@@ -2521,7 +2538,7 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
-                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
                 splits?: {
                     walletId: string;
                     /** @description What the wallet gets of baseAmount, in kobo */
@@ -2617,11 +2634,16 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo, less splits */
+                /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
-                /** @description On top of baseAmount, in kobo */
+                /** @description In kobo */
                 fee: number;
-                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                /**
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @enum {string}
+                 */
+                feeBearer: "payer" | "merchant";
+                /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
@@ -2632,7 +2654,7 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
-                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
                 splits?: {
                     walletId: string;
                     /** @description What the wallet gets of baseAmount, in kobo */
@@ -2728,11 +2750,16 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo, less splits */
+                /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
-                /** @description On top of baseAmount, in kobo */
+                /** @description In kobo */
                 fee: number;
-                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                /**
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @enum {string}
+                 */
+                feeBearer: "payer" | "merchant";
+                /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
@@ -2743,7 +2770,7 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
-                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
                 splits?: {
                     walletId: string;
                     /** @description What the wallet gets of baseAmount, in kobo */
@@ -2839,11 +2866,16 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo, less splits */
+                /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
-                /** @description On top of baseAmount, in kobo */
+                /** @description In kobo */
                 fee: number;
-                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                /**
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @enum {string}
+                 */
+                feeBearer: "payer" | "merchant";
+                /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
@@ -2854,7 +2886,7 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
-                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
                 splits?: {
                     walletId: string;
                     /** @description What the wallet gets of baseAmount, in kobo */
@@ -2950,11 +2982,16 @@ export type components = {
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
                 status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
-                /** @description What the target wallet receives, in kobo, less splits */
+                /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
-                /** @description On top of baseAmount, in kobo */
+                /** @description In kobo */
                 fee: number;
-                /** @description What the payer must transfer, in kobo: baseAmount plus fee */
+                /**
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @enum {string}
+                 */
+                feeBearer: "payer" | "merchant";
+                /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
                 payableAmount: number;
                 /** @description What has been received so far, in kobo */
                 amountReceived: number;
@@ -2965,7 +3002,7 @@ export type components = {
                 /** @constant */
                 currency: "NGN";
                 targetWalletId: string;
-                /** @description Parts of baseAmount for other wallets: the target gets the rest */
+                /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
                 splits?: {
                     walletId: string;
                     /** @description What the wallet gets of baseAmount, in kobo */
@@ -5952,7 +5989,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7faa580d21dfce2873"
+                     *         "requestId": "req_01a21a8cc491e3a2ebf31817"
                      *       }
                      *     }
                      */
@@ -6008,7 +6045,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *           "id": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -6019,10 +6056,10 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:04.448Z"
+                     *           "createdAt": "2026-11-27T01:09:23.306Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -6033,16 +6070,16 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:04.380Z"
+                     *           "createdAt": "2026-11-27T01:09:23.218Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "-WQ6dlwavpqVg8e_KtUB5EDLJ5aLSeGn6zuNb8X7AbFbInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAwOjU1OjA0LjM4MFoiLCIwMWEyMWE3Zi1hYmJlLTcwMDEtODI4OS03YTM4MWEyM2Y4MjUiXQ"
+                     *         "nextCursor": "yvobS_Gae1q106FEwCMxlcD3li83N0LuBalS6JEp4-dbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAxOjA5OjIzLjIxOFoiLCIwMWEyMWE4Yy1jNjk0LTcwMDEtYmVkZS01MTJiYTcwODc1ZmMiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fac9c890575977501"
+                     *         "requestId": "req_01a21a8cc7448de25953722e"
                      *       }
                      *     }
                      */
@@ -6112,7 +6149,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6123,10 +6160,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:04.380Z"
+                     *         "createdAt": "2026-11-27T01:09:23.218Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fabbba3ca7b46014d"
+                     *         "requestId": "req_01a21a8cc68e7466b07f3005"
                      *       }
                      *     }
                      */
@@ -6176,7 +6213,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6187,10 +6224,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:04.380Z"
+                     *         "createdAt": "2026-11-27T01:09:23.218Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fac8a9ffc308f078e"
+                     *         "requestId": "req_01a21a8cc7326b91e105740c"
                      *       }
                      *     }
                      */
@@ -6254,7 +6291,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6265,10 +6302,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:04.380Z"
+                     *         "createdAt": "2026-11-27T01:09:23.218Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fac935b758e85b788"
+                     *         "requestId": "req_01a21a8cc7390416518a7258"
                      *       }
                      *     }
                      */
@@ -6350,7 +6387,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6361,10 +6398,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:04.380Z"
+                     *         "createdAt": "2026-11-27T01:09:23.218Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fabcb2758cf14b00e"
+                     *         "requestId": "req_01a21a8cc6b24bc2ab5eb279"
                      *       }
                      *     }
                      */
@@ -6419,12 +6456,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb21366549639e4e4"
+                     *         "requestId": "req_01a21a8ccc8d6e9cc2d23dce"
                      *       }
                      *     }
                      */
@@ -6481,7 +6518,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb04862e3975825c8"
+                     *         "requestId": "req_01a21a8ccb7db0e552d67953"
                      *       }
                      *     }
                      */
@@ -6543,21 +6580,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zc4ve00adt4p0407qdgq_inc",
+                     *           "id": "svc_01m8d8sk00e008xy4k8fz2vff9_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999802915122107575793089865",
+                     *           "sessionId": "000999202853380314901051808670",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999802915122107575793089865"
+                     *             "sessionId": "000999202853380314901051808670"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T00:55:05.580Z",
-                     *           "createdAt": "2026-11-27T00:55:05.627Z"
+                     *           "receivedAt": "2026-11-27T01:09:24.502Z",
+                     *           "createdAt": "2026-11-27T01:09:24.608Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6566,7 +6603,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb1f8f85bbb34c483"
+                     *         "requestId": "req_01a21a8ccc86cb6caa1115d2"
                      *       }
                      *     }
                      */
@@ -6626,10 +6663,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/3",
-                     *           "transactionId": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
+                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/3",
+                     *           "transactionId": "svc_01m8d8smdje009vmkz9875zg4x_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *           "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -6639,20 +6676,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1150600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T00:55:07.850Z",
-                     *           "createdAt": "2026-11-27T00:55:07.850Z"
+                     *           "effectiveAt": "2026-11-27T01:09:26.064Z",
+                     *           "createdAt": "2026-11-27T01:09:26.064Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/2",
-                     *           "transactionId": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
+                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/2",
+                     *           "transactionId": "svc_01m8d8smdje009vmkz9875zg4x_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
-                     *           "payoutItemId": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
+                     *           "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *           "payoutItemId": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *             "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -6661,15 +6698,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1155600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T00:55:07.850Z",
-                     *           "createdAt": "2026-11-27T00:55:07.850Z"
+                     *           "effectiveAt": "2026-11-27T01:09:26.064Z",
+                     *           "createdAt": "2026-11-27T01:09:26.064Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/1",
-                     *           "transactionId": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
+                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/1",
+                     *           "transactionId": "svc_01m8d8smdje009vmkz9875zg4x_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
-                     *           "payoutItemId": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
+                     *           "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *           "payoutItemId": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -6683,17 +6720,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1175600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T00:55:07.850Z",
-                     *           "createdAt": "2026-11-27T00:55:07.850Z"
+                     *           "effectiveAt": "2026-11-27T01:09:26.064Z",
+                     *           "createdAt": "2026-11-27T01:09:26.064Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "3QI2XjWPo0p7gHcBzavu-UqPdWRAGqX009Ch6Utlh6tbInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC93YWxsZXRzL3N2Y18wMW04ZDd6YXh5ZTAwcjUyYnQ3MGQyN3kxNV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAwOjU1OjA3Ljg1MFoiLCIxMSJd"
+                     *         "nextCursor": "kUy0_nt5DDLNMsbvZoDDxCRK_0xNeoFGKYQafXfMDzpbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC93YWxsZXRzL3N2Y18wMW04ZDhzaG1tZTAwdnhxamg1ZWtnZ3hmd193bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAxOjA5OjI2LjA2NFoiLCIxMSJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc09b7b415272fa2f"
+                     *         "requestId": "req_01a21a8cd53c1f740eea2df1"
                      *       }
                      *     }
                      */
@@ -6746,39 +6783,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn",
+                     *         "id": "svc_01m8d8smdje009vmkz9875zg4x_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *         "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *             "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d8smdje009vmkz9875zg4x_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *             "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d8smdje009vmkz9875zg4x_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d7zeaje0082y8w45jj4hhb_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
+                     *             "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8d8smdje009vmkz9875zg4x_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-27T00:55:07.850Z",
-                     *         "createdAt": "2026-11-27T00:55:07.850Z"
+                     *         "effectiveAt": "2026-11-27T01:09:26.064Z",
+                     *         "createdAt": "2026-11-27T01:09:26.064Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc0dd478aea5665ad"
+                     *         "requestId": "req_01a21a8cd54da9f80df0b4be"
                      *       }
                      *     }
                      */
@@ -6818,7 +6855,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                 *       "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -6858,9 +6895,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *         "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *         "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6869,10 +6906,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:06.029Z"
+                     *         "createdAt": "2026-11-27T01:09:24.762Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb22c27480648a391"
+                     *         "requestId": "req_01a21a8ccc9844c9e96f75e1"
                      *       }
                      *     }
                      */
@@ -6932,9 +6969,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
-                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *           "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
+                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -6943,7 +6980,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:06.029Z"
+                     *           "createdAt": "2026-11-27T01:09:24.762Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6952,7 +6989,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb26a6889ee058ed7"
+                     *         "requestId": "req_01a21a8cccfe59db494c2fd2"
                      *       }
                      *     }
                      */
@@ -7003,9 +7040,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *         "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *         "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7014,10 +7051,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:06.029Z"
+                     *         "createdAt": "2026-11-27T01:09:24.762Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb25774d2f34808ce"
+                     *         "requestId": "req_01a21a8cccd1a540324ee2dd"
                      *       }
                      *     }
                      */
@@ -7082,22 +7119,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
+                     *         "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
                      *         "status": "held",
-                     *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *         "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
+                     *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 600,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 0,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T00:55:06.152Z",
+                     *         "createdAt": "2026-11-27T01:09:24.884Z",
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb33a8354d3079241"
+                     *         "requestId": "req_01a21a8ccd3f15b16128dd33"
                      *       }
                      *     }
                      */
@@ -7158,22 +7195,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
+                     *         "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *         "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
+                     *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T00:55:06.152Z",
-                     *         "endedAt": "2026-11-27T00:55:06.321Z"
+                     *         "createdAt": "2026-11-27T01:09:24.884Z",
+                     *         "endedAt": "2026-11-27T01:09:25.007Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb34c5ed3ed87fe7b"
+                     *         "requestId": "req_01a21a8ccd77b8788dce2dc8"
                      *       }
                      *     }
                      */
@@ -7232,34 +7269,34 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
+                     *           "id": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
                      *           "status": "held",
-                     *           "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
-                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *           "transferId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
+                     *           "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "transferId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
                      *           "amount": 1000,
                      *           "amountHeld": 1000,
                      *           "amountReleased": 0,
                      *           "amountCancelled": 0,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T00:55:06.364Z",
+                     *           "createdAt": "2026-11-27T01:09:25.049Z",
                      *           "endedAt": null
                      *         },
                      *         {
-                     *           "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
+                     *           "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
                      *           "status": "cancelled",
-                     *           "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
-                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *           "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
+                     *           "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
                      *           "amount": 1000,
                      *           "amountHeld": 0,
                      *           "amountReleased": 400,
                      *           "amountCancelled": 600,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T00:55:06.152Z",
-                     *           "endedAt": "2026-11-27T00:55:06.321Z"
+                     *           "createdAt": "2026-11-27T01:09:24.884Z",
+                     *           "endedAt": "2026-11-27T01:09:25.007Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7268,7 +7305,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb391d64d1fcb8d8d"
+                     *         "requestId": "req_01a21a8ccde83d4983121265"
                      *       }
                      *     }
                      */
@@ -7319,22 +7356,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
+                     *         "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *         "transferId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
+                     *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T00:55:06.152Z",
-                     *         "endedAt": "2026-11-27T00:55:06.321Z"
+                     *         "createdAt": "2026-11-27T01:09:24.884Z",
+                     *         "endedAt": "2026-11-27T01:09:25.007Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb38b853da31394fb"
+                     *         "requestId": "req_01a21a8ccdcc31978c2a2fac"
                      *       }
                      *     }
                      */
@@ -7374,7 +7411,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8d7zcyee00ax04xhjvr8231_pay"
+                 *       "paymentId": "svc_01m8d8skh9e009qpx2s2yk79sc_pay"
                  *     }
                  */
                 "application/json": {
@@ -7399,31 +7436,32 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zcyee00ax04xhjvr8231_pay",
+                     *         "id": "svc_01m8d8skh9e009qpx2s2yk79sc_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
                      *         "fee": 0,
+                     *         "feeBearer": "payer",
                      *         "payableAmount": 50000,
                      *         "amountReceived": 50000,
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T01:25:06.444Z",
-                     *         "settledAt": "2026-11-27T00:55:06.450Z",
-                     *         "createdAt": "2026-11-27T00:55:06.444Z",
+                     *         "expiresAt": "2026-11-27T01:39:25.159Z",
+                     *         "settledAt": "2026-11-27T01:09:25.173Z",
+                     *         "createdAt": "2026-11-27T01:09:25.159Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb3d1c1a20bc2b302"
+                     *         "requestId": "req_01a21a8cce2e4c59ee7d7ff7"
                      *       }
                      *     }
                      */
@@ -7503,8 +7541,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zd0je00bxcc6aamtpp5h_wth",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8skkye008ntqf3tjzdb73_wth",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7522,11 +7560,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:06.503Z",
+                     *         "createdAt": "2026-11-27T01:09:25.237Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb406514d9ad958fe"
+                     *         "requestId": "req_01a21a8cce7129251fd6d70d"
                      *       }
                      *     }
                      */
@@ -7588,8 +7626,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zd0je00bxcc6aamtpp5h_wth",
-                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "id": "svc_01m8d8skkye008ntqf3tjzdb73_wth",
+                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -7605,10 +7643,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127005506545411840446",
+                     *           "sessionId": "000999261127010925316984456642",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:06.503Z",
-                     *           "completedAt": "2026-11-27T00:55:06.914Z"
+                     *           "createdAt": "2026-11-27T01:09:25.237Z",
+                     *           "completedAt": "2026-11-27T01:09:25.578Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7617,7 +7655,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb5e3bb55eaba52c2"
+                     *         "requestId": "req_01a21a8cd007631b3bacda3a"
                      *       }
                      *     }
                      */
@@ -7668,8 +7706,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zd0je00bxcc6aamtpp5h_wth",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8skkye008ntqf3tjzdb73_wth",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7685,13 +7723,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127005506545411840446",
+                     *         "sessionId": "000999261127010925316984456642",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:06.503Z",
-                     *         "completedAt": "2026-11-27T00:55:06.914Z"
+                     *         "createdAt": "2026-11-27T01:09:25.237Z",
+                     *         "completedAt": "2026-11-27T01:09:25.578Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb5dc76f40afaf770"
+                     *         "requestId": "req_01a21a8cd005b43ab6730bf7"
                      *       }
                      *     }
                      */
@@ -7751,35 +7789,36 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *           "id": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
                      *           "fee": 5000,
+                     *           "feeBearer": "payer",
                      *           "payableAmount": 505000,
                      *           "amountReceived": 505000,
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-27T01:25:04.639Z",
-                     *           "settledAt": "2026-11-27T00:55:05.357Z",
-                     *           "createdAt": "2026-11-27T00:55:04.639Z",
+                     *           "expiresAt": "2026-11-27T01:39:23.423Z",
+                     *           "settledAt": "2026-11-27T01:09:24.206Z",
+                     *           "createdAt": "2026-11-27T01:09:23.423Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-27T01:25:04.639Z"
+                     *             "expiresAt": "2026-11-27T01:39:23.423Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn-szXAAltIzeZBjTq12X_niW8IZFJCF6GvaByg0"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozHc3AApQU9bjxBJIYX8DulSqLETwo1NJ4782V5"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7788,7 +7827,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fafe817c21f968b14"
+                     *         "requestId": "req_01a21a8ccb48655a0845451b"
                      *       }
                      *     }
                      */
@@ -7828,7 +7867,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                 *       "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -7843,6 +7882,8 @@ export interface operations {
                     method: "bank_transfer" | "virtual_wallet";
                     baseAmount: number;
                     targetWalletId: string;
+                    /** @enum {string|null} */
+                    feeBearer?: "payer" | "merchant" | null;
                     splits?: {
                         walletId: string;
                         amount?: number | null;
@@ -7880,38 +7921,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *         "id": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
                      *         "fee": 5000,
+                     *         "feeBearer": "payer",
                      *         "payableAmount": 505000,
                      *         "amountReceived": 0,
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T01:25:04.639Z",
+                     *         "expiresAt": "2026-11-27T01:39:23.423Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T00:55:04.639Z",
+                     *         "createdAt": "2026-11-27T01:09:23.423Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T01:25:04.639Z"
+                     *           "expiresAt": "2026-11-27T01:39:23.423Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn-szXAAltIzeZBjTq12X_niW8IZFJCF6GvaByg0"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozHc3AApQU9bjxBJIYX8DulSqLETwo1NJ4782V5"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7facbc27a45a4c33c7"
+                     *         "requestId": "req_01a21a8cc75d5f16cbb801bd"
                      *       }
                      *     }
                      */
@@ -7965,38 +8007,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *         "id": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
                      *         "fee": 5000,
+                     *         "feeBearer": "payer",
                      *         "payableAmount": 505000,
                      *         "amountReceived": 505000,
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T01:25:04.639Z",
-                     *         "settledAt": "2026-11-27T00:55:05.357Z",
-                     *         "createdAt": "2026-11-27T00:55:04.639Z",
+                     *         "expiresAt": "2026-11-27T01:39:23.423Z",
+                     *         "settledAt": "2026-11-27T01:09:24.206Z",
+                     *         "createdAt": "2026-11-27T01:09:23.423Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T01:25:04.639Z"
+                     *           "expiresAt": "2026-11-27T01:39:23.423Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn-szXAAltIzeZBjTq12X_niW8IZFJCF6GvaByg0"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozHc3AApQU9bjxBJIYX8DulSqLETwo1NJ4782V5"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fafbc51734d4be6b3"
+                     *         "requestId": "req_01a21a8ccb4437cf5418c23b"
                      *       }
                      *     }
                      */
@@ -8054,21 +8097,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zbcwe0097h5x9k9c7f00_inc",
+                     *           "id": "svc_01m8d8shype0096h68y9mqskaj_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999965409134955472697497332",
+                     *           "sessionId": "000999605159859583824320425720",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999965409134955472697497332"
+                     *             "sessionId": "000999605159859583824320425720"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T00:55:04.729Z",
-                     *           "createdAt": "2026-11-27T00:55:04.860Z"
+                     *           "receivedAt": "2026-11-27T01:09:23.499Z",
+                     *           "createdAt": "2026-11-27T01:09:23.542Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8077,7 +8120,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb02765d6fddc25f4"
+                     *         "requestId": "req_01a21a8ccb68b6ff9148db6e"
                      *       }
                      *     }
                      */
@@ -8163,8 +8206,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
-                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *         "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
+                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -8175,11 +8218,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:06.996Z",
+                     *         "createdAt": "2026-11-27T01:09:25.661Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb5f20c7faeb2af14"
+                     *         "requestId": "req_01a21a8cd01a4d95850508ea"
                      *       }
                      *     }
                      */
@@ -8233,8 +8276,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
-                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *         "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
+                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -8243,13 +8286,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127005507698292127412",
+                     *         "sessionId": "000999261127010925917278137468",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:06.996Z",
-                     *         "completedAt": "2026-11-27T00:55:07.500Z"
+                     *         "createdAt": "2026-11-27T01:09:25.661Z",
+                     *         "completedAt": "2026-11-27T01:09:25.977Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb868ff57f8eaeeb0"
+                     *         "requestId": "req_01a21a8cd16d73a157a1ce80"
                      *       }
                      *     }
                      */
@@ -8307,8 +8350,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
-                     *           "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *           "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
+                     *           "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8317,10 +8360,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127005507698292127412",
+                     *           "sessionId": "000999261127010925917278137468",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:06.996Z",
-                     *           "completedAt": "2026-11-27T00:55:07.500Z"
+                     *           "createdAt": "2026-11-27T01:09:25.661Z",
+                     *           "completedAt": "2026-11-27T01:09:25.977Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8329,7 +8372,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb875ba2034b6d8ae"
+                     *         "requestId": "req_01a21a8cd177118a4b70dacd"
                      *       }
                      *     }
                      */
@@ -8389,8 +8432,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zdfve008m7edx8p8bxg8_rfd",
-                     *           "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *           "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
+                     *           "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8399,10 +8442,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127005507698292127412",
+                     *           "sessionId": "000999261127010925917278137468",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:06.996Z",
-                     *           "completedAt": "2026-11-27T00:55:07.500Z"
+                     *           "createdAt": "2026-11-27T01:09:25.661Z",
+                     *           "completedAt": "2026-11-27T01:09:25.977Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8411,7 +8454,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb8bc96576eff8e9a"
+                     *         "requestId": "req_01a21a8cd17ff4849e7e80a9"
                      *       }
                      *     }
                      */
@@ -8467,18 +8510,18 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7ze6me00a5tk12p581ms3_spt",
+                     *           "id": "svc_01m8d8smc9e00ah4nyp87regx4_spt",
                      *           "name": "Commission",
                      *           "splits": [
                      *             {
-                     *               "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                     *               "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
                      *               "basisPoints": 1000,
                      *               "reference": null,
                      *               "description": "Commission",
                      *               "amount": null
                      *             }
                      *           ],
-                     *           "createdAt": "2026-11-27T00:55:07.725Z"
+                     *           "createdAt": "2026-11-27T01:09:26.022Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8487,7 +8530,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb8fe6cfcbe4279a6"
+                     *         "requestId": "req_01a21a8cd1901748bbcc3fa8"
                      *       }
                      *     }
                      */
@@ -8528,7 +8571,7 @@ export interface operations {
                  *       "name": "Commission",
                  *       "splits": [
                  *         {
-                 *           "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                 *           "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
                  *           "basisPoints": 1000,
                  *           "description": "Commission"
                  *         }
@@ -8564,21 +8607,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7ze6me00a5tk12p581ms3_spt",
+                     *         "id": "svc_01m8d8smc9e00ah4nyp87regx4_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                     *             "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T00:55:07.725Z"
+                     *         "createdAt": "2026-11-27T01:09:26.022Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb8cc4a09ae1ef9c9"
+                     *         "requestId": "req_01a21a8cd1853f3082d05bd6"
                      *       }
                      *     }
                      */
@@ -8629,21 +8672,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7ze6me00a5tk12p581ms3_spt",
+                     *         "id": "svc_01m8d8smc9e00ah4nyp87regx4_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8d7z91qe00byk65gh1h3nfm_wlt",
+                     *             "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T00:55:07.725Z"
+                     *         "createdAt": "2026-11-27T01:09:26.022Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb9086267a610553a"
+                     *         "requestId": "req_01a21a8cd1996024490111e9"
                      *       }
                      *     }
                      */
@@ -8701,8 +8744,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
-                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -8712,10 +8755,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:07.850Z",
+                     *           "createdAt": "2026-11-27T01:09:26.064Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
+                     *               "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -8729,15 +8772,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127005508451601494787"
+                     *               "sessionId": "000999261127010926646099152249"
                      *             },
                      *             {
-                     *               "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
+                     *               "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *               "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -8746,7 +8789,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127005508677865717671"
+                     *               "sessionId": "000999261127010926020732770110"
                      *             }
                      *           ]
                      *         }
@@ -8757,7 +8800,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc06f8e547a2f8c82"
+                     *         "requestId": "req_01a21a8cd535109db55b01da"
                      *       }
                      *     }
                      */
@@ -8800,7 +8843,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                 *       "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -8814,7 +8857,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt"
+                 *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt"
                  *         }
                  *       ]
                  *     }
@@ -8860,8 +8903,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -8871,10 +8914,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:07.850Z",
+                     *         "createdAt": "2026-11-27T01:09:26.064Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
+                     *             "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -8891,12 +8934,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
+                     *             "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -8910,7 +8953,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb9403a0731d9bfac"
+                     *         "requestId": "req_01a21a8cd1ae470b2f139784"
                      *       }
                      *     }
                      */
@@ -8964,8 +9007,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zeaje0082y8w45jj4hhb_pyo",
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "id": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -8975,10 +9018,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T00:55:07.850Z",
+                     *         "createdAt": "2026-11-27T01:09:26.064Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
+                     *             "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -8992,15 +9035,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127005508451601494787"
+                     *             "sessionId": "000999261127010926646099152249"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
+                     *             "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9009,12 +9052,12 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127005508677865717671"
+                     *             "sessionId": "000999261127010926020732770110"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc05204231d85ffc9"
+                     *         "requestId": "req_01a21a8cd5299f275ddb8ad9"
                      *       }
                      *     }
                      */
@@ -9072,7 +9115,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zeaje00rcdra7hc4gy5c_poi",
+                     *           "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -9086,15 +9129,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127005508451601494787"
+                     *           "sessionId": "000999261127010926646099152249"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d7zeaje01bc8q1b8jzmjq9_poi",
+                     *           "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -9103,7 +9146,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127005508677865717671"
+                     *           "sessionId": "000999261127010926020732770110"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9112,7 +9155,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc060ef24b1474dac"
+                     *         "requestId": "req_01a21a8cd52d2322f85e6cc8"
                      *       }
                      *     }
                      */
@@ -9153,7 +9196,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                 *       "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9167,7 +9210,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt"
+                 *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9212,7 +9255,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -9239,7 +9282,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb9172b6ddf6c21a1"
+                     *         "requestId": "req_01a21a8cd19f471736550854"
                      *       }
                      *     }
                      */
@@ -9297,7 +9340,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *           "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -9306,7 +9349,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T00:55:04.219Z"
+                     *           "createdAt": "2026-11-27T01:09:23.086Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9315,7 +9358,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7faba553b17a5c08c2"
+                     *         "requestId": "req_01a21a8cc675f56753c8ad1c"
                      *       }
                      *     }
                      */
@@ -9386,7 +9429,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9395,11 +9438,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T00:55:04.219Z",
-                     *         "secret": "whsec_7KT/1eRSz6j3CL7NF8VXCKHeTsp6TCAM1r/f4Kr2tqc="
+                     *         "createdAt": "2026-11-27T01:09:23.086Z",
+                     *         "secret": "whsec_rM/BvppnX9HArhiEpFMekJ/4gNrLdPUnjbn0Zgjpnl4="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7faafffd8edc87d808"
+                     *         "requestId": "req_01a21a8cc5d3ccdca79c5d3f"
                      *       }
                      *     }
                      */
@@ -9450,7 +9493,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9459,10 +9502,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T00:55:04.219Z"
+                     *         "createdAt": "2026-11-27T01:09:23.086Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fab8fd4d53579b6df"
+                     *         "requestId": "req_01a21a8cc652fab4da64b9b5"
                      *       }
                      *     }
                      */
@@ -9512,11 +9555,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3c6cde416e6c8b1"
+                     *         "requestId": "req_01a21a8cd78c7d4a32e59e84"
                      *       }
                      *     }
                      */
@@ -9582,17 +9625,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T00:55:10.519Z",
-                     *         "createdAt": "2026-11-27T00:55:04.219Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T01:09:27.552Z",
+                     *         "createdAt": "2026-11-27T01:09:23.086Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3bf8c0b91375340"
+                     *         "requestId": "req_01a21a8cd787a932ab8055a5"
                      *       }
                      *     }
                      */
@@ -9651,7 +9694,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9659,12 +9702,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T00:55:10.519Z",
-                     *         "createdAt": "2026-11-27T00:55:04.219Z",
-                     *         "secret": "whsec_/VAcMhfuqu7H89xpY55XPAG0J51PML+/cP94UF4HEXY="
+                     *         "previousSecretExpiresAt": "2026-11-28T01:09:27.552Z",
+                     *         "createdAt": "2026-11-27T01:09:23.086Z",
+                     *         "secret": "whsec_GLeN4m7d+sJBI3W+Kk8U+ZnBbWh8JGoaJxR6wsnfNfk="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3b5beaa134a01c4"
+                     *         "requestId": "req_01a21a8cd77e38aee1ea313c"
                      *       }
                      *     }
                      */
@@ -9723,13 +9766,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgwse008w8wrthj8jm5y_evt",
+                     *         "id": "svc_01m8d8sntse00a3tjkwyfyy147_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-27T00:55:10.479Z",
-                     *         "resourceId": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *         "createdAt": "2026-11-27T01:09:27.512Z",
+                     *         "resourceId": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *           "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -9738,11 +9781,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T00:55:04.219Z"
+                     *           "createdAt": "2026-11-27T01:09:23.086Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc38eed40e6a2902f"
+                     *         "requestId": "req_01a21a8cd7531ca4805e1081"
                      *       }
                      *     }
                      */
@@ -9807,7 +9850,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3a2df2e2497f7fa"
+                     *         "requestId": "req_01a21a8cd7616f145d34a834"
                      *       }
                      *     }
                      */
@@ -9846,7 +9889,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-26T23:55:10.508Z"
+                 *       "since": "2026-11-27T00:09:27.538Z"
                  *     }
                  */
                 "application/json": {
@@ -9871,12 +9914,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *         "endpointId": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3ad60e33e277083"
+                     *         "requestId": "req_01a21a8cd773d7a2e7cb1d9c"
                      *       }
                      *     }
                      */
@@ -9936,16 +9979,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zgffe00s7bx2q2z49b9a_rev",
+                     *           "id": "svc_01m8d8snf8e00td762etaek01g_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *           "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *           "inboundCreditId": "svc_01m8d7zgase0097zfgphaqq7h2_inc",
+                     *           "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "inboundCreditId": "svc_01m8d8snb1e00abtyf9yep40tw_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -9955,7 +9998,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-27T00:55:10.063Z",
+                     *           "createdAt": "2026-11-27T01:09:27.144Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -9965,7 +10008,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc20260f3524adc6a"
+                     *         "requestId": "req_01a21a8cd60979717c2f3879"
                      *       }
                      *     }
                      */
@@ -10016,16 +10059,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgffe00s7bx2q2z49b9a_rev",
+                     *         "id": "svc_01m8d8snf8e00td762etaek01g_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *         "inboundCreditId": "svc_01m8d7zgase0097zfgphaqq7h2_inc",
+                     *         "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "inboundCreditId": "svc_01m8d8snb1e00abtyf9yep40tw_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -10035,11 +10078,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T00:55:10.063Z",
+                     *         "createdAt": "2026-11-27T01:09:27.144Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc209122302b24766"
+                     *         "requestId": "req_01a21a8cd60ddc7148b44b5d"
                      *       }
                      *     }
                      */
@@ -10108,26 +10151,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgffe00s7bx2q2z49b9a_rev",
+                     *         "id": "svc_01m8d8snf8e00td762etaek01g_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *         "inboundCreditId": "svc_01m8d7zgase0097zfgphaqq7h2_inc",
+                     *         "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "inboundCreditId": "svc_01m8d8snb1e00abtyf9yep40tw_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T00:55:10.063Z",
-                     *         "resolvedAt": "2026-11-27T00:55:10.124Z"
+                     *         "createdAt": "2026-11-27T01:09:27.144Z",
+                     *         "resolvedAt": "2026-11-27T01:09:27.191Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc21f45b5391fc670"
+                     *         "requestId": "req_01a21a8cd6133471476cb6e2"
                      *       }
                      *     }
                      */
@@ -10187,57 +10230,57 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zcvye009k828dygmzfxf_evt",
+                     *           "id": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T00:55:06.366Z",
-                     *           "resourceId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
+                     *           "createdAt": "2026-11-27T01:09:25.054Z",
+                     *           "resourceId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
-                     *             "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *             "id": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
+                     *             "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
+                     *             "holdId": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T00:55:06.364Z"
+                     *             "createdAt": "2026-11-27T01:09:25.049Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8d7zcnee00vwjmyk32nt8p9_evt",
+                     *           "id": "svc_01m8d8sk8qe009awmm0sgy2z41_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T00:55:06.158Z",
-                     *           "resourceId": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
+                     *           "createdAt": "2026-11-27T01:09:24.887Z",
+                     *           "resourceId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d7zcn9e00v3dp98kvrbe61_trf",
-                     *             "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *             "id": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
+                     *             "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8d7zcnee009xa2m9bh7zw14_hld",
+                     *             "holdId": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T00:55:06.152Z"
+                     *             "createdAt": "2026-11-27T01:09:24.884Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8d7zchre01bqvdq80gyhpf0_evt",
+                     *           "id": "svc_01m8d8sk4we01948wh9zr0fvce_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T00:55:06.040Z",
-                     *           "resourceId": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
+                     *           "createdAt": "2026-11-27T01:09:24.764Z",
+                     *           "resourceId": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d7zchre00vxwat2t9nx7tb_trf",
-                     *             "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *             "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *             "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
+                     *             "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -10246,7 +10289,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T00:55:06.029Z"
+                     *             "createdAt": "2026-11-27T01:09:24.762Z"
                      *           }
                      *         }
                      *       ],
@@ -10256,7 +10299,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc33acd03c2e1d683"
+                     *         "requestId": "req_01a21a8cd726717a878a4fb5"
                      *       }
                      *     }
                      */
@@ -10307,28 +10350,28 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zcvye009k828dygmzfxf_evt",
+                     *         "id": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-27T00:55:06.366Z",
-                     *         "resourceId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
+                     *         "createdAt": "2026-11-27T01:09:25.054Z",
+                     *         "resourceId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
-                     *           "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                     *           "destinationWalletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *           "id": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
+                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *           "amount": 1000,
                      *           "fee": 0,
                      *           "status": "completed",
-                     *           "holdId": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
+                     *           "holdId": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
                      *           "description": null,
                      *           "reference": null,
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T00:55:06.364Z"
+                     *           "createdAt": "2026-11-27T01:09:25.049Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3473e5824f04961"
+                     *         "requestId": "req_01a21a8cd72f088865cec70d"
                      *       }
                      *     }
                      */
@@ -10386,16 +10429,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8d7zcvye009k828dygmzfxf_evt",
-                     *           "endpointId": "svc_01m8d7zashe009be2f93qskez2_whe",
+                     *           "eventId": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
+                     *           "endpointId": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-27T00:55:06.393Z",
-                     *           "createdAt": "2026-11-27T00:55:06.388Z",
+                     *           "deliveredAt": "2026-11-27T01:09:25.130Z",
+                     *           "createdAt": "2026-11-27T01:09:25.114Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-27T00:55:06.389Z",
+                     *               "attemptedAt": "2026-11-27T01:09:25.121Z",
                      *               "durationMs": 2,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
@@ -10410,7 +10453,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3657b8a9e5fc2ac"
+                     *         "requestId": "req_01a21a8cd73b23637aab3c75"
                      *       }
                      *     }
                      */
@@ -10449,7 +10492,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8d7zashe009be2f93qskez2_whe"
+                 *       "endpointId": "svc_01m8d8shhhe0080m9csfk9qbms_whe"
                  *     }
                  */
                 "application/json": {
@@ -10473,13 +10516,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8d7zcvye009k828dygmzfxf_evt",
+                     *         "eventId": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8d7zashe009be2f93qskez2_whe"
+                     *           "svc_01m8d8shhhe0080m9csfk9qbms_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc377b90c96f39f47"
+                     *         "requestId": "req_01a21a8cd7473b69b67fcad6"
                      *       }
                      *     }
                      */
@@ -10535,9 +10578,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
+                     *           "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
                      *           "name": "Reports",
-                     *           "hint": "rYzk",
+                     *           "hint": "xoDe",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -10545,19 +10588,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
+                     *           "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-27T00:55:10.543Z"
+                     *           "createdAt": "2026-11-27T01:09:27.577Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "tu_Jr4aN2j57S5p63QwLjOskXrfe-uJQQW65PFM_kEJbInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMDo1NToxMC41NDNaIiwiMDFhMjFhN2YtYzNkMi03MDAwLWE1ODctYWNkMzJiZDM4OGM5Il0"
+                     *         "nextCursor": "2Cwjg6yYfZ9o-6uXueusZwHB8Rge-8T6IOR2lYKqanJbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMTowOToyNy41NzdaIiwiMDFhMjFhOGMtZDc5Yi03MDAwLWEwMGMtY2ZhMzFiNDE0OTExIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3e6bd10530579db"
+                     *         "requestId": "req_01a21a8cd7b30015ef928ed9"
                      *       }
                      *     }
                      */
@@ -10630,9 +10673,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
+                     *         "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
                      *         "name": "Reports",
-                     *         "hint": "rYzk",
+                     *         "hint": "xoDe",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10640,14 +10683,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
+                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:55:10.543Z",
-                     *         "key": "svc_test_HnoRB4lDyaLFXpmSDH7POUObpLX67hdqFGsF24CrYzk"
+                     *         "createdAt": "2026-11-27T01:09:27.577Z",
+                     *         "key": "svc_test_KzPADMezvTQNoAqCJ05zW87Z2ZPUmHNxu2u5axcxoDe"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3ce52a86671aba8"
+                     *         "requestId": "req_01a21a8cd79846fbd3eb5b13"
                      *       }
                      *     }
                      */
@@ -10698,9 +10741,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
+                     *         "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
                      *         "name": "Reports",
-                     *         "hint": "rYzk",
+                     *         "hint": "xoDe",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10708,13 +10751,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
+                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:55:10.543Z"
+                     *         "createdAt": "2026-11-27T01:09:27.577Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3de4852e2016eb7"
+                     *         "requestId": "req_01a21a8cd7a50534830f05cc"
                      *       }
                      *     }
                      */
@@ -10764,9 +10807,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgyje00ab1xctcnx7269_key",
+                     *         "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
                      *         "name": "Reports",
-                     *         "hint": "rYzk",
+                     *         "hint": "xoDe",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10774,13 +10817,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
-                     *         "expiresAt": "2026-11-27T01:55:10.574Z",
+                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
+                     *         "expiresAt": "2026-11-27T02:09:27.612Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:55:10.543Z"
+                     *         "createdAt": "2026-11-27T01:09:27.577Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3ffccbd4a018d7e"
+                     *         "requestId": "req_01a21a8cd7dfa9b540229d9c"
                      *       }
                      *     }
                      */
@@ -10846,9 +10889,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgzhe00bnanhvsrqex8x_key",
+                     *         "id": "svc_01m8d8sny5e00b2egj3qy3yk1w_key",
                      *         "name": "Reports",
-                     *         "hint": "ctZW",
+                     *         "hint": "HfBr",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10856,14 +10899,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
+                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T00:55:10.574Z",
-                     *         "key": "svc_test_YQmoSnGGKwb12k7RGcGdhlWJt61uUvNXbhkSOhsctZW"
+                     *         "createdAt": "2026-11-27T01:09:27.612Z",
+                     *         "key": "svc_test_LphluPRSQu4RcVQIWFK89sB4xmto1kx2mgaHfgaHfBr"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc3ed62875917bab8"
+                     *         "requestId": "req_01a21a8cd7bac34b680e9dc9"
                      *       }
                      *     }
                      */
@@ -10923,28 +10966,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21a7fb3c2e1ae5bf8e5b6",
-                     *           "keyId": "svc_01m8d7z94ee00bm7eewe7m2ee6_key",
+                     *           "requestId": "req_01a21a8cce1f2046437c4a72",
+                     *           "keyId": "svc_01m8d8sg91e0085en9z6vn67a5_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
+                     *           "resourceId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 6,
-                     *           "createdAt": "2026-11-27T00:55:06.434Z"
+                     *           "durationMs": 2,
+                     *           "createdAt": "2026-11-27T01:09:25.151Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "YjfNcAttehPl1oJqOeJCK248endBrZ3sh6qNdWyP0l5bInRlc3QgMDFhMjFhN2YtYTQzNi03MDAwLTg1Y2EtODQzY2ZiZGRjZWI0IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMDo1NTowNi40MzRaIiwiMDFhMjFhN2ZiM2MyZTFhZTViZjhlNWI2Il0"
+                     *         "nextCursor": "oFvgCNBYPDLR17SIlcVO6-rPIDBWjA4u7qIIIiCVgPBbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMTowOToyNS4xNTFaIiwiMDFhMjFhOGNjZTFmMjA0NjQzN2M0YTcyIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc4173cfce5c83146"
+                     *         "requestId": "req_01a21a8cd808ee3c8b802741"
                      *       }
                      *     }
                      */
@@ -11115,7 +11158,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb3eb5a03ccd9c335"
+                     *         "requestId": "req_01a21a8cce445dee54fe580f"
                      *       }
                      *     }
                      */
@@ -11174,7 +11217,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb3f110b249974909"
+                     *         "requestId": "req_01a21a8cce4bc3e925eaca1d"
                      *       }
                      *     }
                      */
@@ -11204,6 +11247,7 @@ export interface operations {
             query: {
                 type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
                 amount: string;
+                feeBearer?: "payer" | "merchant";
             };
             header?: never;
             path?: never;
@@ -11229,11 +11273,12 @@ export interface operations {
                      *         "type": "withdrawal",
                      *         "amount": 100000,
                      *         "fee": 3000,
+                     *         "feeBearer": "payer",
                      *         "totalAmount": 103000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fb3fcd23be0189384"
+                     *         "requestId": "req_01a21a8cce67c022c9182fcf"
                      *       }
                      *     }
                      */
@@ -11283,7 +11328,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc53f46df331ed34e"
+                     *         "requestId": "req_01a21a8cd94616e9b672709d"
                      *       }
                      *     }
                      */
@@ -11353,17 +11398,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999965409134955472697497332",
+                     *         "sessionId": "000999605159859583824320425720",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-27T00:55:04.729Z"
+                     *         "receivedAt": "2026-11-27T01:09:23.499Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fad0a7a86f9f40f0a"
+                     *         "requestId": "req_01a21a8cc7a1b6d0e1aae875"
                      *       }
                      *     }
                      */
@@ -11429,13 +11474,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999001913411476385521301391",
+                     *         "reference": "000999771082784449678786713414",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-27T00:55:10.641Z"
+                     *         "at": "2026-11-27T01:09:27.714Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc42ea4dbfe403ab6"
+                     *         "requestId": "req_01a21a8cd81f174a107079b2"
                      *       }
                      *     }
                      */
@@ -11489,14 +11534,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999802915122107575793089865",
+                     *         "sessionId": "000999202853380314901051808670",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-27T00:55:10.621Z"
+                     *         "recalledAt": "2026-11-27T01:09:27.694Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc41b9e60540afcc7"
+                     *         "requestId": "req_01a21a8cd80c0dd7ee27bd34"
                      *       }
                      *     }
                      */
@@ -11568,7 +11613,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc43afe536ec0a5b4"
+                     *         "requestId": "req_01a21a8cd827c85cb4ed7af3"
                      *       }
                      *     }
                      */
@@ -11618,20 +11663,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8d7zh28e00abf4k1y9fmfbr_wth",
+                     *         "reference": "svc_01m8d8sp1ne00az9pbaq45dqnq_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127005510308874068700",
+                     *         "sessionId": "000999261127010927140615213206",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc51445cb79622f17"
+                     *         "requestId": "req_01a21a8cd9049272118aad3b"
                      *       }
                      *     }
                      */
@@ -11696,20 +11741,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8d7zh28e00abf4k1y9fmfbr_wth",
+                     *         "reference": "svc_01m8d8sp1ne00az9pbaq45dqnq_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127005510308874068700",
+                     *         "sessionId": "000999261127010927140615213206",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc44d42d14048bc39"
+                     *         "requestId": "req_01a21a8cd8397314e7e11dc3"
                      *       }
                      *     }
                      */
@@ -11764,36 +11809,37 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d7zgj9e009bdvj4v0h4gyz_pay",
+                     *         "id": "svc_01m8d8snjfe00assttca8zfk7m_pay",
                      *         "method": "bank_transfer",
                      *         "status": "expired",
                      *         "baseAmount": 10000,
                      *         "fee": 500,
+                     *         "feeBearer": "payer",
                      *         "payableAmount": 10500,
                      *         "amountReceived": 0,
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T01:25:10.147Z",
+                     *         "expiresAt": "2026-11-27T01:39:27.241Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T00:55:10.147Z",
+                     *         "createdAt": "2026-11-27T01:09:27.241Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000004",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T01:25:10.147Z"
+                     *           "expiresAt": "2026-11-27T01:39:27.241Z"
                      *         },
                      *         "returnUrl": null,
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIaf6Q2cACFyoQ8-93OtAGiGn_CSXAAlbdyJsESQ9_HZYyRufhOFy0p9H-THGNo"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozWT3AArOdaYpH3zPQTcw0adshjl4oA8JE5hRmX"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a7fc2552c302ca442ee"
+                     *         "requestId": "req_01a21a8cd65a1c30ef33b6f6"
                      *       }
                      *     }
                      */
@@ -11836,49 +11882,50 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zkdpe00thsc9m2h4zehp_evt",
+                 *       "id": "svc_01m8d8srtre00tk5sqrwk198rk_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-27T00:55:13.078Z",
-                 *       "resourceId": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
+                 *       "createdAt": "2026-11-27T01:09:30.584Z",
+                 *       "resourceId": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
+                 *         "id": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
+                 *         "feeBearer": "payer",
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d7zhq1e008h23yn4wb0vgz_wlt",
+                 *         "targetWalletId": "svc_01m8d8spxte009dzgjvtz3cebf_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:25:11.605Z",
-                 *         "settledAt": "2026-11-27T00:55:13.078Z",
-                 *         "createdAt": "2026-11-27T00:55:11.605Z",
+                 *         "expiresAt": "2026-11-27T01:39:28.871Z",
+                 *         "settledAt": "2026-11-27T01:09:30.584Z",
+                 *         "createdAt": "2026-11-27T01:09:28.871Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000027",
+                 *           "accountNumber": "6000000026",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:25:11.605Z"
+                 *           "expiresAt": "2026-11-27T01:39:28.871Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d7zjj1e009wzh6863xeph9_inc",
+                 *           "id": "svc_01m8d8sqdpe00sy3n2n7ej6988_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4",
+                 *           "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4"
+                 *             "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:55:12.070Z"
+                 *           "receivedAt": "2026-11-27T01:09:28.980Z"
                  *         }
                  *       }
                  *     }
@@ -11921,49 +11968,50 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zkdpe0199f3hszw5jext_evt",
+                 *       "id": "svc_01m8d8srtre018zc88etv0yf9d_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-27T00:55:13.078Z",
-                 *       "resourceId": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
+                 *       "createdAt": "2026-11-27T01:09:30.584Z",
+                 *       "resourceId": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d7zj2ne008dw6vdvwa268f_pay",
+                 *         "id": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
+                 *         "feeBearer": "payer",
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d7zhq1e008h23yn4wb0vgz_wlt",
+                 *         "targetWalletId": "svc_01m8d8spxte009dzgjvtz3cebf_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:25:11.605Z",
-                 *         "settledAt": "2026-11-27T00:55:13.078Z",
-                 *         "createdAt": "2026-11-27T00:55:11.605Z",
+                 *         "expiresAt": "2026-11-27T01:39:28.871Z",
+                 *         "settledAt": "2026-11-27T01:09:30.584Z",
+                 *         "createdAt": "2026-11-27T01:09:28.871Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000027",
+                 *           "accountNumber": "6000000026",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:25:11.605Z"
+                 *           "expiresAt": "2026-11-27T01:39:28.871Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d7zjj1e009wzh6863xeph9_inc",
+                 *           "id": "svc_01m8d8sqdpe00sy3n2n7ej6988_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4",
+                 *           "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "1d5082a1-b568-4392-8cbd-1b6fd3df78c4"
+                 *             "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:55:12.070Z"
+                 *           "receivedAt": "2026-11-27T01:09:28.980Z"
                  *         }
                  *       }
                  *     }
@@ -12006,35 +12054,36 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zmq9e009ndz7d66sv972_evt",
+                 *       "id": "svc_01m8d8sscbe008egw5837as3c7_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-27T00:55:14.409Z",
-                 *       "resourceId": "svc_01m8d7zhsme0096jr2ez1ksr2a_pay",
+                 *       "createdAt": "2026-11-27T01:09:31.147Z",
+                 *       "resourceId": "svc_01m8d8sq4fe00by6qwj0ks9hj6_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zhsme0096jr2ez1ksr2a_pay",
+                 *         "id": "svc_01m8d8sq4fe00by6qwj0ks9hj6_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
+                 *         "feeBearer": "payer",
                  *         "payableAmount": 202000,
                  *         "amountReceived": 0,
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d7zhp1e00ax3qaactb9515_wlt",
+                 *         "targetWalletId": "svc_01m8d8spyne00tdj6xv13pm6m5_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T00:55:13.412Z",
+                 *         "expiresAt": "2026-11-27T01:09:30.847Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T00:55:11.412Z",
+                 *         "createdAt": "2026-11-27T01:09:28.847Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000009",
+                 *           "accountNumber": "6000000025",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:56:11.412Z"
+                 *           "expiresAt": "2026-11-27T01:10:28.847Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12079,35 +12128,36 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zw44e01s5yh3gfav8tax_evt",
+                 *       "id": "svc_01m8d8t11pe01r8z1hxvxwkc1x_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-27T00:55:21.988Z",
-                 *       "resourceId": "svc_01m8d7zhyte00aaxxgnqk9mgtt_pay",
+                 *       "createdAt": "2026-11-27T01:09:38.998Z",
+                 *       "resourceId": "svc_01m8d8sq0re009dhgkdadhnfx3_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d7zhyte00aaxxgnqk9mgtt_pay",
+                 *         "id": "svc_01m8d8sq0re009dhgkdadhnfx3_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
+                 *         "feeBearer": "payer",
                  *         "payableAmount": 202000,
                  *         "amountReceived": 40000,
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d7zhqge008e0xhe5ethpe0_wlt",
+                 *         "targetWalletId": "svc_01m8d8spy8e009pf7694d8t4az_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T00:55:21.578Z",
+                 *         "expiresAt": "2026-11-27T01:09:38.728Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T00:55:11.578Z",
+                 *         "createdAt": "2026-11-27T01:09:28.728Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000026",
+                 *           "accountNumber": "6000000008",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T00:56:11.578Z"
+                 *           "expiresAt": "2026-11-27T01:10:28.728Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12152,35 +12202,36 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zp8je01anh0np25997x5_evt",
+                 *       "id": "svc_01m8d8sthhe01az3zncye40dyw_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-27T00:55:15.986Z",
-                 *       "resourceId": "svc_01m8d7zhz1e00bn963beswgzz0_pay",
+                 *       "createdAt": "2026-11-27T01:09:32.337Z",
+                 *       "resourceId": "svc_01m8d8sq43e00bag5aw990etm6_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8d7zhz1e00bn963beswgzz0_pay",
+                 *         "id": "svc_01m8d8sq43e00bag5aw990etm6_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
                  *         "fee": 2000,
+                 *         "feeBearer": "payer",
                  *         "payableAmount": 202000,
                  *         "amountReceived": 202000,
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d7zhqee00sm71h6jt8vskz_wlt",
+                 *         "targetWalletId": "svc_01m8d8spyne00a6t3m35xd13y8_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:25:11.549Z",
-                 *         "settledAt": "2026-11-27T00:55:12.983Z",
-                 *         "createdAt": "2026-11-27T00:55:11.549Z",
+                 *         "expiresAt": "2026-11-27T01:39:28.821Z",
+                 *         "settledAt": "2026-11-27T01:09:29.730Z",
+                 *         "createdAt": "2026-11-27T01:09:28.821Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000025",
+                 *           "accountNumber": "6000000024",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:25:11.549Z"
+                 *           "expiresAt": "2026-11-27T01:39:28.821Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12225,51 +12276,52 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zh78e00tggnar6b3tkrc_evt",
+                 *       "id": "svc_01m8d8sp7ee00rzn6cxprkkcwj_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-27T00:55:10.824Z",
-                 *       "resourceId": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                 *       "createdAt": "2026-11-27T01:09:27.918Z",
+                 *       "resourceId": "svc_01m8d8shvke00aa19xdry42946_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8d7zb6de009dmhkf6866knd_pay",
+                 *         "id": "svc_01m8d8shvke00aa19xdry42946_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
                  *         "fee": 5000,
+                 *         "feeBearer": "payer",
                  *         "payableAmount": 505000,
                  *         "amountReceived": 535000,
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
+                 *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-27T01:25:04.639Z",
-                 *         "settledAt": "2026-11-27T00:55:05.357Z",
-                 *         "createdAt": "2026-11-27T00:55:04.639Z",
+                 *         "expiresAt": "2026-11-27T01:39:23.423Z",
+                 *         "settledAt": "2026-11-27T01:09:24.206Z",
+                 *         "createdAt": "2026-11-27T01:09:23.423Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:25:04.639Z"
+                 *           "expiresAt": "2026-11-27T01:39:23.423Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d7zbcwe0097h5x9k9c7f00_inc",
+                 *           "id": "svc_01m8d8shype0096h68y9mqskaj_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999965409134955472697497332",
+                 *           "sessionId": "000999605159859583824320425720",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999965409134955472697497332"
+                 *             "sessionId": "000999605159859583824320425720"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:55:04.729Z"
+                 *           "receivedAt": "2026-11-27T01:09:23.499Z"
                  *         }
                  *       }
                  *     }
@@ -12312,14 +12364,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zkqxe00vsf25z4y8tmsp_evt",
+                 *       "id": "svc_01m8d8srfte00saej4dqppdha4_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-27T00:55:13.405Z",
-                 *       "resourceId": "svc_01m8d7zj3ve01a5hfdg5xjgjqd_wth",
+                 *       "createdAt": "2026-11-27T01:09:30.234Z",
+                 *       "resourceId": "svc_01m8d8sq8te02acart41ed6tyy_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zj3ve01a5hfdg5xjgjqd_wth",
-                 *         "sourceWalletId": "svc_01m8d7zhqee00aregzqanrscwe_wlt",
+                 *         "id": "svc_01m8d8sq8te02acart41ed6tyy_wth",
+                 *         "sourceWalletId": "svc_01m8d8spyze0082e8gghd240kz_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12335,10 +12387,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005512215539557459",
+                 *         "sessionId": "000999261127010929251835672829",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:11.615Z",
-                 *         "completedAt": "2026-11-27T00:55:13.404Z"
+                 *         "createdAt": "2026-11-27T01:09:28.955Z",
+                 *         "completedAt": "2026-11-27T01:09:30.234Z"
                  *       }
                  *     }
                  */
@@ -12380,14 +12432,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zkr8e00bwqkwk5bm9s16_evt",
+                 *       "id": "svc_01m8d8srb0e00bm943mn849035_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-27T00:55:13.416Z",
-                 *       "resourceId": "svc_01m8d7zj6ae008scyqe76xm123_wth",
+                 *       "createdAt": "2026-11-27T01:09:30.080Z",
+                 *       "resourceId": "svc_01m8d8sq8ve008m0m7x5fd9qhf_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zj6ae008scyqe76xm123_wth",
-                 *         "sourceWalletId": "svc_01m8d7zhqme00bm70jzxdccrds_wlt",
+                 *         "id": "svc_01m8d8sq8ve008m0m7x5fd9qhf_wth",
+                 *         "sourceWalletId": "svc_01m8d8spyze019x7ss20dt1j6h_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12403,10 +12455,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005512857309407696",
+                 *         "sessionId": "000999261127010929371970059176",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:11.733Z",
-                 *         "completedAt": "2026-11-27T00:55:13.416Z"
+                 *         "createdAt": "2026-11-27T01:09:28.952Z",
+                 *         "completedAt": "2026-11-27T01:09:30.080Z"
                  *       }
                  *     }
                  */
@@ -12448,14 +12500,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zmese008crfb97vzwbvp_evt",
+                 *       "id": "svc_01m8d8sre3e00bqj9pmq955y10_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-27T00:55:14.137Z",
-                 *       "resourceId": "svc_01m8d7zjdke009t8gvtyf8vt1z_wth",
+                 *       "createdAt": "2026-11-27T01:09:30.179Z",
+                 *       "resourceId": "svc_01m8d8sq8we00ba3cq14bjntg1_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjdke009t8gvtyf8vt1z_wth",
-                 *         "sourceWalletId": "svc_01m8d7zhqpe00a5jbfxmbx22y6_wlt",
+                 *         "id": "svc_01m8d8sq8we00ba3cq14bjntg1_wth",
+                 *         "sourceWalletId": "svc_01m8d8spyze01sefty71waay4t_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12471,10 +12523,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005512670458878130",
+                 *         "sessionId": "000999261127010929975206611948",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:11.810Z",
-                 *         "completedAt": "2026-11-27T00:55:14.136Z"
+                 *         "createdAt": "2026-11-27T01:09:28.923Z",
+                 *         "completedAt": "2026-11-27T01:09:30.179Z"
                  *       }
                  *     }
                  */
@@ -12516,15 +12568,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zkbze01bjrppcfywtcb1_evt",
+                 *       "id": "svc_01m8d8sr8fe01b7kqrd2g2t8cf_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-27T00:55:13.023Z",
-                 *       "resourceId": "svc_01m8d7zkbze00v085c23vz5xxr_trf",
+                 *       "createdAt": "2026-11-27T01:09:29.999Z",
+                 *       "resourceId": "svc_01m8d8sr8fe00r0074tqbnrvps_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zkbze00v085c23vz5xxr_trf",
-                 *         "sourceWalletId": "svc_01m8d7zhqwe00an9f01bqs0myp_wlt",
-                 *         "destinationWalletId": "svc_01m8d7zkb9e008vqbteyjq3vsj_wlt",
+                 *         "id": "svc_01m8d8sr8fe00r0074tqbnrvps_trf",
+                 *         "sourceWalletId": "svc_01m8d8spyye00b1xt94yg7hk8b_wlt",
+                 *         "destinationWalletId": "svc_01m8d8sr81e008bba1dtrt1xgs_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -12533,7 +12585,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:13.020Z"
+                 *         "createdAt": "2026-11-27T01:09:29.998Z"
                  *       }
                  *     }
                  */
@@ -12575,24 +12627,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zcvye00swspdyw1s3363_evt",
+                 *       "id": "svc_01m8d8skdye01a497dev388mng_evt",
                  *       "type": "hold.created",
-                 *       "createdAt": "2026-11-27T00:55:06.366Z",
-                 *       "resourceId": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
+                 *       "createdAt": "2026-11-27T01:09:25.054Z",
+                 *       "resourceId": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zcvxe01a921p7x9a0zbw_hld",
+                 *         "id": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
                  *         "status": "held",
-                 *         "walletId": "svc_01m8d7zb05e00sbeyex9pgc7ha_wlt",
-                 *         "sourceWalletId": "svc_01m8d7zaxye00r52bt70d27y15_wlt",
-                 *         "transferId": "svc_01m8d7zcvxe00r1nv39ar6awm7_trf",
+                 *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                 *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                 *         "transferId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
                  *         "amount": 1000,
                  *         "amountHeld": 1000,
                  *         "amountReleased": 0,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
                  *         "releaseAt": null,
-                 *         "createdAt": "2026-11-27T00:55:06.364Z",
+                 *         "createdAt": "2026-11-27T01:09:25.049Z",
                  *         "endedAt": null
                  *       }
                  *     }
@@ -12635,25 +12687,25 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zr4ve00segk7awrgm395_evt",
+                 *       "id": "svc_01m8d8swqje00tfpj2ebry5gh7_evt",
                  *       "type": "hold.released",
-                 *       "createdAt": "2026-11-27T00:55:17.915Z",
-                 *       "resourceId": "svc_01m8d7zjtee008x7ywneycbq63_hld",
+                 *       "createdAt": "2026-11-27T01:09:34.578Z",
+                 *       "resourceId": "svc_01m8d8sqfge01b84rhd34j8xpv_hld",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjtee008x7ywneycbq63_hld",
+                 *         "id": "svc_01m8d8sqfge01b84rhd34j8xpv_hld",
                  *         "status": "released",
-                 *         "walletId": "svc_01m8d7zj50e00awxk0v9t855nt_wlt",
-                 *         "sourceWalletId": "svc_01m8d7zhrge0084ke5z84whw8n_wlt",
-                 *         "transferId": "svc_01m8d7zjrae00tenjz4snpvxpa_trf",
+                 *         "walletId": "svc_01m8d8sq8ee008ncq7gtm25svb_wlt",
+                 *         "sourceWalletId": "svc_01m8d8spyze00s72sph0xtb40d_wlt",
+                 *         "transferId": "svc_01m8d8sqfge00tbbqfpqbs2zme_trf",
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 2000,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T00:55:17.330Z",
-                 *         "createdAt": "2026-11-27T00:55:12.380Z",
-                 *         "endedAt": "2026-11-27T00:55:17.915Z"
+                 *         "releaseAt": "2026-11-27T01:09:34.189Z",
+                 *         "createdAt": "2026-11-27T01:09:29.200Z",
+                 *         "endedAt": "2026-11-27T01:09:34.578Z"
                  *       }
                  *     }
                  */
@@ -12695,25 +12747,25 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zk3re00r3cwr6w0vnzp7_evt",
+                 *       "id": "svc_01m8d8sqm7e00tec5dpm03prs1_evt",
                  *       "type": "hold.cancelled",
-                 *       "createdAt": "2026-11-27T00:55:12.760Z",
-                 *       "resourceId": "svc_01m8d7zjrge008smq4gy27hw1c_hld",
+                 *       "createdAt": "2026-11-27T01:09:29.351Z",
+                 *       "resourceId": "svc_01m8d8sqe9e00ajgm2pm6xp1yw_hld",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjrge008smq4gy27hw1c_hld",
+                 *         "id": "svc_01m8d8sqe9e00ajgm2pm6xp1yw_hld",
                  *         "status": "cancelled",
-                 *         "walletId": "svc_01m8d7zj67e00865524yg71xtp_wlt",
-                 *         "sourceWalletId": "svc_01m8d7zhrhe00b5mnskfyct7nf_wlt",
-                 *         "transferId": "svc_01m8d7zjqke00t0yvf2f6v4r0e_trf",
+                 *         "walletId": "svc_01m8d8sq8fe00aj6c14bf6h79p_wlt",
+                 *         "sourceWalletId": "svc_01m8d8spzqe00bz8rpjatyt8k7_wlt",
+                 *         "transferId": "svc_01m8d8sqe8e00sfce05z06ajr5_trf",
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 500,
                  *         "amountCancelled": 1500,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T01:55:12.236Z",
-                 *         "createdAt": "2026-11-27T00:55:12.251Z",
-                 *         "endedAt": "2026-11-27T00:55:12.748Z"
+                 *         "releaseAt": "2026-11-27T02:09:29.158Z",
+                 *         "createdAt": "2026-11-27T01:09:29.160Z",
+                 *         "endedAt": "2026-11-27T01:09:29.350Z"
                  *       }
                  *     }
                  */
@@ -12755,14 +12807,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zn30e00v6ev2xz35djt1_evt",
+                 *       "id": "svc_01m8d8sswne009jg4trhm8an5j_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-27T00:55:14.784Z",
-                 *       "resourceId": "svc_01m8d7zkjge008m6bt6q7pkk74_rfd",
+                 *       "createdAt": "2026-11-27T01:09:31.669Z",
+                 *       "resourceId": "svc_01m8d8srmee008hwpnbw48v053_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zkjge008m6bt6q7pkk74_rfd",
-                 *         "paymentId": "svc_01m8d7zj2he009mpgzxtw4z8s8_pay",
+                 *         "id": "svc_01m8d8srmee008hwpnbw48v053_rfd",
+                 *         "paymentId": "svc_01m8d8sq73e009gsvjnb4dj776_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -12771,10 +12823,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005514037524629285",
+                 *         "sessionId": "000999261127010931908421966999",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:13.230Z",
-                 *         "completedAt": "2026-11-27T00:55:14.784Z"
+                 *         "createdAt": "2026-11-27T01:09:30.380Z",
+                 *         "completedAt": "2026-11-27T01:09:31.668Z"
                  *       }
                  *     }
                  */
@@ -12816,14 +12868,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7znj2e009qv6md2nd9teh_evt",
+                 *       "id": "svc_01m8d8sswse00agstf6sr6bvdf_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-27T00:55:15.266Z",
-                 *       "resourceId": "svc_01m8d7zks7e0082mrgapxgrfdm_rfd",
+                 *       "createdAt": "2026-11-27T01:09:31.673Z",
+                 *       "resourceId": "svc_01m8d8srkpe00bjyysbttqnnvt_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zks7e0082mrgapxgrfdm_rfd",
-                 *         "paymentId": "svc_01m8d7zj3re00a9rapabs5apr5_pay",
+                 *         "id": "svc_01m8d8srkpe00bjyysbttqnnvt_rfd",
+                 *         "paymentId": "svc_01m8d8sq60e00bdnyhdhdzxphx_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -12832,10 +12884,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005514101887676103",
+                 *         "sessionId": "000999261127010931197488190443",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:13.440Z",
-                 *         "completedAt": "2026-11-27T00:55:15.266Z"
+                 *         "createdAt": "2026-11-27T01:09:30.355Z",
+                 *         "completedAt": "2026-11-27T01:09:31.673Z"
                  *       }
                  *     }
                  */
@@ -12877,14 +12929,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7znpee0086j10t1204hz5_evt",
+                 *       "id": "svc_01m8d8ssk5e00bhd3ehcp4hq8v_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-27T00:55:15.406Z",
-                 *       "resourceId": "svc_01m8d7zjfje00b3nvpvzcj8sk6_pyo",
+                 *       "createdAt": "2026-11-27T01:09:31.365Z",
+                 *       "resourceId": "svc_01m8d8sqaye009c95kxpw8gpsv_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjfje00b3nvpvzcj8sk6_pyo",
-                 *         "sourceWalletId": "svc_01m8d7zhrne0092wxk9c5ha4mv_wlt",
+                 *         "id": "svc_01m8d8sqaye009c95kxpw8gpsv_pyo",
+                 *         "sourceWalletId": "svc_01m8d8sq09e00aa4224fj4pv21_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -12894,7 +12946,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:11.806Z"
+                 *         "createdAt": "2026-11-27T01:09:28.954Z"
                  *       }
                  *     }
                  */
@@ -12936,14 +12988,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zns4e00ahyj4q0w5hf5g_evt",
+                 *       "id": "svc_01m8d8st16e00b1zzdyd01pjrm_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-27T00:55:15.492Z",
-                 *       "resourceId": "svc_01m8d7zjede009g3cntq6ez1wg_pyo",
+                 *       "createdAt": "2026-11-27T01:09:31.814Z",
+                 *       "resourceId": "svc_01m8d8sq8te009zkd0qmyqc3ra_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjede009g3cntq6ez1wg_pyo",
-                 *         "sourceWalletId": "svc_01m8d7zhrve008q59rdxbf4wpj_wlt",
+                 *         "id": "svc_01m8d8sq8te009zkd0qmyqc3ra_pyo",
+                 *         "sourceWalletId": "svc_01m8d8sq00e008263z9b13kemh_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -12953,7 +13005,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:11.811Z"
+                 *         "createdAt": "2026-11-27T01:09:28.955Z"
                  *       }
                  *     }
                  */
@@ -12995,14 +13047,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zn7ae00am47fv2wzrnzj_evt",
+                 *       "id": "svc_01m8d8st12e00853d4cjbp1ajb_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-27T00:55:14.922Z",
-                 *       "resourceId": "svc_01m8d7zjdhe008rjh9cqqcv64b_pyo",
+                 *       "createdAt": "2026-11-27T01:09:31.810Z",
+                 *       "resourceId": "svc_01m8d8sq8xe00bdj4wbv09by8s_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjdhe008rjh9cqqcv64b_pyo",
-                 *         "sourceWalletId": "svc_01m8d7zhrve00twq1jv9jwq39g_wlt",
+                 *         "id": "svc_01m8d8sq8xe00bdj4wbv09by8s_pyo",
+                 *         "sourceWalletId": "svc_01m8d8sq0pe00tq5t1cskkq2kh_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13012,7 +13064,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T00:55:11.877Z"
+                 *         "createdAt": "2026-11-27T01:09:28.952Z"
                  *       }
                  *     }
                  */
@@ -13054,13 +13106,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7znp8e00bbxgdvn1sw4w2_evt",
+                 *       "id": "svc_01m8d8ssj9e009msh01qfyp4by_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-27T00:55:15.400Z",
-                 *       "resourceId": "svc_01m8d7zjfje00s47j3y9csm6a6_poi",
+                 *       "createdAt": "2026-11-27T01:09:31.337Z",
+                 *       "resourceId": "svc_01m8d8sqaye00v2t0yzv6x5yhv_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjfje00s47j3y9csm6a6_poi",
+                 *         "id": "svc_01m8d8sqaye00v2t0yzv6x5yhv_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -13074,8 +13126,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005514887747184364",
-                 *         "payoutId": "svc_01m8d7zjfje00b3nvpvzcj8sk6_pyo",
+                 *         "sessionId": "000999261127010930776055476270",
+                 *         "payoutId": "svc_01m8d8sqaye009c95kxpw8gpsv_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13118,13 +13170,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7znrte00bk00tffecdyey_evt",
+                 *       "id": "svc_01m8d8sswqe008zyscarbg9hkr_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-27T00:55:15.482Z",
-                 *       "resourceId": "svc_01m8d7zjede019d0hvgfp73wzf_poi",
+                 *       "createdAt": "2026-11-27T01:09:31.671Z",
+                 *       "resourceId": "svc_01m8d8sq8te018d1g7875zqace_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjede019d0hvgfp73wzf_poi",
+                 *         "id": "svc_01m8d8sq8te018d1g7875zqace_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13138,8 +13190,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005514101184778993",
-                 *         "payoutId": "svc_01m8d7zjede009g3cntq6ez1wg_pyo",
+                 *         "sessionId": "000999261127010931695928865684",
+                 *         "payoutId": "svc_01m8d8sq8te009zkd0qmyqc3ra_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13182,13 +13234,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zn5ge00bb6mgwkn0c0ma_evt",
+                 *       "id": "svc_01m8d8ssyre00b3phcz2zpqa9r_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-27T00:55:14.864Z",
-                 *       "resourceId": "svc_01m8d7zjdje00tsvd7n9mmfjzd_poi",
+                 *       "createdAt": "2026-11-27T01:09:31.736Z",
+                 *       "resourceId": "svc_01m8d8sq8xe0190q76mfnt8t9t_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjdje00tsvd7n9mmfjzd_poi",
+                 *         "id": "svc_01m8d8sq8xe0190q76mfnt8t9t_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13202,8 +13254,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127005513946608825238",
-                 *         "payoutId": "svc_01m8d7zjdhe008rjh9cqqcv64b_pyo",
+                 *         "sessionId": "000999261127010931647502151411",
+                 *         "payoutId": "svc_01m8d8sq8xe00bdj4wbv09by8s_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13246,24 +13298,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zk7ve00vv1s1qcsgrtfj_evt",
+                 *       "id": "svc_01m8d8sr6we00vbpg2byx55a9v_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-27T00:55:12.891Z",
-                 *       "resourceId": "svc_01m8d7zhrte01bbg2jp0hab150_wlt",
+                 *       "createdAt": "2026-11-27T01:09:29.948Z",
+                 *       "resourceId": "svc_01m8d8sq0pe00aqs91rq4d44h1_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d7zhrte01bbg2jp0hab150_wlt",
-                 *         "inboundCreditId": "svc_01m8d7zjfne00980y4db7vb5tw_inc",
+                 *         "walletId": "svc_01m8d8sq0pe00aqs91rq4d44h1_wlt",
+                 *         "inboundCreditId": "svc_01m8d8sqene00vs4jqdnm5v0za_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "8096642f-8eac-4644-b28f-f9c8b5fe9d20",
+                 *         "sessionId": "701be0ec-d43d-41b9-bf6e-aae661ca26de",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "8096642f-8eac-4644-b28f-f9c8b5fe9d20"
+                 *           "sessionId": "701be0ec-d43d-41b9-bf6e-aae661ca26de"
                  *         },
-                 *         "receivedAt": "2026-11-27T00:55:11.899Z",
+                 *         "receivedAt": "2026-11-27T01:09:29.128Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13306,14 +13358,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zn49e01t77q5f7p0t82w_evt",
+                 *       "id": "svc_01m8d8ssf3e01t0t165an9126a_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-27T00:55:14.825Z",
-                 *       "resourceId": "svc_01m8d7zhrte00b3zt4dmw5tnsd_wlt",
+                 *       "createdAt": "2026-11-27T01:09:31.235Z",
+                 *       "resourceId": "svc_01m8d8sq0xe008q1egpxnja9p9_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d7zhrte00b3zt4dmw5tnsd_wlt",
-                 *         "transferId": "svc_01m8d7zjdje018a7fdndqs4w4c_wth",
+                 *         "walletId": "svc_01m8d8sq0xe008q1egpxnja9p9_wlt",
+                 *         "transferId": "svc_01m8d8sq8we018mahvvp3dg5c5_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -13360,14 +13412,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zm0de00ac5y4dap53mat_evt",
+                 *       "id": "svc_01m8d8srf5e009k9qv319ekf53_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-27T00:55:13.677Z",
-                 *       "resourceId": "svc_01m8d7zhs0e008b527zkqc7769_wlt",
+                 *       "createdAt": "2026-11-27T01:09:30.213Z",
+                 *       "resourceId": "svc_01m8d8sq1me009a45d1vk7kk1v_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d7zhs0e008b527zkqc7769_wlt",
-                 *         "adjustmentId": "svc_01m8d7zjgve00aq1npa71bxm5s_adj",
+                 *         "walletId": "svc_01m8d8sq1me009a45d1vk7kk1v_wlt",
+                 *         "adjustmentId": "svc_01m8d8sqcxe00azp9j4pngyhqh_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -13416,13 +13468,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zhk2e00bg5hdzfpx8tza_evt",
+                 *       "id": "svc_01m8d8sprge00a3pvbh5mp99rm_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-27T00:55:11.210Z",
-                 *       "resourceId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
+                 *       "createdAt": "2026-11-27T01:09:28.500Z",
+                 *       "resourceId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
+                 *         "walletId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -13465,13 +13517,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zhkce00b113vs8pyw6kb_evt",
+                 *       "id": "svc_01m8d8spsne00aq5yvg6cmjpmv_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-27T00:55:11.218Z",
-                 *       "resourceId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
+                 *       "createdAt": "2026-11-27T01:09:28.505Z",
+                 *       "resourceId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
+                 *         "walletId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13514,13 +13566,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zhkke0090cmsfva3s6pa_evt",
+                 *       "id": "svc_01m8d8spste00bct6fq1n02002_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-27T00:55:11.238Z",
-                 *       "resourceId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
+                 *       "createdAt": "2026-11-27T01:09:28.541Z",
+                 *       "resourceId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8d7zhjee00a60604y4vph94_wlt",
+                 *         "walletId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -13563,13 +13615,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zje4e00bsz0w89hwpyxr_evt",
+                 *       "id": "svc_01m8d8sqepe01b3fde96abq2qa_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-27T00:55:12.068Z",
-                 *       "resourceId": "svc_01m8d7zje3e00tdh3s916xfcdk_rev",
+                 *       "createdAt": "2026-11-27T01:09:29.174Z",
+                 *       "resourceId": "svc_01m8d8sqepe00tzhxspvjzn8rj_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d7zje3e00tdh3s916xfcdk_rev",
+                 *         "id": "svc_01m8d8sqepe00tzhxspvjzn8rj_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -13578,7 +13630,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8d7zhz0e008kcz1ewymzmm0_inc",
+                 *         "inboundCreditId": "svc_01m8d8sq70e00b2w9ba0tt01hz_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -13588,19 +13640,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T00:55:12.067Z",
+                 *         "createdAt": "2026-11-27T01:09:29.174Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8d7zhz0e008kcz1ewymzmm0_inc",
+                 *           "id": "svc_01m8d8sq70e00b2w9ba0tt01hz_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "1bdfd990-d135-4689-9ab6-863bd2966c94",
+                 *           "sessionId": "de1c7d7e-d65e-4ece-a555-3f259e289e56",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "1bdfd990-d135-4689-9ab6-863bd2966c94"
+                 *             "sessionId": "de1c7d7e-d65e-4ece-a555-3f259e289e56"
                  *           },
-                 *           "receivedAt": "2026-11-27T00:55:11.460Z"
+                 *           "receivedAt": "2026-11-27T01:09:28.785Z"
                  *         }
                  *       }
                  *     }
@@ -13643,13 +13695,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zmdhe00vyf8dbk2rkqsc_evt",
+                 *       "id": "svc_01m8d8sseze00vpzwhcs84w9bh_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-27T00:55:14.097Z",
-                 *       "resourceId": "svc_01m8d7zjj1e018qh5fpkhb0kzh_rev",
+                 *       "createdAt": "2026-11-27T01:09:31.231Z",
+                 *       "resourceId": "svc_01m8d8sqdye00ve6qr1wzdceze_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d7zjj1e018qh5fpkhb0kzh_rev",
+                 *         "id": "svc_01m8d8sqdye00ve6qr1wzdceze_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -13658,14 +13710,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8d7zj2qe00axsa9qbfhe3g5_inc",
+                 *         "inboundCreditId": "svc_01m8d8sq3ve009f1tpyrqx0y3q_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T00:55:12.193Z",
-                 *         "resolvedAt": "2026-11-27T00:55:14.097Z"
+                 *         "createdAt": "2026-11-27T01:09:29.150Z",
+                 *         "resolvedAt": "2026-11-27T01:09:31.231Z"
                  *       }
                  *     }
                  */
@@ -13707,20 +13759,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zhefe00arakrkdg2cjjg_evt",
+                 *       "id": "svc_01m8d8spk2e00ahgy1vzfkdmxb_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-27T00:55:11.057Z",
-                 *       "resourceId": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
+                 *       "createdAt": "2026-11-27T01:09:28.293Z",
+                 *       "resourceId": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
+                 *         "id": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T22:55:10.931Z",
+                 *         "failingSince": "2026-11-26T23:09:28.130Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T00:55:10.921Z"
+                 *         "createdAt": "2026-11-27T01:09:28.098Z"
                  *       }
                  *     }
                  */
@@ -13762,20 +13814,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zhhde00851ptxs4pawtk_evt",
+                 *       "id": "svc_01m8d8spqde008ea86adnvg3cq_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-27T00:55:11.150Z",
-                 *       "resourceId": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
+                 *       "createdAt": "2026-11-27T01:09:28.430Z",
+                 *       "resourceId": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
+                 *         "id": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-21T00:55:11.127Z",
+                 *         "failingSince": "2026-11-21T01:09:28.331Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T00:55:10.921Z"
+                 *         "createdAt": "2026-11-27T01:09:28.098Z"
                  *       }
                  *     }
                  */
@@ -13817,20 +13869,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d7zhhae00803d2j3ps762d_evt",
+                 *       "id": "svc_01m8d8spmde00atnp7wr1jbcnx_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-27T00:55:11.142Z",
-                 *       "resourceId": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
+                 *       "createdAt": "2026-11-27T01:09:28.332Z",
+                 *       "resourceId": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d7zha9e009enx3zxp8z2db_whe",
+                 *         "id": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-21T00:55:11.127Z",
+                 *         "failingSince": "2026-11-21T01:09:28.331Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T00:55:10.921Z"
+                 *         "createdAt": "2026-11-27T01:09:28.098Z"
                  *       }
                  *     }
                  */

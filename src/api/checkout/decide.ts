@@ -3,6 +3,7 @@
 import { type Kobo, nairaText } from '../../money.ts';
 import { isSameName } from '../../rail/accountNames.ts';
 import type { PaymentWithPayee } from '../../resources/payments/queries.ts';
+import { payableAmount } from '../../workflows/payment/decide.ts';
 
 /**
  * `awaiting` and `partial` take money. `overdue`: the window has closed, and the payment's flow has not ended it yet,
@@ -17,6 +18,7 @@ export interface PagePayment
     | 'status'
     | 'baseAmount'
     | 'fee'
+    | 'feeBearer'
     | 'amountReceived'
     | 'amountCredited'
     | 'amountInReview'
@@ -51,7 +53,7 @@ export interface PageContent {
     amount: string;
     /** For the form of a bank, such as `2020.00`. */
     amountDigits: string;
-    /** What the amount consists of; null: there is no fee, or a part of it was paid. */
+    /** What the amount consists of; null: the payer bears no fee, or a part of it was paid. */
     breakdown: string | null;
     accountNumber: string;
     bankName: string;
@@ -106,7 +108,7 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
           amount: nairaText(missingAmount(payment)),
           amountDigits: nairaText(missingAmount(payment)).replaceAll(/[₦,]/g, ''),
           breakdown:
-            payment.fee > 0 && state === 'awaiting'
+            payment.fee > 0 && payment.feeBearer === 'payer' && state === 'awaiting'
               ? `${nairaText(payment.baseAmount)} and a fee of ${nairaText(payment.fee)}`
               : null,
           accountNumber,
@@ -131,7 +133,7 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
 type Texts = Pick<PageContent, 'headline' | 'explanation'>;
 
 function textsOf(state: PageState, payment: PagePayment, payee: string): Texts {
-  const payable = nairaText(payableOf(payment));
+  const payable = nairaText(payableAmount(payment));
   const received = nairaText(payment.amountReceived);
   switch (state) {
     case 'awaiting':
@@ -193,7 +195,7 @@ function whileInReview(payment: PagePayment, payee: string): string[] {
   const isReturned = payment.onMismatch === 'refund';
   return [
     `We have received your ${inReviewOf(payment)} and are checking it. Do not send it again.`,
-    ...(isOpen ? [] : [`It was not in time, or not all of ${nairaText(payableOf(payment))}.`]),
+    ...(isOpen ? [] : [`It was not in time, or not all of ${nairaText(payableAmount(payment))}.`]),
     isReturned
       ? 'It will be returned to the account you sent it from.'
       : `This page updates when it is decided. Contact ${payee} if you have questions.`,
@@ -202,7 +204,7 @@ function whileInReview(payment: PagePayment, payee: string): string[] {
 
 /** Money over the payable amount is credited, or waits for a decision where a limit of the wallet stops it. */
 function differenceOf(payment: PagePayment, payee: string): string[] {
-  const surplus = payment.amountReceived - payableOf(payment);
+  const surplus = payment.amountReceived - payableAmount(payment);
   if (surplus === 0) return [];
   const difference = surplus > 0 ? `${nairaText(surplus)} too much` : `${nairaText(-surplus)} too little`;
   return [`That is ${difference}. Contact ${payee} about the difference.`];
@@ -217,7 +219,7 @@ function afterExpiry(payment: PagePayment, payee: string): string[] {
     const returned = nairaText(payment.amountReturned);
     return [
       `We received ${returned} and sent it back to the account it came from.`,
-      `It was not in time, or not all of ${nairaText(payableOf(payment))}.`,
+      `It was not in time, or not all of ${nairaText(payableAmount(payment))}.`,
       askAgain,
     ];
   }
@@ -231,7 +233,7 @@ function afterExpiry(payment: PagePayment, payee: string): string[] {
     ];
   }
   return [
-    `Only ${received} of ${nairaText(payableOf(payment))} arrived in time.`,
+    `Only ${received} of ${nairaText(payableAmount(payment))} arrived in time.`,
     isReturned
       ? `Your ${received} will be returned to the account you sent it from.`
       : `Your ${received} is not lost. Contact ${payee} about it.`,
@@ -239,9 +241,7 @@ function afterExpiry(payment: PagePayment, payee: string): string[] {
   ];
 }
 
-const payableOf = ({ baseAmount, fee }: PagePayment): Kobo => baseAmount + fee;
-
-const missingAmount = (payment: PagePayment): Kobo => payableOf(payment) - payment.amountReceived;
+const missingAmount = (payment: PagePayment): Kobo => payableAmount(payment) - payment.amountReceived;
 
 /** Nigeria has one time zone, and no summer time. */
 const LAGOS = new Intl.DateTimeFormat('en-GB', {

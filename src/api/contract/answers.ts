@@ -1,10 +1,12 @@
 // The schemas of what is no resource: health, fee quotes, rail callbacks, and the sandbox bank's simulations.
+
 import { z } from 'zod';
 import { CHARGED_MOVEMENTS } from '../../ledger/fees.ts';
 import { ENVIRONMENTS } from '../../money.ts';
 import { OWN_LINE_KINDS } from '../../rail/sandbox/bank.ts';
 import { BEHAVIOURS } from '../../rail/sandbox/destinations.ts';
 import { currency, kobo, publicIdOf, time } from '../../resources/publicFields.ts';
+import { FEE_BEARERS } from '../../workflows/payment/decide.ts';
 
 export const health = z
   .object({
@@ -21,7 +23,14 @@ export const health = z
   .meta({ id: 'Health' });
 
 export const feeQuote = z
-  .object({ type: z.enum(CHARGED_MOVEMENTS), amount: kobo, fee: kobo, totalAmount: kobo, currency })
+  .object({
+    type: z.enum(CHARGED_MOVEMENTS),
+    amount: kobo,
+    fee: kobo,
+    feeBearer: z.enum(FEE_BEARERS),
+    totalAmount: kobo,
+    currency,
+  })
   .meta({ id: 'FeeQuote' });
 
 export const apiKey = z

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { CHARGED_MOVEMENTS, feeOf, feesOf } from '../../ledger/fees.ts';
 import { CURRENCY } from '../../money.ts';
+import { FEE_BEARERS, payableAmount } from '../../workflows/payment/decide.ts';
 import { feeQuote } from '../contract/answers.ts';
+import { invalidField } from '../errors.ts';
 import { type Route, route } from '../route.ts';
 import { amount } from '../schemas.ts';
 
@@ -21,11 +23,18 @@ const quote = route({
       .regex(/^[0-9]{1,15}$/, 'must be a whole number of kobo in decimal digits')
       .transform(Number)
       .pipe(amount),
+    feeBearer: z.enum(FEE_BEARERS).default('payer'),
   }),
   handle: async ({ dependencies, book, query }) => {
+    const { type, amount, feeBearer } = query;
+    if (feeBearer === 'merchant' && !type.endsWith('_payment')) {
+      const message = 'must be payer: a merchant bears the fee of a payment only';
+      throw invalidField({ field: 'feeBearer', code: 'custom', message });
+    }
     const rail = await dependencies.rails.of(book);
-    const fee = feeOf(feesOf(dependencies.fees, rail?.name ?? null), query.type, query.amount);
-    return { type: query.type, amount: query.amount, fee, totalAmount: query.amount + fee, currency: CURRENCY };
+    const fee = feeOf(feesOf(dependencies.fees, rail?.name ?? null), type, amount);
+    const totalAmount = payableAmount({ baseAmount: amount, fee, feeBearer });
+    return { type, amount, fee, feeBearer, totalAmount, currency: CURRENCY };
   },
 });
 

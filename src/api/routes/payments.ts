@@ -3,8 +3,7 @@
 import { z } from 'zod';
 import { publicId } from '../../ids.ts';
 import { feeOf, feesOf } from '../../ledger/fees.ts';
-import type { Book, Environment, Kobo } from '../../money.ts';
-import type { OneOffAccounts } from '../../rail/capabilities.ts';
+import { AMOUNT_MAX, type Book, type Environment, type Kobo } from '../../money.ts';
 import { RailCallError } from '../../rail/errors.ts';
 import type { BankRail } from '../../rail/port.ts';
 import { listCredits } from '../../resources/inboundCredits/queries.ts';
@@ -15,12 +14,12 @@ import {
   ON_MISMATCH,
   type Payment,
   type PaymentWithAccount,
-  payableAmount,
 } from '../../resources/payments/queries.ts';
 import { credit, paymentMethod, payment as paymentSchema, paymentStatus } from '../../resources/publicSchemas.ts';
 import { findByReference } from '../../resources/references.ts';
 import type { Wallet } from '../../resources/wallets/queries.ts';
 import { accountRow, holderOf, type VirtualAccountRow } from '../../resources/wallets/virtualAccounts.ts';
+import { FEE_BEARERS, netAmount, type Price, payableAmount } from '../../workflows/payment/decide.ts';
 import { isNotTaken, RAIL_ERRORS, requireRail, toRailError } from '../bankLookup.ts';
 import { requireReturnUrl } from '../checkout/returnLink.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -43,7 +42,7 @@ import {
   walletIdFilter,
   webUrl,
 } from '../schemas.ts';
-import { requireWallets, splitsBody } from '../splitRequest.ts';
+import { requireSplitsWithin, requireWallets, splitsBody } from '../splitRequest.ts';
 import { creditView, paymentView } from '../views.ts';
 import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
@@ -56,6 +55,7 @@ const createBody = z.strictObject({
   method: paymentMethod,
   baseAmount: amount,
   targetWalletId: id,
+  feeBearer: optionalOr(z.enum(FEE_BEARERS), 'payer'),
   splits: optionalOr(splitsBody, []),
   splitTemplateId: optional(id),
   description: optional(text(500)),
@@ -101,14 +101,25 @@ const create = route({
     ]);
     const rail = body.method === 'bank_transfer' ? await requireRail(dependencies, book) : null;
     const fees = feesOf(dependencies.fees, rail?.name ?? null);
-    const feeOfBase = (base: Kobo): Kobo => feeOf(fees, `${body.method}_payment`, base);
-    const fee = feeOfBase(body.baseAmount);
-    const opens = rail === null ? null : requireOneOff(rail, body.baseAmount, feeOfBase);
+    const priceOf = (baseAmount: Kobo): Price => ({
+      baseAmount,
+      fee: feeOf(fees, `${body.method}_payment`, baseAmount),
+      feeBearer: body.feeBearer,
+    });
+    const price = priceOf(body.baseAmount);
+    requireMinimum(price, 'must be more than its fee', (base) => netAmount(priceOf(base)) > 0);
+    requireSplitsWithin(splits, netAmount(price), body.splitTemplateId === undefined ? 'splits' : 'splitTemplateId');
+    const opens = rail?.capabilities.oneOff ?? null;
+    if (opens !== null)
+      requireMinimum(
+        price,
+        'must be at least what the bank rail accepts',
+        (base) => payableAmount(priceOf(base)) >= opens.minAmount,
+      );
     const expiresIn = Math.min(body.expiresIn, opens?.maxSeconds ?? body.expiresIn);
     const asked = newPayment({
       method: body.method,
-      baseAmount: body.baseAmount,
-      fee,
+      ...price,
       targetWalletId: wallet.id,
       splits,
       description: body.description ?? null,
@@ -142,19 +153,16 @@ function assertLongEnough(environment: Environment, expiresIn: number): void {
 /** No payment is possible after the rail has closed the account number. */
 const earlier = (asked: Date, ofRail: Date | null): Date => (ofRail === null || asked < ofRail ? asked : ofRail);
 
-/** What the rail opens for one payment. Throws 400 below its minimum. */
-function requireOneOff({ capabilities }: BankRail, baseAmount: Kobo, feeOfBase: (base: Kobo) => Kobo): OneOffAccounts {
-  const { oneOff } = capabilities;
-  const isEnough = (base: Kobo): boolean => base + feeOfBase(base) >= oneOff.minAmount;
-  if (isEnough(baseAmount)) return oneOff;
-  // A fee grows with its amount. By halving, because it is rounded and has bounds.
-  let [tooLittle, minimum] = [baseAmount, oneOff.minAmount];
+/** Throws VALIDATION_FAILED, with the least base amount that is enough. What is paid and received grows with it. */
+function requireMinimum({ baseAmount }: Price, message: string, isEnough: (base: Kobo) => boolean): void {
+  if (isEnough(baseAmount)) return;
+  // By halving, because a fee is rounded and has bounds.
+  let [tooLittle, minimum] = [baseAmount, AMOUNT_MAX];
   while (minimum - tooLittle > 1) {
     const between = Math.floor((tooLittle + minimum) / 2);
     if (isEnough(between)) minimum = between;
     else tooLittle = between;
   }
-  const message = 'must be at least what the bank rail accepts';
   throw invalidField({ field: 'baseAmount', code: 'too_small', message, constraint: { minimum } });
 }
 

@@ -55,8 +55,9 @@ CREATE TABLE payments (
   status           text NOT NULL CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded')),
   base_amount      bigint NOT NULL CHECK (base_amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
+  fee_bearer       text NOT NULL DEFAULT 'payer' CHECK (fee_bearer = 'payer' OR fee_bearer = 'merchant' AND fee < base_amount),
   amount_received  bigint NOT NULL CHECK (amount_received >= 0),
-  amount_credited  bigint NOT NULL CHECK (amount_credited >= 0), -- to its wallets: base amount plus surplus
+  amount_credited  bigint NOT NULL CHECK (amount_credited >= 0), -- to its wallets: net amount plus surplus
   amount_refunding bigint NOT NULL CHECK (amount_refunding >= 0),
   amount_refunded  bigint NOT NULL CHECK (amount_refunded >= 0),
   -- in review cases that wait for a decision or for the return to the sender

@@ -5,6 +5,7 @@ import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
+import type { FeeBearer } from '../../workflows/payment/decide.ts';
 import type { Split } from '../../workflows/payment/splits.ts';
 import type { Versioned } from '../bookTable.ts';
 import { type ListFilters, literalOf, type PageRequest, pageClause } from '../pages.ts';
@@ -29,8 +30,9 @@ export interface Payment extends Versioned, Attached {
   status: PaymentStatus;
   baseAmount: Kobo;
   fee: Kobo;
+  feeBearer: FeeBearer;
   amountReceived: Kobo;
-  /** The amount credited to the target wallet and those of splits: base amount plus surplus. */
+  /** The amount credited to the target wallet and those of splits: net amount plus surplus. */
   amountCredited: Kobo;
   /** The sum of refunds in progress; `amountRefunded` is the sum of completed refunds. */
   amountRefunding: Kobo;
@@ -71,8 +73,8 @@ type PaymentAccount = Pick<
 type PaymentQueryRow = Payment & { account: (Omit<PaymentAccount, 'expiresAt'> & { expiresAt: string | null }) | null };
 
 const select = (sql: Sql) => sql`
-  SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.amount_received, p.amount_credited,
-         p.amount_refunding, p.amount_refunded, p.amount_in_review, p.amount_recalled, p.fee_charged, p.target_wallet_id,
+  SELECT p.id, p.version, p.method, p.status, p.base_amount, p.fee, p.fee_bearer, p.amount_received,
+         p.amount_credited, p.amount_refunding, p.amount_refunded, p.amount_in_review, p.amount_recalled, p.fee_charged, p.target_wallet_id,
          p.splits, p.payer_wallet_id, p.description, p.on_mismatch, p.return_url, p.reference, p.reference_is_free, p.metadata, p.expires_at, p.settled_at, p.created_at,
          CASE WHEN v.owner_id IS NOT NULL THEN jsonb_build_object(
            'rail', v.rail, 'accountNumber', v.account_number, 'bankName', v.bank_name, 'accountName', v.account_name,
@@ -84,9 +86,6 @@ function withAccount({ account, ...payment }: PaymentQueryRow): PaymentWithAccou
   const expiresAt = account.expiresAt === null ? null : new Date(account.expiresAt);
   return { ...payment, account: { ...account, expiresAt } };
 }
-
-/** The amount that the payer must transfer. */
-export const payableAmount = (payment: Pick<Payment, 'baseAmount' | 'fee'>): Kobo => payment.baseAmount + payment.fee;
 
 export async function findPayment(sql: Sql, book: Book, id: Uuid): Promise<PaymentWithAccount | null> {
   const [row] = await sql<PaymentQueryRow[]>`

@@ -15,7 +15,7 @@ import type { Posting } from '../../ledger/postings.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { type FlowOutboxMessage, restarted } from '../../workflows/flows.ts';
-import type { ReviewedCredit } from '../../workflows/payment/decide.ts';
+import { netAmount, type ReviewedCredit } from '../../workflows/payment/decide.ts';
 import { creditsOf, splitsCreditedBy, totalOf } from '../../workflows/payment/splits.ts';
 import { statusAfterRefunds } from '../../workflows/refund/decide.ts';
 import { nextVersion } from '../bookTable.ts';
@@ -147,7 +147,7 @@ export function creditCaseToPayment(
     amountCredited,
     splits:
       payment.settledAt === null
-        ? splitsCreditedBy(payment.splits, amountCredited, payment.baseAmount)
+        ? splitsCreditedBy(payment.splits, amountCredited, netAmount(payment))
         : payment.splits.map((split) =>
             split.walletId === walletId ? { ...split, amountCredited: split.amountCredited + toWallet } : split,
           ),

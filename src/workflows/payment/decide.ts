@@ -3,11 +3,27 @@
 import type { Kobo } from '../../money.ts';
 import { causeOf, type RailWait } from '../railWait/decide.ts';
 
-/** The fields of a payment that the rules read. */
-export interface PaymentState {
-  status: 'pending' | 'partial' | 'settled' | 'expired' | 'failed' | 'refunded' | 'partially_refunded';
+/** Who bears the fee of a payment: on top of the base amount, or out of it. */
+export const FEE_BEARERS = ['payer', 'merchant'] as const;
+export type FeeBearer = (typeof FEE_BEARERS)[number];
+
+/** The fields of a payment that say what it costs. */
+export interface Price {
   baseAmount: Kobo;
   fee: Kobo;
+  feeBearer: FeeBearer;
+}
+
+/** The amount that the payer must transfer. */
+export const payableAmount = ({ baseAmount, fee, feeBearer }: Price): Kobo =>
+  feeBearer === 'merchant' ? baseAmount : baseAmount + fee;
+
+/** What the wallets of a payment get of the payable amount. */
+export const netAmount = (price: Price): Kobo => payableAmount(price) - price.fee;
+
+/** The fields of a payment that the rules read. */
+export interface PaymentState extends Price {
+  status: 'pending' | 'partial' | 'settled' | 'expired' | 'failed' | 'refunded' | 'partially_refunded';
   amountReceived: Kobo;
 }
 
@@ -17,7 +33,7 @@ export type WalletCapacity = 'all' | 'base_only' | 'nothing';
 export type CreditDecision =
   /** The money is held until the rest of the payment arrives. */
   | { kind: 'hold'; amountReceived: Kobo }
-  /** The wallet gets base plus surplus, the service its fee. Surplus that may not be credited goes to review. */
+  /** The wallet gets net amount and surplus, the service its fee. Surplus that may not be credited goes to review. */
   | {
       kind: 'settle';
       amountReceived: Kobo;
@@ -44,13 +60,13 @@ export function decideCredit(
     return { kind: 'to_suspense', reason: 'late_credit' };
   if (!isOpen) return { kind: 'to_suspense', reason: 'credit_after_settlement' };
   const amountReceived = payment.amountReceived + amount;
-  const surplus = amountReceived - payment.baseAmount - payment.fee;
+  const surplus = amountReceived - payableAmount(payment);
   if (surplus < 0) return { kind: 'hold', amountReceived };
   if (capacity === 'nothing') return { kind: 'to_suspense', reason: 'wallet_refused' };
   return {
     kind: 'settle',
     amountReceived,
-    toWallet: payment.baseAmount + (capacity === 'all' ? surplus : 0),
+    toWallet: netAmount(payment) + (capacity === 'all' ? surplus : 0),
     toFees: payment.fee,
     toSuspense: capacity === 'all' ? 0 : surplus,
     alreadyHeld: payment.amountReceived,
@@ -82,12 +98,13 @@ export function decideReviewedCredit(
   payment: ReviewedPayment,
   { amount, isCounted, waivesFee }: { amount: Kobo; isCounted: boolean; waivesFee: boolean },
 ): ReviewedCredit | 'incomplete' {
-  const { status, baseAmount, fee, feeCharged, amountCredited } = payment;
+  const { status, fee, feeCharged, amountCredited } = payment;
+  const payable = payableAmount(payment);
   const amountReceived = payment.amountReceived + (isCounted ? 0 : amount);
   const settles = status === 'pending' || status === 'partial';
-  if (settles && amountReceived < baseAmount + fee) return 'incomplete';
+  if (settles && amountReceived < payable) return 'incomplete';
   const before = amountCredited + feeCharged;
-  const share = (credited: Kobo): Kobo => shareOf(fee, credited, baseAmount + fee);
+  const share = (credited: Kobo): Kobo => shareOf(fee, credited, payable);
   const due = settles ? fee : Math.min(fee - feeCharged, share(before + amount) - share(before));
   const toFees = waivesFee ? 0 : due;
   const withHeld = settles ? payment.amountReceived : 0;
@@ -109,9 +126,9 @@ export function capacityAfterRefusal(
   capacity: WalletCapacity,
   decision: CreditDecision,
   overLimit: boolean,
-  base: Kobo,
+  net: Kobo,
 ): WalletCapacity {
-  const surplusWasTried = capacity === 'all' && decision.kind === 'settle' && decision.toWallet > base;
+  const surplusWasTried = capacity === 'all' && decision.kind === 'settle' && decision.toWallet > net;
   return surplusWasTried && overLimit ? 'base_only' : 'nothing';
 }
 
@@ -138,7 +155,7 @@ export interface WalletPaymentState extends PaymentState {
 export type PayRefusal = 'PAYMENT_METHOD_MISMATCH' | 'PAYMENT_NOT_PAYABLE' | 'SAME_WALLET';
 
 export type PayDecision =
-  /** The payer pays the whole payable amount at once: the wallet gets the base, the service its fee. */
+  /** The payer pays the whole payable amount at once: the wallet gets the net amount, the service its fee. */
   { kind: 'settle'; amountReceived: Kobo; toWallet: Kobo } | { kind: 'refuse'; code: PayRefusal };
 
 /** Whether a wallet may pay this payment now. */
@@ -147,7 +164,7 @@ export function decidePay(payment: WalletPaymentState, payerWalletId: string, no
   if (payment.status !== 'pending' || now >= payment.expiresAt) return { kind: 'refuse', code: 'PAYMENT_NOT_PAYABLE' };
   const isPaid = [payment.targetWalletId, ...payment.splits.map(({ walletId }) => walletId)].includes(payerWalletId);
   if (isPaid) return { kind: 'refuse', code: 'SAME_WALLET' };
-  return { kind: 'settle', amountReceived: payment.baseAmount + payment.fee, toWallet: payment.baseAmount };
+  return { kind: 'settle', amountReceived: payableAmount(payment), toWallet: netAmount(payment) };
 }
 
 /**

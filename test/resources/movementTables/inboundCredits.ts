@@ -88,6 +88,8 @@ const redirected = step({
       id: newUuid(),
       targetWalletId: OWNER,
       baseAmount: 200_000,
+      fee: 2_000,
+      feeBearer: 'payer',
       expiresAt: new Date(),
     }),
   ),

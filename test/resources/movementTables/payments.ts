@@ -32,6 +32,7 @@ const request: NewPayment = {
   method: 'bank_transfer',
   baseAmount: 200_000,
   fee: 2_000,
+  feeBearer: 'payer',
   targetWalletId: OWNER,
   splits: [],
   description: null,

@@ -32,6 +32,7 @@ const payment: Payment = {
   status: 'settled',
   baseAmount: 200_000,
   fee: 2_000,
+  feeBearer: 'payer',
   amountReceived: 202_000,
   amountCredited: 200_000,
   amountRefunding: 0,

@@ -343,7 +343,14 @@ function received(title: string, setAside: Step, payment: 'of a payment' | null,
   const target =
     payment === null || credit.ownerId === null
       ? null
-      : { id: credit.ownerId, targetWalletId: OWNER, baseAmount: 200_000, expiresAt: new Date() };
+      : ({
+          id: credit.ownerId,
+          targetWalletId: OWNER,
+          baseAmount: 200_000,
+          fee: 2_000,
+          feeBearer: 'payer',
+          expiresAt: new Date(),
+        } as const);
   return step({
     title,
     after: setAside,

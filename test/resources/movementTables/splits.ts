@@ -53,6 +53,7 @@ const pending: Payment = {
     method: 'bank_transfer',
     baseAmount: 200_000,
     fee: 2_000,
+    feeBearer: 'payer',
     targetWalletId: OWNER,
     splits: [split(COMMISSION, 20_000, 1_000), split(COURIER, 30_000, null)],
     description: null,
