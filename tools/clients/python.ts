@@ -45,13 +45,25 @@ class TypeWriter {
   }
 
   write(name: string, schema: Schema): void {
-    const fields = Object.entries(schema.properties ?? {}).map(([field, property]) => {
+    const fields = Object.entries(schema.properties ?? {}).map(([field, property]): [string, string] => {
       const type = this.typeOf(property, `${name}${capitalised(field)}`);
-      return `    ${field}: ${schema.required?.includes(field) === true ? type : `NotRequired[${type}]`}`;
+      return [field, schema.required?.includes(field) === true ? type : `NotRequired[${type}]`];
     });
-    this.classes.push(`class ${name}(TypedDict):\n${fields.length === 0 ? '    pass' : fields.join('\n')}`);
+    this.classes.push(
+      fields.some(([field]) => KEYWORDS.includes(field)) ? typedDict(name, fields) : typedClass(name, fields),
+    );
   }
 }
+
+/** Of Python, among the names of fields: no class can have a field of this name. */
+const KEYWORDS: readonly string[] = ['from'];
+
+const typedClass = (name: string, fields: readonly [string, string][]): string =>
+  `class ${name}(TypedDict):\n${fields.length === 0 ? '    pass' : fields.map(([field, type]) => `    ${field}: ${type}`).join('\n')}`;
+
+/** The types are texts, which are not evaluated when the module is loaded. */
+const typedDict = (name: string, fields: readonly [string, string][]): string =>
+  `${name} = TypedDict("${name}", {\n${fields.map(([field, type]) => `    "${field}": ${JSON.stringify(type)},`).join('\n')}\n})`;
 
 function literal(value: unknown): string {
   if (value === null) return 'None';

@@ -937,23 +937,24 @@ class RefundFromItem(TypedDict):
     amount: int
 
 
-class Refund(TypedDict):
-    id: str
-    paymentId: str
-    amount: int
-    destination: Literal["bank", "wallet"]
-    from: NotRequired[list[RefundFromItem]]
-    fundedBy: NotRequired[str]
-    status: Literal["processing", "completed", "failed"]
-    reference: str | None
-    metadata: dict[str, Any]
-    failureCode: Literal["account_not_resolved", "name_mismatch", "account_dormant", "account_closed", "account_restricted", "account_limit_exceeded", "bank_unavailable", "suspected_fraud", "bank_refused", "bank_returned", "never_received", "wallet_refused", "operator_decision", None]
-    failureReason: str | None
-    failureDetail: str | None
-    sessionId: str | None
-    currency: Literal["NGN"]
-    createdAt: str
-    completedAt: str | None
+Refund = TypedDict("Refund", {
+    "id": "str",
+    "paymentId": "str",
+    "amount": "int",
+    "destination": "Literal[\"bank\", \"wallet\"]",
+    "from": "NotRequired[list[RefundFromItem]]",
+    "fundedBy": "NotRequired[str]",
+    "status": "Literal[\"processing\", \"completed\", \"failed\"]",
+    "reference": "str | None",
+    "metadata": "dict[str, Any]",
+    "failureCode": "Literal[\"account_not_resolved\", \"name_mismatch\", \"account_dormant\", \"account_closed\", \"account_restricted\", \"account_limit_exceeded\", \"bank_unavailable\", \"suspected_fraud\", \"bank_refused\", \"bank_returned\", \"never_received\", \"wallet_refused\", \"operator_decision\", None]",
+    "failureReason": "str | None",
+    "failureDetail": "str | None",
+    "sessionId": "str | None",
+    "currency": "Literal[\"NGN\"]",
+    "createdAt": "str",
+    "completedAt": "str | None",
+})
 
 
 class RefundCompletedEvent(TypedDict):
@@ -1610,16 +1611,17 @@ class RefundPaymentBodyBankAccount(TypedDict):
     accountName: NotRequired[str | None]
 
 
-class RefundPaymentBody(TypedDict):
-    amount: NotRequired[int | None]
-    destination: NotRequired[Literal["bank", "wallet", None]]
-    from: NotRequired[list[RefundPaymentBodyFromItem] | None]
-    fundedBy: NotRequired[str | None]
-    recover: NotRequired[bool | None]
-    reason: NotRequired[str | None]
-    reference: NotRequired[str | None]
-    metadata: NotRequired[dict[str, Any] | None]
-    bankAccount: NotRequired[RefundPaymentBodyBankAccount | None]
+RefundPaymentBody = TypedDict("RefundPaymentBody", {
+    "amount": "NotRequired[int | None]",
+    "destination": "NotRequired[Literal[\"bank\", \"wallet\", None]]",
+    "from": "NotRequired[list[RefundPaymentBodyFromItem] | None]",
+    "fundedBy": "NotRequired[str | None]",
+    "recover": "NotRequired[bool | None]",
+    "reason": "NotRequired[str | None]",
+    "reference": "NotRequired[str | None]",
+    "metadata": "NotRequired[dict[str, Any] | None]",
+    "bankAccount": "NotRequired[RefundPaymentBodyBankAccount | None]",
+})
 
 
 class CreateSplitTemplateBodySplitsItem(TypedDict):
