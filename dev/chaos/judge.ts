@@ -60,6 +60,7 @@ const LIVING = new Set([
   'amountRecalled',
   'settledAt',
   'completedAt',
+  'splits',
   'failureCode',
   'failureReason',
   'failureDetail',

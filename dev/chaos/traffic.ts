@@ -93,7 +93,7 @@ export class Traffic {
         return;
       }
       case 'pay': {
-        const body = { method: 'virtual_wallet', baseAmount: act.base, targetWalletId: this.#wallet(act.to).id };
+        const body = { method: 'virtual_wallet', baseAmount: act.base, ...this.#payees(act) };
         const payment = await this.#money('payment', '/payments', body, name);
         if (payment === null) return;
         await this.#money('pay', `/wallets/${this.#wallet(act.from).id}/pay`, { paymentId: payment.id }, `${name}-pay`);
@@ -168,6 +168,19 @@ export class Traffic {
     return this.wallets[position % this.wallets.length] as OpenWallet;
   }
 
+  /** The target of a payment, and the wallets that get a part of every third one. */
+  #payees({ base, to }: Command<'payment' | 'pay'>) {
+    const [target, courier, market] = [0, 1, 2].map((others) => this.#wallet(to + others).id);
+    if (base % 3 > 0) return { targetWalletId: target };
+    return {
+      targetWalletId: target,
+      splits: [
+        { walletId: courier, basisPoints: 1_234 },
+        { walletId: market, amount: Math.ceil(base / 50) },
+      ],
+    };
+  }
+
   #remember(resource: Body | null): void {
     if (resource?.id !== undefined) this.#references.push(resource.id);
   }
@@ -208,7 +221,7 @@ export class Traffic {
     const body = {
       method: 'bank_transfer',
       baseAmount: command.base,
-      targetWalletId: this.#wallet(command.to).id,
+      ...this.#payees(command),
       expiresIn: expiresSoon ? this.#expiresSoonSeconds : EXPIRES_LATE_SECONDS,
     };
     const payment = await this.#money('payment', '/payments', body, name);
