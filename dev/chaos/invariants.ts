@@ -48,10 +48,14 @@ const VIOLATIONS: Record<string, string> = {
       SELECT owner_id AS wallet_id, amount FROM inbound_credits
       WHERE organisation_id = $1 AND owner_kind = 'wallet' AND status = 'posted'
       UNION ALL SELECT target_wallet_id, amount_credited FROM payments WHERE organisation_id = $1
+      UNION ALL SELECT target_wallet_id, -amount FROM splits
+      UNION ALL SELECT split_wallet_id, amount FROM splits
       UNION ALL SELECT payer_wallet_id, -amount_received FROM payments WHERE organisation_id = $1
       UNION ALL SELECT p.target_wallet_id, -r.amount FROM refunds r JOIN payments p
                   ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
-                WHERE r.organisation_id = $1 AND r.status <> 'failed'
+                WHERE r.organisation_id = $1 AND r.status <> 'failed' AND r.sources = '[]'
+      UNION ALL SELECT s."walletId", -s.amount FROM refunds, jsonb_to_recordset(sources) AS s("walletId" uuid, amount bigint)
+                WHERE organisation_id = $1 AND status <> 'failed'
       UNION ALL SELECT p.payer_wallet_id, r.amount FROM refunds r JOIN payments p
                   ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
                 WHERE r.organisation_id = $1 AND r.destination = 'wallet'
@@ -211,7 +215,7 @@ const VIOLATIONS: Record<string, string> = {
     FROM (SELECT count(*) AS credits FROM inbound_credits
           WHERE organisation_id = $1 AND owner_kind = 'wallet' AND status = 'posted') d,
          (SELECT count(DISTINCT data ->> 'inboundCreditId') AS events, count(data ->> 'inboundCreditId') AS all_events
-          FROM events WHERE organisation_id = $1 AND type = 'wallet.credited') reported
+          FROM events WHERE organisation_id = $1 AND type = 'wallet.credited' AND data ->> 'paymentId' IS NULL) reported
     WHERE d.credits <> reported.events OR reported.events <> reported.all_events`,
 
   'the status of each payout matches the statuses of its items': `
@@ -261,7 +265,7 @@ const GIVEN = `
   bank_lines AS (SELECT line.* FROM given,
     jsonb_to_recordset(book -> 'lines') AS line(kind text, reference text, amount bigint))`;
 
-/** Common table expressions of the queries: account balances, all outgoing transfers, and the credited review cases. */
+/** Common table expressions of the queries: account balances, all outgoing transfers, the credited review cases, and splits. */
 const COMMON = `
   WITH balances AS (
     SELECT a.code, sum(CASE a.id WHEN p.credit_account_id THEN p.amount ELSE -p.amount END)::bigint AS balance
@@ -274,6 +278,9 @@ const COMMON = `
     FROM review_cases c LEFT JOIN payments p
       ON p.organisation_id = c.organisation_id AND p.id = c.payment_id AND p.target_wallet_id = c.wallet_id
     WHERE c.organisation_id = $1 AND c.status = 'credited'
+  ), splits AS (
+    SELECT p.target_wallet_id, s."walletId" AS split_wallet_id, s."amountCredited" AS amount
+    FROM payments p, jsonb_to_recordset(p.splits) AS s("walletId" uuid, "amountCredited" bigint) WHERE p.organisation_id = $1
   )`;
 
 /** Returns the violated invariants, each with some rows. `book`: that of the bank, if it is not the sandbox bank. */
