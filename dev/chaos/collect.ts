@@ -80,6 +80,7 @@ interface CreditRow {
 
 const PATHS: Partial<Record<Operation['kind'], string>> = {
   wallet: '/wallets',
+  hold: '/holds',
   kyc: '/wallets',
   payment: '/payments',
   pay: '/payments',
@@ -234,6 +235,8 @@ export async function listUnfinished({ sql, temporal, organisationIds }: Unfinis
       UNION ALL SELECT organisation_id, 'the payout', ledger.public_id(id, 'pyo') FROM payouts WHERE status = 'processing'
       UNION ALL SELECT organisation_id, 'the payout item', ledger.public_id(id, 'poi') FROM payout_items
       WHERE status IN ('pending', 'processing')
+      UNION ALL SELECT organisation_id, 'the hold that is due,', ledger.public_id(id, 'hld') FROM holds
+      WHERE status = 'held' AND release_at < now()
       UNION ALL SELECT organisation_id, 'the payment, past its expiry,', ledger.public_id(id, 'pay') FROM payments
       WHERE status IN ('pending', 'partial') AND expires_at < now()
       UNION ALL SELECT organisation_id, 'the inbound credit', ledger.public_id(id, 'inc') FROM inbound_credits
@@ -252,6 +255,8 @@ export async function listUnfinished({ sql, temporal, organisationIds }: Unfinis
   const waiting = await sql<{ id: string }[]>`
     SELECT ledger.public_id(id, 'pay') AS id FROM payments
     WHERE organisation_id = ANY (${organisationIds as Uuid[]}) AND status IN ('pending', 'partial')
+    UNION ALL SELECT ledger.public_id(id, 'hld') FROM holds
+    WHERE organisation_id = ANY (${organisationIds as Uuid[]}) AND status = 'held'
     UNION ALL SELECT ledger.public_id(id, 'rev') FROM review_cases
     WHERE organisation_id = ANY (${organisationIds as Uuid[]}) AND status IN ('open', 'returning', 'unclaimed')`;
   const mayRun = new Set([...waiting, ...rows].map(({ id }) => id));

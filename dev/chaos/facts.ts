@@ -25,6 +25,7 @@ export type OperationKind =
   | 'payment'
   | 'pay'
   | 'transfer'
+  | 'hold'
   | 'withdrawal'
   | 'refund'
   | 'payout'

@@ -60,7 +60,15 @@ const VIOLATIONS: Record<string, string> = {
                   ON p.organisation_id = r.organisation_id AND p.id = r.payment_id
                 WHERE r.organisation_id = $1 AND r.destination = 'wallet'
       UNION ALL SELECT source_wallet_id, -amount - fee FROM transfers WHERE organisation_id = $1
-      UNION ALL SELECT destination_wallet_id, amount FROM transfers WHERE organisation_id = $1
+      UNION ALL SELECT destination_wallet_id, amount FROM transfers WHERE organisation_id = $1 AND hold_id IS NULL
+      UNION ALL SELECT wallet_id, amount_released FROM holds WHERE organisation_id = $1
+      UNION ALL SELECT h.source_wallet_id, h.amount_cancelled FROM holds h
+                WHERE h.organisation_id = $1 AND NOT EXISTS (
+                  SELECT FROM ledger.transactions t JOIN ledger.postings p
+                    ON p.organisation_id = t.organisation_id AND p.transaction_id = t.id
+                  JOIN ledger.accounts c ON c.organisation_id = p.organisation_id AND c.id = p.credit_account_id
+                  WHERE t.organisation_id = h.organisation_id AND t.resource = ledger.public_id(h.id, 'hld')
+                    AND t.kind = 'hold_cancellation' AND c.code = 'suspense:unmatched')
       UNION ALL SELECT source_wallet_id, -amount - fee FROM withdrawals
                 WHERE organisation_id = $1 AND status NOT IN ('failed', 'returned')
       UNION ALL SELECT p.source_wallet_id, -i.amount - i.fee FROM payout_items i JOIN payouts p

@@ -40,6 +40,7 @@ const MAY_BECOME: Partial<Record<OperationKind, Record<string, readonly string[]
   pay: { settled: ['settled', 'partially_refunded', 'refunded'] },
   withdrawal: { processing: ['completed', 'failed', 'returned'] },
   refund: { processing: ['completed', 'failed'], completed: ['completed'] },
+  hold: { held: ['held', 'released', 'cancelled'] },
   payout: { processing: ['completed', 'partially_completed', 'failed'] },
   review: {
     // A return may fail or come back, and the bank may take back what is held.
@@ -61,6 +62,11 @@ const LIVING = new Set([
   'settledAt',
   'completedAt',
   'splits',
+  'amountHeld',
+  'amountReleased',
+  'amountCancelled',
+  'endedAt',
+  'heldBalance',
   'failureCode',
   'failureReason',
   'failureDetail',

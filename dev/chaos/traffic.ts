@@ -13,6 +13,9 @@ const FIRST_DEPOSIT = 5_000_000;
 const WALLETS = 4;
 const DEPOSITED_WITHIN_MS = 120_000;
 
+/** A transfer is held for this long: less than most clocks are off. */
+const HELD_FOR_MS = 5_000;
+
 /** A payment expires within the run or long after it. */
 const EXPIRES_LATE_SECONDS = 86_400;
 /** Decisions, refunds and recalls after all else has ended. */
@@ -35,6 +38,8 @@ export class Traffic {
   readonly #expireUntilMs: number;
   readonly #expiresSoonSeconds: number;
   readonly #references: string[] = [];
+  /** Those that only a request ends. */
+  readonly #holds: string[] = [];
   readonly #late: (() => Promise<void>)[] = [];
   /** Of the credits that the bank may take back, by their names. */
   readonly #sessions: string[] = [];
@@ -88,8 +93,11 @@ export class Traffic {
       case 'payment':
         return await this.#requestPayment(act, name, atMs);
       case 'transfer': {
-        const body = { destinationWalletId: this.#wallet(act.to).id, amount: act.amount };
-        await this.#money('transfer', `/wallets/${this.#wallet(act.from).id}/transfer`, body, name);
+        const hold = this.#holdOf(act.amount);
+        const body = { destinationWalletId: this.#wallet(act.to).id, amount: act.amount, ...(hold && { hold }) };
+        const transfer = await this.#money('transfer', `/wallets/${this.#wallet(act.from).id}/transfer`, body, name);
+        if (transfer !== null && hold?.release === 'manual') this.#holds.push(String(transfer.holdId));
+        else await this.#endHold(act.amount, name);
         return;
       }
       case 'pay': {
@@ -179,6 +187,20 @@ export class Traffic {
         { walletId: market, amount: Math.ceil(base / 50) },
       ],
     };
+  }
+
+  /** Every fifth transfer is held: until a time, or until a later transfer has ended its hold. */
+  #holdOf(amount: number): { release?: 'manual'; releaseAt?: string } | null {
+    if (amount % 5 > 0) return null;
+    return amount % 2 === 0 ? { release: 'manual' } : { releaseAt: new Date(Date.now() + HELD_FOR_MS).toISOString() };
+  }
+
+  /** Releases all of the oldest hold, releases a part of it, or cancels it. */
+  async #endHold(amount: number, name: string): Promise<void> {
+    const id = this.#holds.shift();
+    if (id === undefined) return;
+    if (amount % 3 === 0) await this.#money('hold', `/holds/${id}/cancel`, {}, `${name}-cancel`);
+    else await this.#money('hold', `/holds/${id}/release`, amount % 3 === 1 ? { amount: 1 } : {}, `${name}-release`);
   }
 
   #remember(resource: Body | null): void {
