@@ -123,7 +123,7 @@ function wrongTimes({ operations }: Pick<Facts, 'operations'>): string[] {
   return operations.filter(isAccepted).flatMap((one) => {
     const { createdAt, expiresAt } = one.answer?.body ?? {};
     if (one.kind !== 'wallet' && one.key === null) return [];
-    if (one.kind === 'pay' || one.kind === 'review' || createdAt === undefined) return [];
+    if (['pay', 'review', 'hold'].includes(one.kind) || createdAt === undefined) return [];
     const created = Date.parse(createdAt);
     const isDated = created >= one.sentAt - CLOCK_SLACK_MS && created <= one.answeredAt + CLOCK_SLACK_MS;
     const { expiresIn } = one.body as { expiresIn?: number };
