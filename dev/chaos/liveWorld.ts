@@ -57,7 +57,11 @@ export class LiveWorld {
   static async enter(
     stack: ChaosStack,
     rail: FakeName,
-    { seed, ofOwnMoney, ...options }: PlanOptions & { expireUntilMs: number; ofOwnMoney: boolean },
+    {
+      seed,
+      ofOwnMoney,
+      ...options
+    }: PlanOptions & { expireUntilMs: number; clocksAgree: boolean; ofOwnMoney: boolean },
   ): Promise<LiveWorld> {
     const ownSeed = seed + rail.length;
     const random = randomOf(ownSeed);
@@ -82,9 +86,15 @@ export class LiveWorld {
     });
     bank.setCallbackUrl(relay.url);
     const callers = new Callers(stack.live.apiUrls, apiKey);
-    const { expireUntilMs, ...plan } = options;
+    const { expireUntilMs, clocksAgree, ...plan } = options;
     const run = `seed-${seed}-${rail}`;
-    const traffic = new Traffic(callers, { run, expireUntilMs, expiresSoonSeconds: EXPIRES_SOON_SECONDS, bank });
+    const traffic = new Traffic(callers, {
+      run,
+      expireUntilMs,
+      clocksAgree,
+      expiresSoonSeconds: EXPIRES_SOON_SECONDS,
+      bank,
+    });
     const all = makeTraffic({ seed: ownSeed, ...plan });
     const acts = ofOwnMoney ? all : ofCustomers(all);
     const world = new LiveWorld({ organisationId, callers, traffic, bank, relay, sql: stack.sql, acts });

@@ -161,7 +161,10 @@ export async function startChaosRun({
     const apiUrls = drill === undefined ? stack.apiUrls : stack.directUrls;
     const actors = await enter(stack, plan, { receiver, failing }, say, { worlds, environments, apiUrls });
     const expireUntilMs = expireUntil(plan.seconds);
-    const entering = rails.map((rail) => LiveWorld.enter(stack, rail, { ...options, expireUntilMs, ofOwnMoney }));
+    const clocksAgree = haveOneTime(plan);
+    const entering = rails.map((rail) =>
+      LiveWorld.enter(stack, rail, { ...options, expireUntilMs, clocksAgree, ofOwnMoney }),
+    );
     worlds.push(...(await Promise.all(entering)));
     let faults = 0;
     const books = () => [
@@ -227,12 +230,18 @@ async function enter(
     if (endpoint === null) throw new Error('the webhook endpoint was refused');
     trust(String(endpoint.secret));
   }
-  const expiry = { expireUntilMs: expireUntil(plan.seconds), expiresSoonSeconds: EXPIRES_SOON_SECONDS };
-  const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, ...expiry });
+  const times = {
+    expireUntilMs: expireUntil(plan.seconds),
+    clocksAgree: haveOneTime(plan),
+    expiresSoonSeconds: EXPIRES_SOON_SECONDS,
+  };
+  const traffic = new Traffic(callers, { run: `seed-${plan.seed}`, ...times });
   await traffic.open();
   const operators = new Operators({ ...stack.settings, MANILLA_OPERATOR_KEY: operatorKeys[0] }, say, environments);
   return { organisationId, callers, traffic, operators, worlds, ...receivers };
 }
+
+const haveOneTime = ({ clocks }: Plan): boolean => Object.values(clocks).every((ms) => ms === 0);
 
 /** Payments that are made later expire after the run. */
 const expireUntil = (seconds: number): number => Math.max(seconds * EXPIRING_SHARE, seconds - 45) * 1000;

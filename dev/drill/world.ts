@@ -22,7 +22,12 @@ export class World {
     this.#stack = stack;
     this.participants = participants;
     this.callers = new Callers(stack.directUrls, participants.apiKey);
-    this.traffic = new Traffic(this.callers, { run: 'drill', expireUntilMs: 0, expiresSoonSeconds: 60 });
+    this.traffic = new Traffic(this.callers, {
+      run: 'drill',
+      expireUntilMs: 0,
+      clocksAgree: true,
+      expiresSoonSeconds: 60,
+    });
   }
 
   /** An organisation, two operators, and wallets with money. */
