@@ -273,7 +273,7 @@ const GIVEN = `
   bank_lines AS (SELECT line.* FROM given,
     jsonb_to_recordset(book -> 'lines') AS line(kind text, reference text, amount bigint))`;
 
-/** Common table expressions of the queries: account balances, all outgoing transfers, the credited review cases, and splits. */
+/** Common table expressions of the queries: account balances, outgoing transfers, credited review cases, and splits. */
 const COMMON = `
   WITH balances AS (
     SELECT a.code, sum(CASE a.id WHEN p.credit_account_id THEN p.amount ELSE -p.amount END)::bigint AS balance
