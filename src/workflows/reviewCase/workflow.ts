@@ -2,7 +2,8 @@
 //
 //   1. Wait for an operator's decision (update `resolveCase`), unless the payment of the money says that it is to be
 //      returned.   The money does not move until then. The signal `transferUpdated` reports what others changed: a
-//      decision of the caller, a return posted as failed that was paid, a break that cleared and closed the case.
+//      decision of the caller, a return posted as failed that was paid, a recall of the money, a break that cleared and
+//      closed the case.
 //   2. credit, move_to_unclaimed: posted at once (a credit of a large amount, or to another wallet, once a second
 //      operator sends it too), and the case ends.   Compensation: none; an error is corrected by a
 //      transfer.
@@ -147,13 +148,15 @@ async function untilClaimed(input: ReviewCaseInput, state: CaseState): Promise<R
     showAttention(attentionOf(input.reason));
     setCurrentDetails([proposalText(proposal), '', 'Send the update **resolveCase**.', '', CODE_TEXT].join('\n'));
     const isDecided = () => state.snapshot?.status !== 'unclaimed' || state.proposal !== proposal;
-    if (
-      !(await condition(() => !state.deciding && isDecided(), CLAIM_PROPOSED_MS, {
-        summary: 'until the proposal is given up',
-      }))
-    )
-      state.proposal = null;
+    const isInTime = await condition(() => !state.deciding && (isDecided() || state.updated), CLAIM_PROPOSED_MS, {
+      summary: 'until the proposal is given up',
+    });
+    if (!isInTime) state.proposal = null;
     showAttention(null);
+    if (state.updated) {
+      state.updated = false;
+      await readCase(input, state);
+    }
   }
 }
 
