@@ -111,16 +111,12 @@ test.concurrent.each(['frozen', 'closed'] as const)(
       paymentId: payment.id,
       actions: ['credit', 'move_to_unclaimed'],
     });
-    if (status === 'frozen') {
-      await flows.setWalletStatus(of.courier, 'active');
-      await credit(id);
-      expect(await balances(of)).toEqual([150_500, 20_000, 30_000]);
-    } else {
-      await decided(id, 'move_to_unclaimed');
-      expect(await balances(of)).toEqual([150_500, 20_000, 0]);
-    }
+    if (status === 'frozen') await flows.setWalletStatus(of.courier, 'active');
+    await decided(id, status === 'frozen' ? 'credit' : 'move_to_unclaimed');
+    const credited = status === 'frozen' ? 30_000 : 0;
+    expect(await balances(of)).toEqual([150_500, 20_000, credited]);
     const { data } = await flows.test.money(`${path}/refund`, {});
-    expect(data).toMatchObject({ amount: BASE + 500 - (status === 'frozen' ? 0 : 30_000) });
+    expect(data).toMatchObject({ amount: 170_500 + credited });
     await flows.untilStatus(path, 'refunded');
     expect(await balances(of)).toEqual([0, 0, 0]);
   },

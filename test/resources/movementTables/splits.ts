@@ -45,8 +45,13 @@ const COURIER = newId('wallet', 'courier');
 
 const id = newId('payment', 'split payment');
 const split = (walletId: Uuid, amount: Kobo, basisPoints: number | null) => ({
-  ...{ walletId, amount, basisPoints, reference: null, description: null },
-  ...{ amountCredited: 0, amountRefunded: 0 },
+  walletId,
+  amount,
+  basisPoints,
+  reference: null,
+  description: null,
+  amountCredited: 0,
+  amountRefunded: 0,
 });
 const pending: Payment = {
   ...newPayment({
@@ -267,8 +272,11 @@ const clawedBack = step({
 const fundedRefund: Refund = {
   ...refundOf(paymentOf(SETTLED), 100_000, 'funded refund'),
   sources: refundParts(paymentOf(SETTLED), 100_000).map(({ walletId, amount }) => ({
-    ...{ ...NOTHING_BACK, walletId: OTHER, onBehalfOf: walletId },
-    ...{ amount, owed: amount },
+    ...NOTHING_BACK,
+    walletId: OTHER,
+    onBehalfOf: walletId,
+    amount,
+    owed: amount,
   })),
 };
 
