@@ -125,6 +125,18 @@ async function rowOf<Row>(
   return row;
 }
 
+/** A transfer of 900 kobo that is held for its destination. */
+async function heldTransfer() {
+  const [source, walletId] = await Promise.all([
+    flows.createWallet(undefined, { balance: 5_000 }),
+    flows.createWallet(),
+  ]);
+  const words = { description: 'Until it has arrived', reference: `held-${walletId}` };
+  const body = { destinationWalletId: walletId, amount: 900, hold: { release: 'manual' }, ...words };
+  const { data } = await flows.test.money(`/wallets/${source}/transfer`, body);
+  return { id: String(data.holdId), source, walletId, words };
+}
+
 /** A withdrawal to an account, once it has this status. */
 async function withdrawal(accountNumber: string, status: string) {
   const walletId = await flows.createWallet(undefined, { balance: 200_000 });
@@ -294,6 +306,18 @@ const WAYS: Record<string, () => Promise<Arrived>> = {
     await flows.test.money(`/wallets/${source}/transfer`, { destinationWalletId: walletId, amount: 900, ...words });
     const counterparty = { walletId: source, name: null, accountNumber: null, bankCode: null };
     return { kind: 'transfer', walletId, line: { counterparty, ...words }, credited: 900, fee: 0, refundable: null };
+  },
+  'a transfer whose hold is released': async () => {
+    const { id, source, walletId, words } = await heldTransfer();
+    await flows.test.money(`/holds/${id}/release`, {});
+    const counterparty = { walletId: source, name: null, accountNumber: null, bankCode: null };
+    return { kind: 'hold_release', walletId, line: { counterparty, ...words }, ...comesBack(900) };
+  },
+  'a transfer whose hold is cancelled': async () => {
+    const { id, source, walletId, words } = await heldTransfer();
+    await flows.test.money(`/holds/${id}/cancel`, {});
+    const counterparty = { walletId, name: null, accountNumber: null, bankCode: null };
+    return { kind: 'hold_cancellation', walletId: source, line: { counterparty, ...words }, ...comesBack(900) };
   },
   'a payment from a wallet': async () => {
     const [payer, walletId] = [await flows.createWallet(undefined, { balance: BASE }), await flows.createWallet()];

@@ -278,3 +278,17 @@ test('reviews list, resolve and show work with an open case, and with unclaimed 
   expect(await flows.balanceOf(walletId)).toBe(AMOUNT);
   await expect(cli(...claim)).rejects.toThrow(/There is no open review case/);
 });
+
+test('a claim that waits for a second operator ends when the bank takes the money back', async () => {
+  const id = await openCase();
+  const sessionId = `review-${sessions}`;
+  await decide(id, { action: 'move_to_unclaimed' });
+  await flows.flow(id).result();
+  const walletId = await flows.createWallet();
+  expect(await cli('resolve', id, '--action', 'credit', '--wallet', walletId, '--reason', 'a call')).toMatchObject({
+    outcome: 'proposed',
+  });
+  await waitFor('the proposal to be shown', async () => (await flows.detailsOf(id)).includes('Proposed by'));
+  expect((await flows.test.post(`/simulations/inbound-credits/${sessionId}/recall`)).status).toBe(200);
+  expect(await flows.flow(id).result()).toEqual({ status: 'recalled' });
+});

@@ -3,6 +3,7 @@
 // a book moves to a node whose sequence, or whose clock, is behind (docs/decisions/0005-entry-numbers.md).
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { requireUuid } from '../../src/ids.ts';
 import type { AccountCode } from '../../src/ledger/chart.ts';
 import { closeDays } from '../../src/ledger/closing.ts';
 import { reportAccount, trialBalance } from '../../src/ledger/reports.ts';
@@ -41,7 +42,7 @@ async function walletOf(code: AccountCode): Promise<Wallet> {
   const [row] = await books.sql<
     { accountId: number }[]
   >`SELECT id AS account_id FROM ledger.accounts WHERE code = ${code}`;
-  return { id: code.slice('wallet:'.length), ...row } as unknown as Wallet;
+  return { id: requireUuid('wallet', code.slice('wallet:'.length)), ...row } as unknown as Wallet;
 }
 
 /** The whole statement, newest first, read in pages of this size. */

@@ -19,15 +19,13 @@ test.each([
 test.each([
   [true, { action: 'release', reason: 'arrived', code: 'x' }, null],
   [true, { action: 'cancel', reason: 'lost', code: 'x' }, null],
-  [true, { action: 'retry', reason: 'x', code: 'x' }, /action must be one of release, cancel/],
-  [true, { action: 'release', reason: ' ', code: 'x' }, /reason must say why/],
-  [true, { action: 'release', reason: 'x' }, /code must say who decides/],
-  [true, null, /Send one object/],
-  [false, { action: 'release', reason: 'x', code: 'x' }, /Nothing is held any more/],
+  [true, { action: 'retry', reason: 'x', code: 'x' }, expect.stringMatching(/action must be one of release, cancel/)],
+  [true, { action: 'release', reason: ' ', code: 'x' }, expect.stringMatching(/reason must say why/)],
+  [true, { action: 'release', reason: 'x' }, expect.stringMatching(/code must say who decides/)],
+  [true, null, expect.stringMatching(/Send one object/)],
+  [false, { action: 'release', reason: 'x', code: 'x' }, expect.stringMatching(/Nothing is held any more/)],
 ])('open %s: the decision %j', (isOpen, decision, refusal) => {
-  const answer = refuseDecision(isOpen, decision as never);
-  if (refusal === null) expect(answer).toBeNull();
-  else expect(answer).toMatch(refusal);
+  expect(refuseDecision(isOpen, decision as never)).toEqual(refusal);
 });
 
 const HOLD = { organisationId: 'o', environment: 'test', holdId: 'h', walletId: 'svc_wlt', amount: 5_000 } as const;

@@ -106,8 +106,8 @@ test('the shares of money that comes in parts never fall, and are the amounts on
     fc.property(divided, fc.array(amounts, { maxLength: 5 }), ({ base, splits }, credits) => {
       let [before, credited] = [splits, 0];
       for (const credit of [...credits, base]) {
+        const after = splitsCreditedBy(before, { amount: credit, credited, net: base });
         credited += credit;
-        const after = splitsCreditedBy(before, credited, base);
         for (const [position, { amountCredited }] of after.entries())
           expect(amountCredited).toBeGreaterThanOrEqual(before[position]?.amountCredited ?? 0);
         expect(sumOf(creditsOf(before, after).map(({ amount }) => amount))).toBeLessThanOrEqual(credit);
@@ -123,7 +123,7 @@ test('refunds of any amounts take exactly what was credited, and from no wallet 
     fc.property(divided, amounts, fc.array(amounts, { maxLength: 6 }), ({ base, splits }, surplus, wishes) => {
       let payment: SplitPayment = {
         targetWalletId: 'target',
-        splits: splitsCreditedBy(splits, base, base),
+        splits: splitsCreditedBy(splits, { amount: base, credited: 0, net: base }),
         amountCredited: base + surplus,
         amountRecalled: 0,
         amountRefunding: 0,

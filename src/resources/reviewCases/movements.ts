@@ -147,7 +147,11 @@ export function creditCaseToPayment(
     amountCredited,
     splits:
       payment.settledAt === null
-        ? splitsCreditedBy(payment.splits, amountCredited, netAmount(payment))
+        ? splitsCreditedBy(payment.splits, {
+            amount: toWallet,
+            credited: payment.amountCredited,
+            net: netAmount(payment),
+          })
         : payment.splits.map((split) =>
             split.walletId === walletId ? { ...split, amountCredited: split.amountCredited + toWallet } : split,
           ),

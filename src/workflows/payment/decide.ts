@@ -112,7 +112,7 @@ export function decideReviewedCredit(
 }
 
 /** `amount` × `part` / `whole`, at most the amount, rounded down. In BigInt: the product may exceed a safe integer. */
-export const shareOf = (amount: Kobo, part: Kobo, whole: Kobo): Kobo =>
+const shareOf = (amount: Kobo, part: Kobo, whole: Kobo): Kobo =>
   part >= whole ? amount : Number((BigInt(amount) * BigInt(part)) / BigInt(whole));
 
 /** What a review case of this amount would be charged now, credited to the wallet of its payment. */

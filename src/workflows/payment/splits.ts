@@ -2,7 +2,6 @@
 // them gets of the money, and gives back of it.
 import type { Uuid } from '../../ids.ts';
 import { apportion, type Kobo } from '../../money.ts';
-import { shareOf } from './decide.ts';
 
 export const SPLITS_MAX = 20;
 /** All of an amount: a basis point is a hundredth of a per cent. */
@@ -48,11 +47,21 @@ export const settledSplits = (splits: readonly Split[], refusing: ReadonlySet<Uu
   splits.map((split) => (refusing.has(split.walletId) ? split : { ...split, amountCredited: split.amount }));
 
 /**
- * The splits of a payment that was credited with this much in all: each with its share of that, rounded down, so that
- * it never falls, and is all of its amount once the base amount was credited.
+ * The splits of a payment that is credited with `amount` more of its `net` amount, after `credited`: each wallet, the
+ * target too, gets its share of what it is still due, by largest remainder. What exceeds `net` is the target's.
  */
-export const splitsCreditedBy = (splits: readonly Split[], credited: Kobo, base: Kobo): Split[] =>
-  splits.map((split) => ({ ...split, amountCredited: shareOf(split.amount, credited, base) }));
+export function splitsCreditedBy(
+  splits: readonly Split[],
+  { amount, credited, net }: { amount: Kobo; credited: Kobo; net: Kobo },
+): Split[] {
+  const due = splits.map((split) => split.amount - split.amountCredited);
+  const open = Math.max(0, net - credited);
+  const parts = apportion(Math.min(amount, open), [...due, Math.max(0, open - sumOf(due))]);
+  return splits.map((split, position) => ({
+    ...split,
+    amountCredited: split.amountCredited + (parts[position] ?? 0),
+  }));
+}
 
 /** What wallets are credited when the splits of a payment change, without those that are not. */
 export const creditsOf = (before: readonly Split[], after: readonly Split[]): WalletAmount[] =>
