@@ -70,7 +70,7 @@ interface Match {
   breaks: Break[];
   /** On the statement and not posted yet, because our resource is still in progress. */
   outstanding: BankLine[];
-  /** The returns, dated as their sent lines, of transfers that came back before they were posted: not stated yet. */
+  /** What undoes transfers and credits that are not posted for it, dated as their lines: not stated yet. */
   returning: BankLine[];
 }
 
@@ -88,7 +88,8 @@ export function matchStatement(sides: Sides, answers: Answers): Match {
       const returned = state === 'ended' ? returnedBeforePosting(first, posted, stated, answers) : 'no';
       if (state === 'in_progress' || isReturning(first, posted, answers)) outstanding.push(first);
       else if (returned === 'not stated yet') returning.push({ ...first, kind: 'returned' });
-      else if (state !== 'void' && returned === 'no') {
+      else if (state === 'void') returning.push(...recallToCome(first, stated, answers));
+      else if (returned === 'no') {
         breaks.push(breakOf(state === 'ended' ? 'status' : 'unmatched_statement', first, null, first.amount));
       }
     } else if (ours.amount !== first.amount) {
@@ -128,6 +129,12 @@ function returnedBeforePosting(
   if (beside !== undefined) return beside.amount === line.amount ? 'stated' : 'no';
   if (line.kind === 'returned') return 'stated';
   return !isOverdue(line) && isKnownToRail(other) ? 'not stated yet' : 'no';
+}
+
+/** The recall of a credit that is not posted for it: until a statement has it, the credit is in the balance. */
+function recallToCome(line: BankLine, stated: ReadonlyMap<string, BankLine[]>, { isOverdue }: Answers): BankLine[] {
+  const recall = { ...line, kind: 'recalled' } as const;
+  return line.kind === 'credit' && !stated.has(nameOf(recall)) && !isOverdue(line) ? [recall] : [];
 }
 
 /** The return of a transfer that was posted as completed. */

@@ -72,7 +72,7 @@ function seeded(seed: Seed, kind: LineKind, reference: string, amount: number) {
     case 'void':
       return {
         ...both,
-        statement: [line('credit', reference, amount), line('sent', reference, amount)],
+        statement: [line('credit', reference, amount), line('recalled', reference, amount)],
         postings: [],
         ledger: [],
       };
@@ -200,4 +200,17 @@ test('the business keys of a line name the line again, and those of other transa
 test('the sum of lines is what they add to the balance at the bank', () => {
   const kinds = ['credit', 'returned', 'interest', 'sent', 'charge', 'settlement'] as const;
   expect(kinds.map((kind) => sumOf([line(kind, 'a', 5)]))).toEqual([5, 5, 5, -5, -5, -5]);
+});
+
+test.each([
+  ['is in the balance until a statement has the recall', ['credit'], false, -1_000],
+  ['is undone by the recall on the statement', ['credit', 'recalled'], false, 0],
+  ['was undone by a recall that is on a later statement alone', ['recalled'], false, 0],
+  ['is not waited for without end', ['credit'], true, 0],
+] as const)('a credit that was recalled before it was posted %s', (_, kinds, overdue, inFlight) => {
+  const { returning, breaks } = matchStatement(
+    { statement: kinds.map((kind) => line(kind, 'session')), postings: [], ledger: [] },
+    { stateOf: () => 'void', isKnownToRail: () => false, isOverdue: () => overdue },
+  );
+  expect([sumOf(returning), breaks]).toEqual([inFlight, []]);
 });
