@@ -16,6 +16,8 @@ export function nairaText(amount: Kobo | bigint): string {
 /** The largest amount in a request: ten billion naira. The sum of a thousand of them is still a safe integer. */
 export const AMOUNT_MAX: Kobo = 1_000_000_000_000;
 
+export const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
+
 /**
  * Divides an amount in proportion to weights, by largest remainder: the parts sum to the amount, and each is its exact
  * share, rounded up or down. Of equal remainders the first is rounded up. Throws if all weights are zero and the amount

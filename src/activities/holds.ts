@@ -6,6 +6,7 @@ import { cancelHold, cancelledHold, releasedHold, releaseHold } from '../resourc
 import { readReturnRefusal } from '../resources/holds/payer.ts';
 import { amountHeld, findDueHold, type Hold } from '../resources/holds/queries.ts';
 import { decisionOf, refusalText, versionText } from '../resources/operators.ts';
+import { TAKES_NOTHING } from '../resources/reviewCases/movements.ts';
 import { bookOf } from '../workflows/flows.ts';
 import { describeRefusal, REFUSED_RETRY_MS } from '../workflows/hold/decide.ts';
 import type { HoldActivities, HoldSnapshot } from '../workflows/hold/messages.ts';
@@ -77,7 +78,7 @@ export function createHoldActivities({ sql, journal }: ActivityDependencies): Ho
         const refusal = action === 'release' ? refusalOfWallet(result, hold) : null;
         if (refusal !== null) return { outcome: 'refused', message: describeRefusal(refusal), status };
         // The wallet that paid takes nothing by now: it is read again.
-        if (result.code === 'WALLET_CLOSED' || result.code === 'WALLET_TIER1_LIMIT_EXCEEDED') return null;
+        if (TAKES_NOTHING.includes(result.code)) return null;
         return refuse(movement, result);
       });
     },

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { violatedCheck } from '../database/errors.ts';
 import type { Journal } from '../ledger/journal.ts';
 import type { Movement, PostResult, RefusalCode } from '../ledger/movement.ts';
+import { TAKES_NOTHING } from '../resources/reviewCases/movements.ts';
 import { invariantViolation, postingRefused } from './failures.ts';
 
 /** More rounds than any race between a credit, an expiry and a refund needs. */
@@ -16,9 +17,6 @@ type Refusal = Extract<PostResult, { outcome: 'refused' }>;
 
 /** The wallet has less, or more, than was read. */
 const BALANCE_CHANGED: readonly RefusalCode[] = ['WALLET_INSUFFICIENT_FUNDS', 'WALLET_HAS_FUNDS'];
-/** Why a wallet takes no money back, or owes less, as the next read of it shows. */
-const TAKES_NOTHING: readonly RefusalCode[] = ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED', 'DEBT_EXCEEDED'];
-
 /** `stale`: an earlier attempt has posted it, or another writer was first; the next read shows which. */
 export type Posted = { outcome: 'posted' | 'stale' } | Refusal;
 
@@ -29,7 +27,7 @@ export interface Poster {
   postOrPark: (movement: Movement) => Promise<boolean>;
   /** Posts by the balance that was read. False: the wallet has less or more by now, and is read again. */
   postAsRead: (movement: Movement) => Promise<boolean>;
-  /** Posts what gives money back. False: the wallet takes nothing by now, and is read again. */
+  /** Posts what gives money back. False: the wallet takes nothing, or owes less, by now, and is read again. */
   postBack: (movement: Movement) => Promise<boolean>;
 }
 
@@ -78,7 +76,7 @@ export async function retryOnConflict<Result>(
     post,
     postOrPark: postExcept(),
     postAsRead: postExcept(...BALANCE_CHANGED),
-    postBack: postExcept(...TAKES_NOTHING),
+    postBack: postExcept(...TAKES_NOTHING, 'DEBT_EXCEEDED'),
   };
 
   for (let count = 1; count <= CONFLICT_RETRIES_MAX; count += 1) {

@@ -3,6 +3,7 @@
 import { publicId, type Uuid } from '../ids.ts';
 import { type AccountCode, walletOf } from '../ledger/chart.ts';
 import type { Movement, PostResult, Transaction } from '../ledger/movement.ts';
+import { findTransactionId } from '../ledger/transactions.ts';
 import type { Kobo } from '../money.ts';
 import { findByReference, isReferenceTaken, type ReferencedResource } from '../resources/references.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -38,6 +39,16 @@ export function throwIfRefused({ transaction }: Movement, result: PostResult): v
 function debitOf(account: AccountCode | null, transaction: Transaction | undefined): Kobo {
   const debits = transaction?.postings.filter(({ debit }) => debit === account) ?? [];
   return debits.reduce((sum, { amount }) => sum + amount, 0);
+}
+
+/** Whether this movement is posted. A duplicate is, only if the transaction that has its key is this one. */
+export async function wasPosted(
+  { sql, book }: Pick<Call, 'sql' | 'book'>,
+  { transaction }: Movement,
+  { outcome }: PostResult,
+): Promise<boolean> {
+  if (outcome !== 'duplicate') return outcome === 'posted';
+  return (await findTransactionId(sql, book, transaction?.key ?? '')) === transaction?.id;
 }
 
 type PostingCall = Pick<Call, 'sql' | 'book'> & { dependencies: Pick<ApiDependencies, 'journal'> };

@@ -11,7 +11,7 @@ import { ApiError, type FieldError, invalidField } from './errors.ts';
 import { requireRow } from './requireRow.ts';
 import { type Call, requireScope } from './route.ts';
 import { amount, id, optional } from './schemas.ts';
-import { requireUsable } from './walletRefusal.ts';
+import { repeatedWallet, requireUsable } from './walletRefusal.ts';
 
 export const refundSourceFields = {
   from: optional(
@@ -85,14 +85,14 @@ export function refundSources(
 function requireParts(payment: Payment, from: NonNullable<Wanted['from']>): WalletAmount[] {
   const refundable = refundableParts(payment);
   const ids = from.map(({ walletId }) => walletId);
-  const fields = from.flatMap(({ walletId }, position): FieldError[] => {
-    const field = `from.${position}.walletId`;
-    const first = ids.indexOf(walletId);
-    const sameAs = `from.${first}.walletId`;
-    if (first < position)
-      return [{ field, code: 'duplicate', message: `must be another wallet than ${sameAs}`, constraint: { sameAs } }];
+  const fieldOf = (position: number): string => `from.${position}.walletId`;
+  const fields = ids.flatMap((walletId, position): FieldError[] => {
+    const repeated = repeatedWallet(ids, position, fieldOf);
+    if (repeated !== null) return [repeated];
     const isKnown = refundable.some((part) => publicId('wallet', part.walletId) === walletId);
-    return isKnown ? [] : [{ field, code: 'custom', message: 'must be a wallet that the payment credited' }];
+    return isKnown
+      ? []
+      : [{ field: fieldOf(position), code: 'custom', message: 'must be a wallet that the payment credited' }];
   });
   if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
   return from.map(({ walletId, amount: attemptedAmount }) => {

@@ -12,11 +12,11 @@ import {
   totalOf,
   type WantedSplit,
 } from '../workflows/payment/splits.ts';
-import { ApiError, type FieldError, invalidField, notFound } from './errors.ts';
+import { ApiError, invalidField, notFound } from './errors.ts';
 import { requireRow } from './requireRow.ts';
 import type { Call } from './route.ts';
 import { amount, id, optional, reference, text } from './schemas.ts';
-import { requireRoom } from './walletRefusal.ts';
+import { repeatedWallet, requireRoom } from './walletRefusal.ts';
 
 const splitBody = z
   .strictObject({
@@ -132,13 +132,7 @@ function requireDistinct(ids: readonly string[], field: SplitsField): void {
     if (position === 0) return 'targetWalletId';
     return field === 'splits' ? `splits.${position - 1}.walletId` : field;
   };
-  const fields = ids.flatMap((walletId, position): FieldError[] => {
-    const first = ids.indexOf(walletId);
-    if (first === position) return [];
-    const sameAs = fieldOf(first);
-    const message = `must be another wallet than ${sameAs}`;
-    return [{ field: fieldOf(position), code: 'duplicate', message, constraint: { sameAs } }];
-  });
+  const fields = ids.flatMap((_, position) => repeatedWallet(ids, position, fieldOf) ?? []);
   if (fields.length > 0) throw new ApiError('VALIDATION_FAILED', { fields });
 }
 

@@ -2,7 +2,7 @@
 import { publicId } from '../ids.ts';
 import type { Kobo } from '../money.ts';
 import type { Wallet } from '../resources/wallets/queries.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, type FieldError } from './errors.ts';
 
 /** The errors with which a wallet refuses to pay or to receive. */
 export const WALLET_REFUSALS = ['WALLET_FROZEN', 'WALLET_CLOSED', 'WALLET_KYC_REQUIRED'] as const;
@@ -27,6 +27,19 @@ export function requireUsable(wallet: WalletState): void {
 /** Throws WALLET_KYC_REQUIRED: what a customer without KYC details does not have yet. */
 export function requireTier1(wallet: WalletState): void {
   if (needsKyc(wallet)) throw new ApiError('WALLET_KYC_REQUIRED', { walletId: publicId('wallet', wallet.id) });
+}
+
+/** The error of a wallet that an earlier position of a request names too; null: there is none. */
+export function repeatedWallet(
+  ids: readonly string[],
+  position: number,
+  fieldOf: (position: number) => string,
+): FieldError | null {
+  const first = ids.indexOf(ids[position] ?? '');
+  if (first === position) return null;
+  const sameAs = fieldOf(first);
+  const message = `must be another wallet than ${sameAs}`;
+  return { field: fieldOf(position), code: 'duplicate', message, constraint: { sameAs } };
 }
 
 /** Throws the refusals that a credit of this amount to the wallet would meet now. */

@@ -11,7 +11,7 @@ import {
   IN_TRANSIT_WITHDRAWALS,
 } from '../ledger/chart.ts';
 import type { Journal } from '../ledger/journal.ts';
-import type { Kobo } from '../money.ts';
+import { type Kobo, sumOf } from '../money.ts';
 import { DAY_MS } from '../times.ts';
 import { clearStored, findAgain } from './cleared.ts';
 import { findPostings } from './clearing.ts';
@@ -68,7 +68,6 @@ export async function compareBalance(
   const { lines } = await bank.readStatement(period);
   const unposted = linesMissingIn(lines, await findPostings(sql, bank, lines)).map(changeBy);
   const after = await readBooks(sql, bank, account);
-  const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
   const most = Math.max(before.held, after.held) + sumOf(unposted.filter((amount) => amount > 0));
   const inTransit = Math.max(before.inTransit, after.inTransit) - sumOf(unposted.filter((amount) => amount < 0));
   const expected = { least: Math.min(before.held, after.held) - inTransit, most };

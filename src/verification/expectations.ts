@@ -26,7 +26,7 @@ import {
   walletReceivable,
 } from '../ledger/chart.ts';
 import { netChanges } from '../ledger/postings.ts';
-import type { Kobo } from '../money.ts';
+import { type Kobo, sumOf } from '../money.ts';
 import type { Adjustment } from '../resources/adjustments/queries.ts';
 import { BANK_TRANSFER_STEPS, splitClawback } from '../resources/bankTransfers/movements.ts';
 import type { FeeSweep } from '../resources/feeSweeps/queries.ts';
@@ -58,8 +58,6 @@ export interface Expectation {
 const effectOf = (...changes: readonly (readonly [AccountCode, Kobo])[]): NetEffect => netChanges(changes);
 
 const NOTHING: NetEffect = new Map();
-
-const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
 
 const moved = (from: AccountCode, to: AccountCode, amount: Kobo): NetEffect => effectOf([from, -amount], [to, amount]);
 

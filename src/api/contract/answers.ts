@@ -1,5 +1,4 @@
 // The schemas of what is no resource: health, fee quotes, rail callbacks, and the sandbox bank's simulations.
-
 import { z } from 'zod';
 import { CHARGED_MOVEMENTS } from '../../ledger/fees.ts';
 import { ENVIRONMENTS } from '../../money.ts';

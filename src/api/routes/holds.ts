@@ -4,17 +4,18 @@ import { z } from 'zod';
 import { KeyedMutex } from '../../concurrency/keyedMutex.ts';
 import { publicId } from '../../ids.ts';
 import type { Movement, PostResult } from '../../ledger/movement.ts';
-import { findTransactionId } from '../../ledger/transactions.ts';
 import { wakeHold } from '../../resources/flows.ts';
 import { cancelHold, cancelledHold, releasedHold, releaseHold } from '../../resources/holds/movements.ts';
 import { readReturnRefusal } from '../../resources/holds/payer.ts';
 import { amountHeld, findHold, HOLD_STATUSES, type Hold, listHolds } from '../../resources/holds/queries.ts';
 import { hold as holdSchema } from '../../resources/publicSchemas.ts';
+import { TAKES_NOTHING } from '../../resources/reviewCases/movements.ts';
 import { holdView } from '../../resources/views.ts';
+import { DAY_MS } from '../../times.ts';
 import { decideRelease } from '../../workflows/hold/decide.ts';
 import { ApiError, invalidField } from '../errors.ts';
 import { listRoute } from '../lists/listRoute.ts';
-import { POSTING_ERRORS, throwIfRefused } from '../postOutcome.ts';
+import { POSTING_ERRORS, throwIfRefused, wasPosted } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, createdFilters, optional, timestamp, walletIdFilter } from '../schemas.ts';
@@ -33,7 +34,7 @@ export const holdField = z
 /** When it is released; null: by hand. Throws VALIDATION_FAILED for a time that has passed, or is too far away. */
 export function releaseTimeOf({ releaseAt }: z.output<typeof holdField>, now: Date): Date | null {
   if (releaseAt === undefined) return null;
-  const latest = new Date(now.getTime() + RELEASE_DAYS_MAX * 86_400_000);
+  const latest = new Date(now.getTime() + RELEASE_DAYS_MAX * DAY_MS);
   const field = 'hold.releaseAt';
   if (releaseAt <= now)
     throw invalidField({ field, code: 'too_small', message: 'must be in the future', constraint: { minimum: now } });
@@ -68,18 +69,9 @@ async function change(call: Call, decide: (hold: Hold) => Promise<{ movement: Mo
 }
 
 /** Whether to read and decide again: another change was first, or the wallet that paid takes nothing by now. */
-async function isStale(
-  { sql, book }: Call,
-  { transaction }: Movement,
-  next: Hold,
-  result: PostResult,
-): Promise<boolean> {
-  if (result.outcome === 'refused')
-    return next.status === 'cancelled' && ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED'].includes(result.code);
-  // The key is of the version: a duplicate is a success only if the posted transaction is this one.
-  if (result.outcome === 'duplicate')
-    return (await findTransactionId(sql, book, transaction?.key ?? '')) !== transaction?.id;
-  return result.outcome !== 'posted';
+async function isStale(call: Call, movement: Movement, next: Hold, result: PostResult): Promise<boolean> {
+  if (result.outcome === 'refused') return next.status === 'cancelled' && TAKES_NOTHING.includes(result.code);
+  return !(await wasPosted(call, movement, result)); // another change of this version may have the key
 }
 
 const ended = ({ id, status }: Hold): ApiError => new ApiError('HOLD_ENDED', { holdId: publicId('hold', id), status });

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { publicId, type Uuid } from '../../ids.ts';
 import type { PostResult } from '../../ledger/movement.ts';
-import { findTransactionId } from '../../ledger/transactions.ts';
 import { endPaidPayment } from '../../resources/flows.ts';
 import { refusingSplit } from '../../resources/inboundCredits/movements.ts';
 import { settledWith, walletPaymentMovement } from '../../resources/payments/movements.ts';
@@ -11,7 +10,7 @@ import { findPayment, type Payment, type PaymentWithAccount } from '../../resour
 import { payment } from '../../resources/publicSchemas.ts';
 import { decidePay, type PayRefusal } from '../../workflows/payment/decide.ts';
 import { ApiError } from '../errors.ts';
-import { POSTING_ERRORS, throwIfRefused } from '../postOutcome.ts';
+import { POSTING_ERRORS, throwIfRefused, wasPosted } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { id } from '../schemas.ts';
@@ -86,11 +85,12 @@ export function payRefusal(
  * wallet of a split that does not take its part.
  */
 async function post(
-  { dependencies, sql, book }: Call,
+  call: Call,
   payment: Payment,
   settled: PaymentWithAccount & { payerWalletId: Uuid },
   outcome: ReturnType<Call['outcome']>,
 ): Promise<boolean | Uuid> {
+  const { dependencies, book } = call;
   const movement = walletPaymentMovement(book, payment, settled);
   const result: PostResult = await dependencies.journal.post({
     ...movement,
@@ -101,10 +101,7 @@ async function post(
   const refusing = result.outcome === 'refused' ? refusingSplit(payment.splits, result) : null;
   if (refusing !== null && refusing !== settled.payerWalletId) return refusing;
   throwIfRefused(movement, result);
-  // For the same reason, a duplicate is a success only if the posted transaction is this one.
-  if (result.outcome !== 'duplicate') return result.outcome === 'posted';
-  const { id: transactionId, key } = movement.transaction;
-  return (await findTransactionId(sql, book, key)) === transactionId;
+  return await wasPosted(call, movement, result); // for the same reason
 }
 
 export const payRoutes: Route[] = [payFromWallet];

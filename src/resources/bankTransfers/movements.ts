@@ -165,9 +165,9 @@ export function clawBack(
   taken: Kobo,
   { rows, events = [], at = new Date() }: WrittenAt,
 ): Movement {
-  const { id, rail, amount, fee, walletId, paymentId = null } = transfer;
+  const { id, rail, amount, walletId, paymentId = null } = transfer;
   const split = splitClawback(transfer, taken);
-  const sources = transfer.sources ?? [{ walletId, amount: amount + fee, clawedBack: taken }];
+  const sources = sourcesOf({ ...transfer, clawedBack: taken });
   const legs = sources.map((source) => ({ account: walletAccount(source.walletId), amount: source.clawedBack ?? 0 }));
   const postings = [
     ...allocate(legs, clawbackLegs(split)),

@@ -59,10 +59,9 @@ export function holdRefund(book: Book, payment: Payment, refund: Refund): Moveme
 }
 
 /** The money of a refund, from each wallet that gives a part of it. */
-function takenTo(destination: AccountCode, { targetWalletId }: Payment, { amount, sources }: Refund): Posting[] {
-  const given = sources.length > 0 ? sources : [{ walletId: targetWalletId, amount }];
-  const legs = given.map((source) => ({ account: walletAccount(source.walletId), amount: source.amount }));
-  return [...allocate(legs, [{ account: destination, amount }]), ...debtsOf(sources)];
+function takenTo(destination: AccountCode, payment: Payment, refund: Refund): Posting[] {
+  const legs = sourcesOf(payment, refund).map(({ walletId, amount }) => ({ account: walletAccount(walletId), amount }));
+  return [...allocate(legs, [{ account: destination, amount: refund.amount }]), ...debtsOf(refund.sources)];
 }
 
 /** What wallets of the payment owe because own money is refunded in their place. */

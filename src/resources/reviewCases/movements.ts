@@ -10,7 +10,7 @@ import {
   UNCLAIMED,
   walletAccount,
 } from '../../ledger/chart.ts';
-import type { EventRow, Movement, Transaction } from '../../ledger/movement.ts';
+import type { EventRow, Movement, RefusalCode, Transaction } from '../../ledger/movement.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import { allocate } from '../../ledger/postings.ts';
 import type { Book, Kobo } from '../../money.ts';
@@ -74,6 +74,9 @@ export function openReviewCase(
 
 /** Why a wallet does not take money that comes back, if it does not: it was closed, or is over its limit already. */
 export type ReturnRefusal = Extract<ReviewReason, 'wallet_closed' | 'over_limit'> | null;
+
+/** With which it refuses what was posted before it was read again. */
+export const TAKES_NOTHING: readonly RefusalCode[] = ['WALLET_CLOSED', 'WALLET_TIER1_LIMIT_EXCEEDED'];
 
 export function returnRefusalOf({ status, balance, balanceMax }: Wallet): ReturnRefusal {
   if (status === 'closed') return 'wallet_closed';

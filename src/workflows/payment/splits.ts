@@ -1,7 +1,7 @@
 // The rules of splits as pure functions: how the base amount of a payment is divided among wallets, and what each of
 // them gets of the money, and gives back of it.
 import type { Uuid } from '../../ids.ts';
-import { apportion, type Kobo } from '../../money.ts';
+import { apportion, type Kobo, sumOf } from '../../money.ts';
 
 export const SPLITS_MAX = 20;
 /** All of an amount: a basis point is a hundredth of a per cent. */
@@ -26,8 +26,6 @@ export interface WantedSplit {
   amount?: Kobo | undefined;
   basisPoints?: number | undefined;
 }
-
-const sumOf = (amounts: readonly Kobo[]): Kobo => amounts.reduce((sum, amount) => sum + amount, 0);
 
 /**
  * The amounts of splits, in their order; null: together they exceed the base amount. Amounts by basis points and the
