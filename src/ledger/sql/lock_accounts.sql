@@ -1,11 +1,9 @@
 -- version 1
 -- Parts of ledger.post: creates, locks and finds the accounts of a batch.
 
--- Accounts of the platform are created by their first posting. Those with a stored balance are often new, as a payout's
--- reserve. Those with a derived balance nearly always exist: they are created when ledger.find_others misses one.
-CREATE OR REPLACE FUNCTION ledger.create_accounts(
-  organisation uuid, environment text, platform_accounts ledger.batch_account[], creates_all boolean
-) RETURNS void LANGUAGE plpgsql AS $$
+-- Accounts of the platform are created by their first posting.
+CREATE OR REPLACE FUNCTION ledger.create_accounts(organisation uuid, environment text, platform_accounts ledger.batch_account[])
+RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 BEGIN
   INSERT INTO ledger.accounts (organisation_id, environment, code, class, balance)
@@ -15,7 +13,7 @@ BEGIN
     SELECT x.id FROM ledger.accounts x
     WHERE x.organisation_id = organisation AND x.environment = environment AND x.code = a.code COLLATE "C" OFFSET 0
   ) existing ON true
-  WHERE (a.stores_balance OR creates_all) AND existing.id IS NULL
+  WHERE existing.id IS NULL
   ORDER BY a.code
   ON CONFLICT DO NOTHING;
 END $$;
@@ -86,9 +84,8 @@ END $$;
 
 -- Adds the accounts that were not updated, by position: those with a derived balance, which are never locked; a wallet
 -- that does not exist, which has no id; and those that cannot take their net change.
-CREATE OR REPLACE FUNCTION ledger.find_others(
-  organisation uuid, environment text, accounts text[], platform_accounts ledger.batch_account[], locked ledger.account_states
-) RETURNS ledger.account_states LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION ledger.find_others(organisation uuid, environment text, accounts text[], locked ledger.account_states)
+RETURNS ledger.account_states LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   states ledger.account_states;
@@ -115,10 +112,5 @@ BEGIN
     WHERE w.position NOT IN (SELECT unnest(locked.positions))
     ORDER BY 1
   ) a;
-  IF array_position(states.ids, NULL) IS NOT NULL AND EXISTS (
-    SELECT FROM unnest(platform_accounts) AS p WHERE states.ids[array_position(accounts, p.code)] IS NULL
-  ) THEN
-    RAISE EXCEPTION 'an account of the platform does not exist yet' USING ERRCODE = 'ML005';
-  END IF;
   RETURN states;
 END $$;

@@ -64,7 +64,6 @@ DECLARE
   begun_at      CONSTANT timestamptz := greatest(now(), 'epoch'::timestamptz + pg_sequence_last_value('ledger.clock') * interval '1 us');
   posted_at     timestamptz;
   first_id      bigint;
-  creates_all   boolean := false;
   passes        integer := 0;
   decides       boolean := false; -- it changes what only a decision changes
   row_table     text;
@@ -106,7 +105,7 @@ BEGIN
       EXIT WHEN accounts = '{}';
 
       IF platform_accounts <> '{}' THEN
-        PERFORM ledger.create_accounts(organisation, environment, platform_accounts, creates_all);
+        PERFORM ledger.create_accounts(organisation, environment, platform_accounts);
       END IF;
       states := ledger.lock_accounts(organisation, environment, accounts, ledger.net_changes(accounts, postings, rejections));
       -- Read while the accounts are locked: so the entries of an account have the order of their times, and a balance
@@ -117,7 +116,7 @@ BEGIN
       WHERE x.organisation_id = organisation AND x.environment = environment ORDER BY x.day DESC LIMIT 1;
       posted_at := greatest(ledger.next_time(), closed_until);
       IF cardinality(states.positions) IS DISTINCT FROM cardinality(accounts) THEN
-        states := ledger.find_others(organisation, environment, accounts, platform_accounts, states);
+        states := ledger.find_others(organisation, environment, accounts, states);
       END IF;
 
       IF states.own IS NOT NULL THEN
@@ -149,8 +148,6 @@ BEGIN
     EXCEPTION
       WHEN SQLSTATE 'ML003' THEN
         rejections := decision.rejections;
-      WHEN SQLSTATE 'ML005' THEN -- an account of the platform does not exist
-        creates_all := true;
       WHEN unique_violation OR SQLSTATE 'ML001' THEN -- a key exists, or a row has another version
         repeats := ledger.find_repeats(organisation, environment, accounts, transactions, postings, outcomes, rejections);
         -- Any other cause fails the statement; the journal then splits the batch in halves to find it.
