@@ -3,7 +3,7 @@
 import { inBatches } from '../concurrency/batches.ts';
 import type { Sql } from '../database/pool.ts';
 import { parseId, type Uuid } from '../ids.ts';
-import { entryNumber } from '../ledger/entries.ts';
+import { entryNumber, type Side } from '../ledger/entries.ts';
 import type { Kobo } from '../money.ts';
 import { railAccounts } from '../resources/rails/accounts.ts';
 import { caseOfReference } from '../resources/reviewCases/queries.ts';
@@ -19,7 +19,13 @@ import {
 } from './lines.ts';
 import type { ResourceState } from './match.ts';
 
-const MINUTE_MS = 60_000;
+/**
+ * The accounts of a rail have derived balances, so an entry has the id of its posting for a number: the microsecond at
+ * which it was posted, counted on within a statement, which is far less than a minute.
+ */
+const numberAt = (time: Date): number => time.getTime() * 1_000;
+const MARGIN = 60_000_000;
+
 const KEYS_PER_QUERY = 5_000;
 
 /** A line as the ledger posted it. `at` is when it was posted. */
@@ -38,15 +44,6 @@ interface ClearingPosting {
   effectiveAt: Date;
 }
 
-/** The entries of an account in a period, by number: on each side from the first one up to before the next one. */
-interface EntriesOfAccount {
-  accountId: number;
-  debitFirst: number;
-  debitNext: number;
-  creditFirst: number;
-  creditNext: number;
-}
-
 const toLines = (rail: string, postings: readonly ClearingPosting[]): PostedLine[] =>
   postings.flatMap(({ key, amount, at, effectiveAt }) => {
     const name = lineOfKey(rail, key);
@@ -59,31 +56,23 @@ export async function listClearingLines(
   { book, rail }: BookAtRail,
   { from, to }: StatementPeriod,
 ): Promise<PostedLine[]> {
-  // A clearing account has a derived balance: its numbers follow the times but for the seconds that a statement takes.
-  const numbersFrom = new Date(from.getTime() - MINUTE_MS);
-  const numbersTo = new Date(to.getTime() + MINUTE_MS);
-  const ranges = await sql<EntriesOfAccount[]>`
-    SELECT account_id, debit_first, debit_next, credit_first, credit_next
-    FROM ledger.entries_between(${book.organisationId}, ${book.environment}, ${railAccounts(rail)}, ${numbersFrom},
-                                ${numbersTo})`;
   // OFFSET 0: the postings are read by the index of their numbers, whatever the planner believes about the tables.
-  const entries = (side: 'debit' | 'credit') => sql`
+  const entries = (side: Side) => sql`
     SELECT transaction_id, ${side === 'debit' ? sql`amount` : sql`-amount`} AS amount FROM ledger.postings
     WHERE organisation_id = ${book.organisationId} AND ${sql(`${side}_account_id`)} = a.id
-      AND ${entryNumber(sql, side)} >= ${sql(`a.${side}_first`)}
-      AND ${entryNumber(sql, side)} < ${sql(`a.${side}_next`)}
+      AND ${entryNumber(sql, side)} BETWEEN ${numberAt(from) - MARGIN} AND ${numberAt(to) + MARGIN}
       AND created_at >= ${from} AND created_at < ${to}
     OFFSET 0`;
-  const column = (name: keyof EntriesOfAccount) => sql`${ranges.map((range) => range[name])}::bigint[]`;
   const postings = await sql<ClearingPosting[]>`
     SELECT t.key, sum(e.amount)::bigint AS amount, t.created_at AS at, t.effective_at
-    FROM unnest(${column('accountId')}, ${column('debitFirst')}, ${column('debitNext')}, ${column('creditFirst')},
-                ${column('creditNext')}) AS a (id, debit_first, debit_next, credit_first, credit_next)
+    FROM ledger.accounts a
     CROSS JOIN LATERAL ((${entries('debit')}) UNION ALL (${entries('credit')})) e
     CROSS JOIN LATERAL (
       SELECT id, key, created_at, effective_at FROM ledger.transactions
       WHERE organisation_id = ${book.organisationId} AND id = e.transaction_id OFFSET 0
     ) t
+    WHERE a.organisation_id = ${book.organisationId} AND a.environment = ${book.environment}
+      AND a.code = ANY (${railAccounts(rail)})
     GROUP BY t.id, t.key, t.created_at, t.effective_at HAVING sum(e.amount) <> 0`;
   return toLines(rail, postings);
 }

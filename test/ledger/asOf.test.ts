@@ -70,7 +70,7 @@ test('a balance before the first posting, or of an account without postings, is 
   expect(row).toEqual({ number: 0, balance: 0 });
 });
 
-test('the first entry since a time is exact whatever the rate of the entries, also with many at one time', async () => {
+test('the last entry up to a time is exact whatever the rate of the entries, also with many at one time', async () => {
   const own = await newWallet(books, { balance: 1 });
   await Promise.all(
     Array.from({ length: 299 }, () => expectPosted(books.journal.post(move(books.book, RAIL, own, 1)))),
@@ -94,19 +94,10 @@ test('the first entry since a time is exact whatever the rate of the entries, al
         WHERE p.credit_account_id = ${id} AND p.credit_number = t.number`;
     });
     const asked = [start - 1, ...times, ...times.map((time) => time + 0.001), start + 1e6];
-    const found = await books.sql<{ first: number }[]>`
-      SELECT ledger.first_credit_since(${books.book.organisationId}, ${id}, to_timestamp(a.at)) AS first
-      FROM unnest(${asked}::double precision[]) WITH ORDINALITY AS a (at, place) ORDER BY a.place`;
-    const expected = asked.map((at) => times.filter((time) => time < at).length + 1);
-    expect(found.map(({ first }) => Math.max(1, first))).toEqual(expected);
-    // From a bound that the caller knows, as close as it can be and further away.
-    for (const distance of [0, 3, 100]) {
-      const bounded = await books.sql<{ first: number }[]>`
-        SELECT ledger.first_credit_since(${books.book.organisationId}, ${id}, to_timestamp(a.at),
-                                         a.expected - ${distance}::integer) AS first
-        FROM unnest(${asked}::double precision[], ${expected}::bigint[]) WITH ORDINALITY AS a (at, expected, place)
-        ORDER BY a.place`;
-      expect(bounded.map(({ first }) => Math.max(1, first))).toEqual(expected);
-    }
+    const found = await books.sql<{ number: number; balance: number }[]>`
+      SELECT l.number, l.balance FROM unnest(${asked}::double precision[]) WITH ORDINALITY AS a (at, place)
+      CROSS JOIN LATERAL ledger.last_posting(${books.book.organisationId}, ${id}, to_timestamp(a.at)) l ORDER BY a.place`;
+    const expected = asked.map((at) => times.filter((time) => time <= at).length);
+    expect(found).toEqual(expected.map((number) => ({ number, balance: number })));
   }
 });

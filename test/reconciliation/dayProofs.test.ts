@@ -35,7 +35,7 @@ async function booked(session: string, amount: Kobo, at: Date): Promise<void> {
   await expectPosted(books.journal.post(move(books.book, CLEARING, wallet, amount, { key, effectiveAt: at })));
   await books.asSuperuser(async (sql) => {
     await sql`
-      UPDATE ledger.postings SET created_at = ${at}
+      UPDATE ledger.postings SET created_at = ${at}, id = ledger.posting_id(${at})
       WHERE transaction_id = (SELECT id FROM ledger.transactions WHERE key = ${key})`;
     await sql`UPDATE ledger.transactions SET created_at = ${at} WHERE key = ${key}`;
     await sql`UPDATE ledger.accounts SET created_at = least(created_at, ${at})`;
@@ -140,7 +140,10 @@ describe('a day with a statement', () => {
 
   test('whose customers are owed more than the bank holds is a break too', async () => {
     await expectPosted(books.journal.post(move(books.book, 'expense:rail', CLEARING, 30)));
-    await books.asSuperuser((sql) => sql`UPDATE ledger.postings SET created_at = ${noon(day)} WHERE amount = 30`);
+    const at = noon(day);
+    await books.asSuperuser(
+      (sql) => sql`UPDATE ledger.postings SET created_at = ${at}, id = ledger.posting_id(${at}) WHERE amount = 30`,
+    );
     await imported(day, [credit('s1', 100_000, noon(day))], 99_970);
     expect(await shown(day)).toMatchObject({ headroom: -30, breaks: { shortfall: { count: 1, amount: 30 } } });
     expect(await prove(day)).toBe('needs_people');
