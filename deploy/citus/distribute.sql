@@ -51,7 +51,6 @@ DECLARE
     'public.provider_messages',
     'public.rate_counters',
     'public.reconciliation_breaks',
-    'public.reconciliation_reports',
     'public.refunds',
     'public.request_logs',
     'public.review_cases',

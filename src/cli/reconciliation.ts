@@ -1,4 +1,4 @@
-// `reconciliation …`: compare the rails' statements, or one in a file, with the ledger now, and show the reports.
+// `reconciliation …`: compare the rails' statements, or one in a file, with the ledger now, and show the breaks.
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { readDatabaseTime } from '../database/clock.ts';
@@ -7,7 +7,7 @@ import { Journal } from '../ledger/journal.ts';
 import { CSV_HEADER } from '../reconciliation/files/csv.ts';
 import { FORMATS, readStatementFile, type StatementFormat } from '../reconciliation/files/read.ts';
 import { type StatementFile, StatementFileError } from '../reconciliation/files/statement.ts';
-import { listReports } from '../reconciliation/queries.ts';
+import { listBreaks } from '../reconciliation/queries.ts';
 import { type ImportedStatement, reconcileImported } from '../reconciliation/reconcile.ts';
 import type { Reconciled } from '../workflows/maintenance/messages.ts';
 import { type BookOptions, inOrganisation } from './books.ts';
@@ -29,7 +29,7 @@ import { readSettings } from './settings.ts';
 import { runMaintenance } from './temporal.ts';
 
 const SEE_BREAKS = 'List the breaks: npm run cli -- reconciliation show';
-const REPORTS_DEFAULT = 30;
+const BREAKS_DEFAULT = 30;
 const RAIL_NAME = matching(/^[a-z0-9_]{1,40}$/, 'It must be lower-case letters, digits or _.');
 
 export function addReconciliationCommands(program: Command): void {
@@ -98,47 +98,34 @@ export function addReconciliationCommands(program: Command): void {
       );
     });
 
-  addCommand(group, 'show', 'show the newest reports and their breaks')
+  addCommand(group, 'show', 'show the breaks that the last runs have found, newest first')
     .addHelpText('after', example('reconciliation show --limit 100 --json'))
-    .option('--limit <number>', 'the maximum number of reports', wholeNumber(999_999), REPORTS_DEFAULT)
+    .option('--limit <number>', 'the maximum number of breaks', wholeNumber(999_999), BREAKS_DEFAULT)
     .action(async (options: { limit: number; json?: true }) => {
-      const { reports, total } = await withDatabase('application', (sql) => listReports(sql, options.limit));
-      printLeftOut(reports.length, total, 'the newest', 'See more with --limit.');
-      const breaks = reports.flatMap((report) => report.breaks);
-      const breakTotal = reports.reduce((sum, report) => sum + report.breakCount, 0);
-      printLeftOut(
-        breaks.length,
-        breakTotal,
-        'breaks listed in these reports',
-        'Each has a review case: npm run cli -- reviews list',
-      );
+      const { breaks, total } = await withDatabase('application', (sql) => listBreaks(sql, options.limit));
+      printLeftOut(breaks.length, total, 'the newest', 'See more with --limit.');
       printRows(
         options,
-        reports.map(({ organisationId, ...report }) => ({
-          ...report,
+        breaks.map(({ id, organisationId, version: _version, sealedRow: _row, clearedAt: _cleared, ...row }) => ({
+          ...row,
+          case: publicId('reviewCase', id),
           organisation: publicId('organisation', organisationId),
         })),
         {
-          'Created (UTC)': 'createdAt',
+          'Found (UTC)': 'createdAt',
           Organisation: 'organisation',
           Book: 'environment',
           Rail: 'rail',
-          From: 'periodFrom',
-          To: 'periodTo',
-          Lines: 'lineCount',
-          Breaks: 'breakCount',
+          Break: 'kind',
+          Line: 'line',
+          Reference: 'reference',
+          Ledger: 'ledgerAmount',
+          Statement: 'statementAmount',
+          'At (UTC)': 'at',
+          Case: 'case',
         },
-        'There is no reconciliation report yet. Create one: npm run cli -- reconciliation run',
+        'There is no break. Compare now: npm run cli -- reconciliation run',
       );
-      if (breaks.length === 0 || options.json) return;
-      printRows(options, breaks, {
-        Break: 'kind',
-        Line: 'line',
-        Reference: 'reference',
-        Ledger: 'ledgerAmount',
-        Statement: 'statementAmount',
-        'At (UTC)': ({ at }) => new Date(at),
-      });
     });
 }
 

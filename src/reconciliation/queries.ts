@@ -1,52 +1,10 @@
-// Queries of reconciliation: reports and stored breaks.
+// Queries of stored breaks.
 import type { Sql } from '../database/pool.ts';
-import { newUuid, type Uuid } from '../ids.ts';
-import type { Environment } from '../money.ts';
+import type { Uuid } from '../ids.ts';
+import type { Book } from '../money.ts';
 import type { ReviewCase } from '../resources/reviewCases/queries.ts';
 import type { NumberedBreak } from './compare.ts';
 import type { BookAtRail, StatementPeriod } from './lines.ts';
-import type { Break } from './match.ts';
-
-/** Breaks that a report stores. */
-const BREAKS_STORED_MAX = 1_000;
-
-export interface ReconciliationReport {
-  organisationId: Uuid;
-  environment: Environment;
-  id: Uuid;
-  rail: string;
-  periodFrom: Date;
-  periodTo: Date;
-  lineCount: number;
-  breakCount: number;
-  /** A report stores a limited number of breaks; `breakCount` counts all. Times are ISO 8601. */
-  breaks: (Omit<Break, 'at'> & { at: string })[];
-  createdAt: Date;
-}
-
-export async function insertReport(
-  sql: Sql,
-  { book: { organisationId, environment }, rail }: BookAtRail,
-  { from, to }: StatementPeriod,
-  lineCount: number,
-  breaks: readonly Break[],
-): Promise<void> {
-  const stored = JSON.stringify(breaks.slice(0, BREAKS_STORED_MAX));
-  await sql`
-    INSERT INTO reconciliation_reports (organisation_id, environment, id, rail, period_from, period_to, line_count,
-                                        break_count, breaks)
-    VALUES (${organisationId}, ${environment}, ${newUuid()}, ${rail}, ${from}, ${to}, ${lineCount}, ${breaks.length},
-            ${stored}::text::jsonb)`;
-}
-
-export async function listReports(sql: Sql, max: number): Promise<{ reports: ReconciliationReport[]; total: number }> {
-  const reports = await sql<ReconciliationReport[]>`
-    SELECT organisation_id, environment, id, rail, period_from, period_to, line_count, break_count, breaks, created_at
-    FROM reconciliation_reports ORDER BY created_at DESC, id DESC LIMIT ${max}`;
-  if (reports.length < max) return { reports, total: reports.length };
-  const [row] = await sql<{ total: number }[]>`SELECT count(*)::int AS total FROM reconciliation_reports`;
-  return { reports, total: row?.total ?? reports.length };
-}
 
 /** A stored break: one row, however many runs find it. Its id is that of its review case. */
 export interface StoredBreak extends NumberedBreak {
@@ -68,6 +26,18 @@ const breakColumns = (sql: Sql) => sql`
   b.id, b.version, b.rail, b.kind, b.line, b.reference, b.at, b.occurrence, b.ledger_amount, b.statement_amount,
   b.sealed_row, b.cleared_at, b.created_at`;
 
+/** SQL: breaks `b`, each with its case `c`. */
+const withCases = (sql: Sql) => sql`
+  reconciliation_breaks b JOIN review_cases c ON c.organisation_id = b.organisation_id AND c.id = b.id`;
+
+/** The breaks of all books that the last runs over their time have found, newest first, and their total number. */
+export async function listBreaks(sql: Sql, max: number): Promise<{ breaks: (BreakWithCase & Book)[]; total: number }> {
+  const rows = await sql<(BreakWithCase & Book & { total: number })[]>`
+    SELECT b.organisation_id, b.environment, ${breakColumns(sql)}, c.status, count(*) OVER ()::int AS total
+    FROM ${withCases(sql)} WHERE b.cleared_at IS NULL ORDER BY b.created_at DESC, b.id DESC LIMIT ${max}`;
+  return { breaks: rows.map(({ total: _total, ...row }) => row), total: rows[0]?.total ?? 0 };
+}
+
 /** The breaks of lines of a period. */
 export async function listStoredBreaks(
   sql: Sql,
@@ -75,8 +45,7 @@ export async function listStoredBreaks(
   { from, to }: StatementPeriod,
 ): Promise<BreakWithCase[]> {
   return await sql<BreakWithCase[]>`
-    SELECT ${breakColumns(sql)}, c.status FROM reconciliation_breaks b
-    JOIN review_cases c ON c.organisation_id = b.organisation_id AND c.id = b.id
+    SELECT ${breakColumns(sql)}, c.status FROM ${withCases(sql)}
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
       AND b.at >= ${from} AND b.at < ${to} AND b.kind NOT IN ('unreadable', 'balance')`;
 }
@@ -102,8 +71,7 @@ export async function findBalanceBreak(
   account: string,
 ): Promise<BreakWithCase | null> {
   const [row] = await sql<BreakWithCase[]>`
-    SELECT ${breakColumns(sql)}, c.status FROM reconciliation_breaks b
-    JOIN review_cases c ON c.organisation_id = b.organisation_id AND c.id = b.id
+    SELECT ${breakColumns(sql)}, c.status FROM ${withCases(sql)}
     WHERE b.organisation_id = ${book.organisationId} AND b.environment = ${book.environment} AND b.rail = ${rail}
       AND b.kind = 'balance' AND b.reference = ${account}
       AND (b.cleared_at IS NULL OR c.status = 'open')

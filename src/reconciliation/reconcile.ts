@@ -1,5 +1,5 @@
 // Compares one book with its rail: reads the statement, imports what only the statement has, matches it with the
-// ledger, stores a report, and opens a review case for each new break. No break is repaired.
+// ledger, and opens a review case for each new break. No break is repaired.
 import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import type { Config } from '../config.ts';
 import { readDatabaseTime } from '../database/clock.ts';
@@ -34,7 +34,7 @@ import {
   saveLookedBack,
   saveProgress,
 } from './progress.ts';
-import { findSetAside, insertReport, listStoredBreaks } from './queries.ts';
+import { findSetAside, listStoredBreaks } from './queries.ts';
 
 export interface Statement {
   lines: BankLine[];
@@ -115,8 +115,8 @@ export async function reconcileToDate(
   let inFlight = 0;
   let returning: BankLine[] = [];
   for (let from = progress.readFrom; from < until; ) {
-    // A longer period is compared in days, each with a report, so that an outage of a week needs no more memory, and
-    // the balance at the end of each day is known.
+    // A longer period is compared in days, so that an outage of a week needs no more memory, and the balance at the end
+    // of each day is known.
     const dayEnd = dayStart(dayAfter(dayOf(from)));
     const to = dayEnd < until ? dayEnd : until;
     const part = await compare(dependencies, bank, { from, to }, until);
@@ -163,7 +163,7 @@ async function lookBack(
   let opened = 0;
   for (let from = Math.max(now - bank.changeForMs, since.getTime()); from < readFrom.getTime(); from += DAY_MS) {
     const to = new Date(Math.min(from + DAY_MS, readFrom.getTime()));
-    const part = await compare(dependencies, bank, { from: new Date(from), to }, new Date(now), 'new breaks');
+    const part = await compare(dependencies, bank, { from: new Date(from), to }, new Date(now));
     opened += part.opened;
   }
   await saveLookedBack(dependencies.sql, bank, new Date(now));
@@ -256,16 +256,12 @@ interface Comparison extends Reconciliation {
   unstatedSum: () => Promise<Kobo>;
 }
 
-/**
- * `committed`: postings before it are compared with the balance at the bank. `reported`: what a report is stored of:
- * every period with lines or breaks, or with new breaks only.
- */
+/** `committed`: postings before it are compared with the balance at the bank. */
 async function compare(
   dependencies: ReconcileDependencies,
   bank: Bank,
   { from, to }: StatementPeriod,
   committed: Date,
-  reported: 'all' | 'new breaks' = 'all',
 ): Promise<Comparison> {
   const { sql, journal, onStep = () => {} } = dependencies;
   // Breaks are looked for from `judgedFrom` on; the hour before it has the lines of what was posted after it.
@@ -305,15 +301,12 @@ async function compare(
     (await updateCases(sql, journal, bank, { from: judgedFrom, to }, posted, breaks));
 
   const inPeriod = ({ at }: BankLine): boolean => at >= from;
-  const count = lines.filter(inPeriod).length;
-  const isReported = reported === 'all' ? count > 0 || breaks.length > 0 : opened > 0;
-  if (isReported) await insertReport(sql, bank, { from, to }, count, breaks);
   const postedAt = new Map(postings.map((line) => [nameOf(line), line.at]));
   const postedLater = lines.filter((line) => (postedAt.get(nameOf(line)) ?? committed) > committed);
   const outstanding = match.outstanding.filter(inPeriod);
   const notPosted = [...outstanding, ...postedLater.filter(inPeriod)];
   return {
-    lines: count,
+    lines: lines.filter(inPeriod).length,
     breaks: breaks.length,
     opened,
     closingBalance,

@@ -198,7 +198,6 @@ test('the recorded statements cover the service and the bodies of its functions'
   // Written and read by commands and Schedules only.
   const others = [
     'public.organisations',
-    'public.reconciliation_reports',
     'public.bank_balances',
     'public.rail_progress',
     'public.rail_checks',

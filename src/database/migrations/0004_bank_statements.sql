@@ -91,21 +91,6 @@ CREATE TABLE statement_entries (
 );
 COMMENT ON TABLE statement_entries IS 'Money that a rail moved by itself: posted once, when its statement has it.';
 
-CREATE TABLE reconciliation_reports (
-  LIKE template.id_row INCLUDING ALL,
-  rail            text NOT NULL,
-  period_from     timestamptz(3) NOT NULL,
-  period_to       timestamptz(3) NOT NULL,
-  line_count      integer NOT NULL CHECK (line_count >= 0),
-  break_count     integer NOT NULL CHECK (break_count >= 0),
-  breaks          jsonb NOT NULL, -- at most 1,000 (break_count counts all); ids, amounts, codes and times only
-  created_at      timestamptz(3) NOT NULL DEFAULT now(),
-  CONSTRAINT reconciliation_period_order CHECK (period_from < period_to)
-);
-CREATE INDEX reconciliation_reports_newest ON reconciliation_reports (organisation_id, environment, created_at, id);
-COMMENT ON TABLE reconciliation_reports IS 'A statement of a rail compared with clearing:<rail>; repairs nothing.';
-CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON reconciliation_reports FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
-
 CREATE TABLE reconciliation_breaks (
   LIKE template.id_row INCLUDING ALL,
   version         integer NOT NULL,
@@ -184,5 +169,4 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON day_proofs FOR
 -- Only ledger.post writes these.
 GRANT SELECT ON inbound_credits, review_cases, statement_entries, reconciliation_breaks, day_proofs TO manilla_app;
 GRANT UPDATE (sealed_row) ON reconciliation_breaks TO manilla_app; -- sealed again with a newer key
-GRANT SELECT, INSERT ON reconciliation_reports TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON rail_progress, bank_balances TO manilla_app;

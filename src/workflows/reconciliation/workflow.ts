@@ -1,7 +1,7 @@
 // Reconciliation, started daily by its Schedule and by `reconciliation run`.
 //
-//   1. Compare every book with its rail's statement, from where it is reconciled to until now; store reports, and open
-//      a review case for each new break.   Compensation: none, it repairs nothing.
+//   1. Compare every book with its rail's statement, from where it is reconciled to until now, and open a review case
+//      for each new break.   Compensation: none, it repairs nothing.
 //   2. The bank of a book fails: again after a pause, which doubles. After some hours the next run continues from the
 //      same place.
 //      If there are breaks, the flow sets Attention to `reconciliation_breaks`, and completes.
