@@ -1,5 +1,5 @@
 // The activities of all flows of money. Those of a bank transfer find the kind of the transfer by its public id.
-import { type IdKind, parseId } from '../ids.ts';
+import { type TransferKind, transferOf } from '../resources/tables.ts';
 import type { BankTransferActivities, BankTransferInput } from '../workflows/bankTransfer/messages.ts';
 import { createAdjustmentActivities } from './adjustments.ts';
 import { createBankTransferSteps } from './bankTransfers.ts';
@@ -29,16 +29,16 @@ export const createMoneyActivities = (dependencies: ActivityDependencies) => ({
 
 export function createBankTransferActivities(dependencies: ActivityDependencies): BankTransferActivities {
   const { sql } = dependencies;
-  const kinds: [IdKind, BankTransferActivities][] = [
-    ['withdrawal', createBankTransferSteps(dependencies, withdrawalAdapter(sql))],
-    ['refund', createBankTransferSteps(dependencies, refundAdapter(sql))],
-    ['payoutItem', createPayoutItemSteps(dependencies)],
-    ['reviewCase', createBankTransferSteps(dependencies, returnAdapter(sql))],
-  ];
+  const steps: Record<TransferKind, BankTransferActivities> = {
+    withdrawal: createBankTransferSteps(dependencies, withdrawalAdapter(sql)),
+    refund: createBankTransferSteps(dependencies, refundAdapter(sql)),
+    payoutItem: createPayoutItemSteps(dependencies),
+    reviewCase: createBankTransferSteps(dependencies, returnAdapter(sql)),
+  };
   function stepsOf({ transferId }: BankTransferInput): BankTransferActivities {
-    const [, steps] = kinds.find(([kind]) => parseId(kind, transferId) !== null) ?? [];
-    if (steps === undefined) throw invariantViolation(`${transferId} is not the id of a bank transfer`);
-    return steps;
+    const transfer = transferOf(transferId);
+    if (transfer === null) throw invariantViolation(`${transferId} is not the id of a bank transfer`);
+    return steps[transfer.kind];
   }
   return {
     sendBankTransfer: async (input, isAsked) => await stepsOf(input).sendBankTransfer(input, isAsked),

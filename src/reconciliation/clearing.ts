@@ -2,11 +2,11 @@
 // the resources behind a statement's lines may still post.
 import { inBatches } from '../concurrency/batches.ts';
 import type { Sql } from '../database/pool.ts';
-import { parseId, type Uuid } from '../ids.ts';
+import type { Uuid } from '../ids.ts';
 import { entryNumber, type Side } from '../ledger/entries.ts';
 import type { Kobo } from '../money.ts';
 import { railAccounts } from '../resources/rails/accounts.ts';
-import { caseOfReference } from '../resources/reviewCases/queries.ts';
+import { caseOfReference, transferOf } from '../resources/tables.ts';
 import {
   type BankLine,
   type BookAtRail,
@@ -133,7 +133,7 @@ export async function findResourceStates(
   const sessionsOf = (kind: 'credit' | 'recalled'): string[] =>
     lines.filter((line) => line.kind === kind).map(({ reference }) => reference);
   const transfers = lines.filter((line) => counterpartOf(line) !== null).map(({ reference }) => reference);
-  const ids = transfers.flatMap((reference) => resourceOf(reference) ?? []);
+  const ids = transfers.flatMap((reference) => transferOf(reference)?.id ?? []);
   const ofBook = sql`organisation_id = ${organisationId} AND environment = ${environment}`;
   const byId = sql`${ofBook} AND id = ANY (${ids}::uuid[])`;
   const found = await sql<{ name: string; state: ResourceState }[]>`
@@ -153,12 +153,5 @@ export async function findResourceStates(
       UNION ALL SELECT id, status FROM review_cases WHERE ${byId}
     ) r`;
   const states = new Map(found.map(({ name, state }) => [name, state]));
-  return (line) => states.get(nameOf(line)) ?? states.get(resourceOf(line.reference) ?? '') ?? 'unknown';
+  return (line) => states.get(nameOf(line)) ?? states.get(transferOf(line.reference)?.id ?? '') ?? 'unknown';
 }
-
-/** The id of the transfer, or of the returned case, with this reference. */
-const resourceOf = (reference: string): Uuid | null =>
-  parseId('withdrawal', reference) ??
-  parseId('refund', reference) ??
-  parseId('payoutItem', reference) ??
-  caseOfReference(reference);

@@ -3,24 +3,15 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { inBatches } from '../concurrency/batches.ts';
 import type { Sql } from '../database/pool.ts';
-import { ALL_ORGANISATIONS, type IdKind, parseId, type Uuid } from '../ids.ts';
+import { ALL_ORGANISATIONS, parseId, type Uuid } from '../ids.ts';
 import type { Environment, Kobo } from '../money.ts';
+import { TABLES } from '../resources/tables.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import { AMOUNT_KOBO, ENVIRONMENT, ORGANISATION_ID, WALLET_ID } from '../workflows/searchAttributes.ts';
 
-/** The flows that are looked at, whose workflow id is the public id of their resource, and where that is. */
-const TABLES = {
-  payment: 'payments',
-  withdrawal: 'withdrawals',
-  refund: 'refunds',
-  payout: 'payouts',
-  payoutItem: 'payout_items',
-  reviewCase: 'review_cases',
-  hold: 'holds',
-} as const satisfies Partial<Record<IdKind, string>>;
-
-type Kind = keyof typeof TABLES;
-const KINDS = Object.keys(TABLES) as Kind[];
+/** The flows that are looked at, whose workflow id is the public id of their resource. */
+const KINDS = ['payment', 'withdrawal', 'refund', 'payout', 'payoutItem', 'reviewCase', 'hold'] as const;
+type Kind = (typeof KINDS)[number];
 
 /** Flows that are compared with the database at once. */
 const BATCH = 200;

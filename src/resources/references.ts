@@ -3,6 +3,7 @@
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
+import { TABLES } from './tables.ts';
 
 export type Metadata = Readonly<Record<string, string>>;
 
@@ -12,16 +13,7 @@ export interface Attached {
   metadata: Metadata | null;
 }
 
-/** The tables of the resources with a reference, and the unique index of each. */
-const TABLES = {
-  payment: 'payments',
-  transfer: 'transfers',
-  withdrawal: 'withdrawals',
-  refund: 'refunds',
-  payout: 'payouts',
-} as const;
-
-export type ReferencedResource = keyof typeof TABLES;
+export type ReferencedResource = 'payment' | 'transfer' | 'withdrawal' | 'refund' | 'payout';
 
 /** Whether a unique constraint is that of the references of a resource. */
 export const isReferenceTaken = (resource: ReferencedResource, constraint: string | null): boolean =>

@@ -2,10 +2,10 @@
 // so that after a crash it is known what may have been sent. By this, and not by what a flow remembers, a transfer is
 // sent again or its money goes back.
 import type { Sql } from '../database/pool.ts';
-import { parseId, timeOfId, type Uuid } from '../ids.ts';
+import { timeOfId, type Uuid } from '../ids.ts';
 import type { Book } from '../money.ts';
 import type { Sends } from '../workflows/bankTransfer/decide.ts';
-import { caseOfReference } from './reviewCases/queries.ts';
+import { TABLES, type TransferKind, transferOf } from './tables.ts';
 
 /** `refusal`: why the rail refused the last send, in its words. */
 export type TransferSends = Sends & { refusal: string | null };
@@ -58,13 +58,13 @@ export async function recordKnown(sql: Sql, { organisationId, environment }: Boo
     ON CONFLICT (organisation_id, reference) DO UPDATE SET is_known = true`;
 }
 
-/** What is sent to a rail, and the states in which it may be sent, or sent again under the same reference. */
-const SENT: readonly { table: string; parse: (reference: string) => Uuid | null; open: readonly string[] }[] = [
-  { table: 'withdrawals', parse: (reference) => parseId('withdrawal', reference), open: ['processing'] },
-  { table: 'refunds', parse: (reference) => parseId('refund', reference), open: ['processing'] },
-  { table: 'payout_items', parse: (reference) => parseId('payoutItem', reference), open: ['pending', 'processing'] },
-  { table: 'review_cases', parse: caseOfReference, open: ['open', 'returning', 'unclaimed'] },
-];
+/** The states in which it may be sent, or sent again under the same reference. */
+const OPEN: Record<TransferKind, string[]> = {
+  withdrawal: ['processing'],
+  refund: ['processing'],
+  payoutItem: ['pending', 'processing'],
+  reviewCase: ['open', 'returning', 'unclaimed'],
+};
 
 /** `next`: after which reference to continue; null: those that follow are younger. */
 export interface DeletedSends {
@@ -86,15 +86,17 @@ export async function deleteSends(
     WHERE organisation_id = ${organisationId} AND reference > ${after} ORDER BY reference LIMIT ${rowsMax}`;
   const old = page.filter(({ isOld }) => isOld);
   let deleted = 0;
-  for (const { table, parse, open } of SENT) {
-    const byId = Map.groupBy(old, ({ reference }) => parse(reference));
-    byId.delete(null);
-    if (byId.size === 0) continue;
-    const ended = await sql<{ id: Uuid }[]>`
-      SELECT id FROM ${sql(table)}
-      WHERE organisation_id = ${organisationId} AND id = ANY (${[...byId.keys()] as Uuid[]}::uuid[])
-        AND status <> ALL (${[...open]}::text[])`;
-    const references = ended.flatMap(({ id }) => byId.get(id) ?? []).map(({ reference }) => reference);
+  const named = old.flatMap(({ reference }) => {
+    const transfer = transferOf(reference);
+    return transfer === null ? [] : [{ ...transfer, reference }];
+  });
+  for (const [kind, sent] of Map.groupBy(named, (one) => one.kind)) {
+    const rows = await sql<{ id: Uuid }[]>`
+      SELECT id FROM ${sql(TABLES[kind])}
+      WHERE organisation_id = ${organisationId} AND id = ANY (${sent.map(({ id }) => id)}::uuid[])
+        AND status <> ALL (${OPEN[kind]}::text[])`;
+    const ended = new Set(rows.map(({ id }) => id));
+    const references = sent.filter(({ id }) => ended.has(id)).map(({ reference }) => reference);
     const { count } = await sql`
       DELETE FROM transfer_sends
       WHERE organisation_id = ${organisationId} AND reference = ANY (${references}::text[]) AND sent_at < ${before}`;

@@ -1,11 +1,12 @@
 // Queries for adjustments. Only `ledger.post` writes them, in the same statement as the money that an approval moves.
 import type { Sql } from '../../database/pool.ts';
-import { type IdKind, parseId, type Uuid } from '../../ids.ts';
+import type { Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Posting } from '../../ledger/postings.ts';
 import type { Book, Environment } from '../../money.ts';
 import { type Month, monthOf } from '../../times.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
+import { parseResource, TABLES } from '../tables.ts';
 import type { AuditEntry } from '../wallets/status.ts';
 
 export type AdjustmentStatus = 'requested' | 'posted' | 'rejected';
@@ -96,32 +97,14 @@ export async function findAccounts(sql: Sql, book: Book, codes: readonly Account
   return new Set(rows.map(({ code }) => code));
 }
 
-/** The tables of what an adjustment can correct. */
-const CORRECTED = {
-  wallet: 'wallets',
-  payment: 'payments',
-  transfer: 'transfers',
-  withdrawal: 'withdrawals',
-  refund: 'refunds',
-  payout: 'payouts',
-  payoutItem: 'payout_items',
-  inboundCredit: 'inbound_credits',
-  reviewCase: 'review_cases',
-  statementEntry: 'statement_entries',
-  adjustment: 'adjustments',
-} as const;
-
-/** Whether the book has the resource of a public id, of a kind that can be corrected. */
+/** Whether the book has the resource of a public id. */
 export async function hasResource(sql: Sql, book: Book, publicId: string): Promise<boolean> {
-  for (const [kind, table] of Object.entries(CORRECTED) as [IdKind, string][]) {
-    const id = parseId(kind, publicId);
-    if (id === null) continue;
-    const rows = await sql`
-      SELECT FROM ${sql(table)}
-      WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${id}`;
-    return rows.length > 0;
-  }
-  return false;
+  const named = parseResource(publicId);
+  if (named === null) return false;
+  const rows = await sql`
+    SELECT FROM ${sql(TABLES[named.kind])}
+    WHERE organisation_id = ${book.organisationId} AND environment = ${book.environment} AND id = ${named.id}`;
+  return rows.length > 0;
 }
 
 /** The month of the time that an adjustment is about, if it is closed in the book; null: it is not. */

@@ -44,50 +44,33 @@ const table = bookTable<InboundCredit>(
 );
 export const findInboundCredit = table.find;
 
-/** Whether a payment has this many credits that are not applied yet. */
-export async function hasReceivedCredits(
-  sql: Sql,
-  { organisationId, environment }: Book,
-  paymentId: Uuid,
-  count: number,
-): Promise<boolean> {
-  const rows = await sql`
-    SELECT FROM inbound_credits
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND status = 'received'
-      AND owner_kind = 'payment' AND owner_id = ${paymentId}
-    LIMIT ${count}`;
-  return rows.length === count;
-}
+/** SQL: the ids of a payment's credits that are not applied yet. */
+const receivedOf = (sql: Sql, { organisationId, environment }: Book, paymentId: Uuid) => sql`
+  SELECT id FROM inbound_credits
+  WHERE organisation_id = ${organisationId} AND environment = ${environment} AND status = 'received'
+    AND owner_kind = 'payment' AND owner_id = ${paymentId}`;
 
 /** Returns the ids of a payment's credits that are not applied yet, oldest first. */
 export async function listReceivedCredits(
   sql: Sql,
-  { organisationId, environment }: Book,
+  book: Book,
   paymentId: Uuid,
   { after, limit }: { after: Uuid | null; limit: number },
 ): Promise<Uuid[]> {
   const rows = await sql<{ id: Uuid }[]>`
-    SELECT id FROM inbound_credits
-    WHERE organisation_id = ${organisationId} AND environment = ${environment} AND status = 'received'
-      AND owner_kind = 'payment' AND owner_id = ${paymentId} ${after === null ? sql`` : sql`AND id > ${after}`}
-    ORDER BY id LIMIT ${limit}`;
+    ${receivedOf(sql, book, paymentId)} ${after === null ? sql`` : sql`AND id > ${after}`} ORDER BY id LIMIT ${limit}`;
   return rows.map(({ id }) => id);
 }
 
 /** The time of the database, and at most `limit` ids of a payment's credits that are not applied yet. */
 export async function findAtExpiry(
   sql: Sql,
-  { organisationId, environment }: Book,
+  book: Book,
   paymentId: Uuid,
   limit: number,
 ): Promise<{ now: Date; received: Uuid[] }> {
   const [row] = await sql<{ now: Date; received: Uuid[] }[]>`
-    SELECT now()::timestamptz(3) AS now, ARRAY(
-      SELECT id FROM inbound_credits
-      WHERE organisation_id = ${organisationId} AND environment = ${environment} AND status = 'received'
-        AND owner_kind = 'payment' AND owner_id = ${paymentId}
-      LIMIT ${limit}
-    ) AS received`;
+    SELECT now()::timestamptz(3) AS now, ARRAY(${receivedOf(sql, book, paymentId)} LIMIT ${limit}) AS received`;
   return row as { now: Date; received: Uuid[] };
 }
 

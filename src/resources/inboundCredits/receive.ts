@@ -15,7 +15,7 @@ import { receiveAfterAll } from '../reviewCases/movements.ts';
 import { findUnconfirmedCase } from '../reviewCases/queries.ts';
 import { findAccountOfCredit } from '../wallets/virtualAccounts.ts';
 import { confirmedBy } from './confirm.ts';
-import { findCreditOfSession, hasReceivedCredits, type InboundCredit } from './queries.ts';
+import { findCreditOfSession, type InboundCredit, listReceivedCredits } from './queries.ts';
 
 interface Dependencies {
   sql: Sql;
@@ -120,11 +120,11 @@ export async function receiveRecallOf(
 /** The message that starts or wakes the flow of a credit: its payment's flow, or a flow of its own. Null: none. */
 export async function flowOf(sql: Sql, book: Book, credit: InboundCredit): Promise<FlowOutboxMessage | null> {
   if (credit.ownerKind !== 'payment' || credit.ownerId === null) return startInboundCredit(book, credit, null);
-  const [payment, isBusy] = await Promise.all([
+  const [payment, received] = await Promise.all([
     findPayment(sql, book, credit.ownerId),
-    hasReceivedCredits(sql, book, credit.ownerId, SIGNALLED_MAX),
+    listReceivedCredits(sql, book, credit.ownerId, { after: null, limit: SIGNALLED_MAX }),
   ]);
   if (payment === null) throw new Error('a virtual account belongs to a payment that does not exist');
-  if (isBusy) return null;
+  if (received.length === SIGNALLED_MAX) return null;
   return startInboundCredit(book, credit, payment);
 }

@@ -1,6 +1,6 @@
 // Queries for review cases: money in suspense, breaks or unconfirmed credits for an operator to resolve.
 import type { Sql } from '../../database/pool.ts';
-import { parseId, publicId, type Uuid } from '../../ids.ts';
+import { publicId, type Uuid } from '../../ids.ts';
 import type { AccountCode } from '../../ledger/chart.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
 import type { WalletAmount } from '../../workflows/payment/splits.ts';
@@ -128,11 +128,6 @@ export async function findPaymentOfCase(sql: Sql, book: Book, row: ReviewCase): 
  */
 export function returnReference({ id, attempts }: Pick<ReviewCase, 'id' | 'attempts'>): string {
   return attempts > 1 ? `${publicId('reviewCase', id)}_${attempts}` : publicId('reviewCase', id);
-}
-
-/** The id of the case that a rail's reference belongs to; null for any other reference. */
-export function caseOfReference(reference: string): Uuid | null {
-  return parseId('reviewCase', reference.replace(/_[1-9]\d{0,4}$/, ''));
 }
 
 const { columns, rowsOf, find } = bookTable<ReviewCase>(
