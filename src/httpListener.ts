@@ -1,6 +1,12 @@
 // The HTTP listener of every server: closed without cutting off a response.
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIP, type ListenOptions, Server as NetServer } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createNetServer,
+  isIP,
+  type ListenOptions,
+  Server as NetServer,
+} from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 
 export interface HttpListener {
@@ -47,18 +53,32 @@ export const IDLE_GRACE_MS = 1_000;
 /** Longer than any request takes (`REQUEST_MAX_MS`). What is open after that was never sent, or is not read. */
 const CLOSE_MAX_MS = 10_000;
 
+/**
+ * Of a port under load. Node accepts one connection of a socket in a turn of its event loop, and serves all open ones
+ * in the same turn: of many that connect to a busy process through one socket, the last would wait for seconds.
+ */
+export const SOCKETS_UNDER_LOAD = process.platform === 'linux' ? 16 : 1;
+/** Turns of the event loop in which `close` accepts what waits to be accepted. */
+const CLOSE_TURNS_MAX = 1_000;
+
+interface Address extends Pick<ListenOptions, 'port' | 'host' | 'backlog'> {
+  idleGraceMs?: number;
+  /** Listening sockets; several share the port (SO_REUSEPORT), which only Linux distributes well. */
+  sockets?: number;
+}
+
 /** Starts listening. Rejects when the port is taken. */
 export async function listen(
   handle: RequestHandler,
-  {
-    port,
-    host,
-    backlog,
-    idleGraceMs = IDLE_GRACE_MS,
-  }: Pick<ListenOptions, 'port' | 'host' | 'backlog'> & { idleGraceMs?: number },
+  { idleGraceMs = IDLE_GRACE_MS, sockets = 1, ...address }: Address,
   options: ServerOptions = {},
 ): Promise<HttpListener> {
   const server = createServer(options, handle);
+  let acceptedCount = 0;
+  server.on('connection', () => {
+    acceptedCount += 1;
+  });
+  const { port, others } = await bind(server, address, sockets);
   const inProgress = new Set<ServerResponse>();
   let isClosing = false;
   server.prependListener('request', (_request, response) => {
@@ -66,16 +86,19 @@ export async function listen(
     if (isClosing) response.setHeader('Connection', 'close');
     response.once('close', () => inProgress.delete(response));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog }, resolve);
-  });
   const close = async (): Promise<void> => {
     isClosing = true;
     for (const response of inProgress) if (!response.headersSent) response.setHeader('Connection', 'close');
-    await setImmediate(); // connections that wait to be accepted would be reset
+    // Connections that wait to be accepted would be reset.
+    for (let turns = 0, before = -1; before < acceptedCount && turns < CLOSE_TURNS_MAX; turns += 1) {
+      before = acceptedCount;
+      await setImmediate(); // the end of this turn
+      await setImmediate();
+    }
     // `close` of an HTTP server would end idle connections at once.
-    const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve));
+    const closed = Promise.all(
+      [server, ...others].map((one) => new Promise((resolve) => NetServer.prototype.close.call(one, resolve))),
+    );
     // Repeated: a response whose headers were sent before has left its connection idle.
     // And not at once: a request may wait to be read.
     const timer = setInterval(() => void setImmediate().then(() => server.closeIdleConnections()), idleGraceMs);
@@ -85,5 +108,28 @@ export async function listen(
     clearTimeout(limit);
     server.close(); // stops its check of slow requests
   };
-  return { server, port: (server.address() as AddressInfo).port, close };
+  return { server, port, close };
 }
+
+/** Binds the port. With several sockets another process could share it, so it is first asked whether it is free. */
+async function bind(server: Server, { port, ...address }: ListenOptions, sockets: number) {
+  if (sockets === 1) return { port: await portOf(server, { port, ...address }), others: [] };
+  if (port !== 0) {
+    const probe = createNetServer();
+    await portOf(probe, { port, ...address });
+    await new Promise((resolve) => probe.close(resolve));
+  }
+  const shared = { port: await portOf(server, { port, ...address, reusePort: true }), ...address, reusePort: true };
+  const others = Array.from({ length: sockets - 1 }, () =>
+    createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket)),
+  );
+  await Promise.all(others.map((one) => portOf(one, shared)));
+  return { port: shared.port, others };
+}
+
+/** Starts listening, and returns the port. */
+const portOf = (server: NetServer, address: ListenOptions): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address, () => resolve((server.address() as AddressInfo).port));
+  });

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type HttpListener, listen, type RequestHandler } from '../httpListener.ts';
+import { type HttpListener, listen, type RequestHandler, SOCKETS_UNDER_LOAD } from '../httpListener.ts';
 import type { Environment } from '../money.ts';
 import { startMetricsServer } from '../telemetry/metricsServer.ts';
 import { environmentOfHost } from './admission/host.ts';
@@ -52,7 +52,13 @@ export async function startApi(dependencies: ApiDependencies): Promise<RunningAp
   const listenFor = async (environment: Environment): Promise<HttpListener> => {
     const listener = await listen(
       (request, response) => handlers[environmentOfHost(request, config.hosts) ?? environment](request, response),
-      { port: config.ports[environment], host: config.bindAddress, backlog: BACKLOG, idleGraceMs: config.idleGraceMs },
+      {
+        port: config.ports[environment],
+        host: config.bindAddress,
+        backlog: BACKLOG,
+        idleGraceMs: config.idleGraceMs,
+        sockets: SOCKETS_UNDER_LOAD,
+      },
       SERVER_OPTIONS,
     );
     const { server } = listener;

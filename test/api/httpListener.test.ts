@@ -3,8 +3,10 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { createConnection } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
-import { isForeignHost, listen, type RequestHandler } from '../../src/httpListener.ts';
+import { isForeignHost, listen, type RequestHandler, SOCKETS_UNDER_LOAD } from '../../src/httpListener.ts';
 import { waitFor } from '../support/waitFor.ts';
 
 const LOCAL = { port: 0, host: '127.0.0.1' };
@@ -115,10 +117,59 @@ test('an idle connection has its next request answered, and then ends', async ()
   await closed;
 });
 
-test('a port that is taken is refused', async () => {
-  const listener = await listen((_request, response) => response.end(), LOCAL);
-  await expect(listen(() => {}, { ...LOCAL, port: listener.port })).rejects.toThrow('EADDRINUSE');
+test.each([1, SOCKETS_UNDER_LOAD])('a port that is taken by %d sockets is refused', async (sockets) => {
+  const listener = await listen((_request, response) => response.end(), { ...LOCAL, sockets });
+  await expect(listen(() => {}, { ...LOCAL, port: listener.port, sockets })).rejects.toThrow('EADDRINUSE');
   await listener.close();
+  const next = await listen((_request, response) => response.end(), { ...LOCAL, port: listener.port, sockets });
+  expect(next.port).toBe(listener.port);
+  await next.close();
+});
+
+/** Connects so many times while this thread stands still, and sends a request on each connection after that. */
+function connectWhileBusy(port: number, count: number): Worker {
+  const connected = new Int32Array(new SharedArrayBuffer(4));
+  const code = `
+    const { connect } = require('node:net');
+    const { workerData: { port, count, connected } } = require('node:worker_threads');
+    const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1', () => {
+      if (Atomics.add(connected, 0, 1) === count - 1) Atomics.notify(connected, 0);
+    }).resume());
+    for (const socket of sockets) socket.write('GET / HTTP/1.1\\r\\nHost: local\\r\\n\\r\\n');`;
+  const worker = new Worker(code, { eval: true, workerData: { port, count, connected } });
+  worker.unref();
+  for (let seen = 0; seen < count; seen = Atomics.load(connected, 0)) Atomics.wait(connected, 0, seen, 1_000);
+  return worker;
+}
+
+test('many that connect at once to a busy process are accepted within a few turns of its event loop', async () => {
+  const counts = { turns: 0, requests: 0 };
+  const listener = await listen(
+    (_request, response) => {
+      counts.requests += 1;
+      response.end();
+    },
+    { ...LOCAL, backlog: 4_096, sockets: SOCKETS_UNDER_LOAD },
+  );
+  const worker = connectWhileBusy(listener.port, 640);
+  for (; counts.requests < 640; counts.turns += 1) await setImmediate();
+  expect(counts.turns).toBeLessThan(320);
+  await worker.terminate();
+  await listener.close();
+});
+
+test('those that wait to be accepted by a listener that closes are served', async () => {
+  const counts = { requests: 0 };
+  const listener = await listen(
+    (_request, response) => {
+      counts.requests += 1;
+      response.end();
+    },
+    { ...LOCAL, backlog: 4_096, sockets: SOCKETS_UNDER_LOAD },
+  );
+  connectWhileBusy(listener.port, 640);
+  await listener.close();
+  expect(counts.requests).toBe(640);
 });
 
 test.each<[string | undefined, string, boolean]>([
