@@ -1,5 +1,6 @@
 // The request for a payout (contract, section 4.9): its schema, its wallets, the checks of the whole batch.
 import { z } from 'zod';
+import { mapAtMost } from '../concurrency/mapAtMost.ts';
 import { parseId, publicId } from '../ids.ts';
 import { type FeeSchedule, feeOf } from '../ledger/fees.ts';
 import type { Book, Kobo } from '../money.ts';
@@ -145,10 +146,8 @@ export async function depositAccounts(
   { destinations }: RequestWallets,
 ): Promise<(wallet: PayoutWallet) => DepositAccount> {
   const withoutAccount = destinations.filter((wallet) => wallet.depositAccount === null);
-  for (let from = 0; from < withoutAccount.length; from += ACCOUNTS_OPENED_AT_ONCE) {
-    const chunk = withoutAccount.slice(from, from + ACCOUNTS_OPENED_AT_ONCE);
-    await Promise.all(chunk.map((wallet) => requireDepositAccount(dependencies, rail, book, wallet)));
-  }
+  const open = (wallet: PayoutWallet) => requireDepositAccount(dependencies, rail, book, wallet);
+  await mapAtMost(ACCOUNTS_OPENED_AT_ONCE, withoutAccount, open);
   const openedIds = withoutAccount.map((wallet) => wallet.id);
   const opened = openedIds.length === 0 ? [] : await findPayoutWallets(dependencies.sql, book, openedIds);
   const byWallet = new Map([...destinations, ...opened].map((wallet) => [wallet.id, wallet.depositAccount]));

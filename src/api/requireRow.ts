@@ -6,13 +6,14 @@ import { type FoundResource, notFound } from './errors.ts';
 import type { Call } from './route.ts';
 
 /** A resource with a public id, whose kind has the same name in camel case. */
-type Resource = Exclude<FoundResource, 'route' | 'bank_transfer'>;
+export type Resource = Exclude<FoundResource, 'route' | 'bank_transfer'>;
+
+export const kindOf = (resource: Resource): IdKind =>
+  resource.replace(/_(.)/, (_, initial: string) => initial.toUpperCase()) as IdKind;
 
 /** The id as a key of the database. Throws the 404 of the resource unless it has the format of its public ids. */
-export function requireId(resource: Resource, id: string): Uuid {
-  const kind = resource.replace(/_(.)/, (_, initial: string) => initial.toUpperCase()) as IdKind;
-  return orNotFound(resource, id, parseId(kind, id));
-}
+export const requireId = (resource: Resource, id: string): Uuid =>
+  orNotFound(resource, id, parseId(kindOf(resource), id));
 
 /** The row with this public id, by default that of the path. Throws the 404 of the resource, also for a bad id. */
 export async function requireRow<Row>(

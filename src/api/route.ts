@@ -133,11 +133,18 @@ export interface Route<Body = unknown, Query = unknown, Data = unknown> {
 export const takesIdempotencyKey = ({ method, access, idempotencyKey }: Route): boolean =>
   method === 'post' && access !== 'none' && idempotencyKey !== 'none';
 
+type Declaration<Body, Query, Data> = Omit<Route<Body, Query, Data>, 'method' | 'path'> & {
+  /** The method and the path below `/v1`, such as `GET /wallets/:id`. */
+  endpoint: `${Uppercase<Route['method']>} ${string}`;
+};
+
 /** Infers the handler's types of body, query and response from their schemas. */
-export function route<Data extends z.ZodType, Body = undefined, Query = undefined>(
-  declaration: Route<Body, Query, z.output<Data>> & { success: { data: Data } },
-): Route {
-  return declaration as unknown as Route;
+export function route<Data extends z.ZodType, Body = undefined, Query = undefined>({
+  endpoint,
+  ...declared
+}: Declaration<Body, Query, z.output<Data>> & { success: { data: Data } }): Route {
+  const [method, path] = endpoint.split(' ');
+  return { ...declared, method: method?.toLowerCase(), path } as unknown as Route;
 }
 
 /** Throws API_KEY_SCOPE_FORBIDDEN unless the key has one of these scopes, or with `reads` the reads of one. */

@@ -1,10 +1,15 @@
 // List routes. A list declares its filters, how to read a page, and the view of a row; page size, cursor and pagination
-// (contract, section 4.10) are implemented here for all lists.
+// (contract, section 4.10) are implemented here for all lists. Most resources have a list and a route that reads one.
 import { z } from 'zod';
+import type { Sql } from '../../database/pool.ts';
+import type { Uuid } from '../../ids.ts';
+import type { Book } from '../../money.ts';
 import type { Scope } from '../../resources/keys.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
+import type { ErrorCode } from '../errors.ts';
+import { kindOf, type Resource, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { parse } from '../schemas.ts';
+import { createdFilters, parse } from '../schemas.ts';
 import { columnsOf, exportCsv } from './csv.ts';
 import { paginate, readPaging } from './cursor.ts';
 
@@ -67,8 +72,7 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
     summary,
     success: { status: 200, data: z.array(item), paginated: true },
     errors: [...errors, 'INVALID_CURSOR'],
-    method: 'get',
-    path,
+    endpoint: `GET ${path}`,
     access,
     query: paging,
     filters: filterSchema,
@@ -91,4 +95,60 @@ export function listRoute<Filters extends z.ZodRawShape, Row, Item>(list: List<F
       return { data: rows.map((row) => view(row, call)), pagination };
     },
   });
+}
+
+type Created = typeof createdFilters;
+
+interface ReadRoutes<Filters extends z.ZodRawShape, Row, Item> {
+  /** In the words of its 404. The operations are named after it: `listReviewCases`, `getReviewCase`. */
+  resource: Resource;
+  /** What one and several of them are called in summaries. */
+  names: readonly [one: string, several: string];
+  path: string;
+  access: Scope;
+  /** The schema of the resource. */
+  item: z.ZodType<Item>;
+  /** Besides those by creation time, which every resource has. */
+  filters?: Filters;
+  list: (
+    sql: Sql,
+    book: Book,
+    filters: z.output<z.ZodObject<Created & Filters>>,
+    page: PageRequest,
+  ) => Promise<readonly Row[]>;
+  find: (sql: Sql, book: Book, id: Uuid) => Promise<Row | null>;
+  view: (row: Row, call: Call<undefined>) => Item;
+  positionOf?: (row: Row) => Position;
+  csv?: Csv;
+}
+
+/** The routes that read a resource: `GET` of its path, a list, and `GET` of one by its id. */
+export function readRoutes<Filters extends z.ZodRawShape, Row extends Position, Item>(
+  declaration: ReadRoutes<Filters, Row, Item>,
+): [list: Route, read: Route] {
+  const { resource, names, path, access, item, filters, list, find, view, positionOf = byCreation, csv } = declaration;
+  const name = kindOf(resource).replace(/^./, (initial) => initial.toUpperCase());
+  return [
+    listRoute<Created & Filters, Row, Item>({
+      operationId: `list${name}s`,
+      summary: `List ${names[1]}`,
+      item,
+      path,
+      access,
+      filters: { ...createdFilters, ...filters } as Created & Filters,
+      find: ({ sql, book }, given, page) => list(sql, book, given, page),
+      view,
+      positionOf,
+      ...(csv !== undefined && { csv }),
+    } as List<Created & Filters, Row, Item>),
+    route({
+      operationId: `get${name}`,
+      summary: `Get ${names[0]}`,
+      success: { status: 200, data: item },
+      errors: [`${resource.toUpperCase()}_NOT_FOUND` as ErrorCode],
+      endpoint: `GET ${path}/:id`,
+      access,
+      handle: async (call) => view(await requireRow(call, resource, find), call),
+    }),
+  ];
 }

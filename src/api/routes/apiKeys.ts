@@ -18,10 +18,10 @@ import { KEY_SCOPES, makeApiKey } from '../../resources/keys.ts';
 import { apiKey, newApiKey } from '../contract/answers.ts';
 import { ApiError, invalidField } from '../errors.ts';
 import { type Grant, missingScopes, passedLimit } from '../keyGrant.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { readRoutes } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, line, optional, optionalOr, timestamp } from '../schemas.ts';
+import { line, optional, optionalOr, timestamp } from '../schemas.ts';
 import { apiKeyView } from '../views.ts';
 
 const ALLOWED_IPS_MAX = 100;
@@ -40,8 +40,7 @@ const create = route({
   summary: 'Create an API key',
   success: { status: 201, data: newApiKey },
   errors: ['API_KEY_EXCEEDS_OWN'],
-  method: 'post',
-  path: '/api-keys',
+  endpoint: 'POST /api-keys',
   access: 'keys',
   returnsSecret: true,
   body: z.strictObject({
@@ -74,26 +73,15 @@ const create = route({
   },
 });
 
-const list = listRoute({
-  operationId: 'listApiKeys',
-  summary: 'List API keys',
-  item: apiKey,
+const reads = readRoutes({
+  resource: 'api_key',
+  names: ['an API key', 'API keys'],
   path: '/api-keys',
   access: 'keys',
-  filters: createdFilters,
-  find: ({ sql, book }, filters, page) => listKeysOfBook(sql, book, filters, page),
+  item: apiKey,
+  list: listKeysOfBook,
+  find: findKeyOfBook,
   view: apiKeyView,
-});
-
-const read = route({
-  operationId: 'getApiKey',
-  summary: 'Get an API key',
-  success: { status: 200, data: apiKey },
-  errors: ['API_KEY_NOT_FOUND'],
-  method: 'get',
-  path: '/api-keys/:id',
-  access: 'keys',
-  handle: async (call) => apiKeyView(await requireKey(call)),
 });
 
 const rotate = route({
@@ -101,8 +89,7 @@ const rotate = route({
   summary: 'Replace an API key by a new one',
   success: { status: 201, data: newApiKey },
   errors: ['API_KEY_NOT_FOUND', 'API_KEY_NOT_ACTIVE', 'API_KEY_EXCEEDS_OWN'],
-  method: 'post',
-  path: '/api-keys/:id/rotate',
+  endpoint: 'POST /api-keys/:id/rotate',
   access: 'keys',
   returnsSecret: true,
   body: z
@@ -132,8 +119,7 @@ const revoke = route({
   summary: 'Revoke an API key',
   success: { status: 200, data: apiKey },
   errors: ['API_KEY_NOT_FOUND', 'API_KEY_EXCEEDS_OWN'],
-  method: 'delete',
-  path: '/api-keys/:id',
+  endpoint: 'DELETE /api-keys/:id',
   access: 'keys',
   handle: async (call) => {
     const { sql, caller, book } = call;
@@ -200,4 +186,4 @@ const viewOfNew = ({ caller, now }: Call, { key, row }: ReturnType<typeof makeAp
 /** Reads the key of the path. Throws API_KEY_NOT_FOUND. */
 const requireKey = (call: Call): Promise<ApiKeyRow> => requireRow(call, 'api_key', findKeyOfBook);
 
-export const apiKeyRoutes: Route[] = [create, list, read, rotate, revoke];
+export const apiKeyRoutes: Route[] = [create, ...reads, rotate, revoke];

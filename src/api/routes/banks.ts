@@ -11,8 +11,7 @@ const list = route({
   summary: 'List the banks',
   success: { status: 200, data: z.array(bank), paginated: true },
   errors: RAIL_ERRORS,
-  method: 'get',
-  path: '/banks',
+  endpoint: 'GET /banks',
   access: 'any',
   handle: async ({ dependencies, book, wantsCsv }) => {
     const rail = await requireRail(dependencies, book);
@@ -31,8 +30,7 @@ const resolve = route({
   summary: 'Look up the name of a bank account',
   success: { status: 200, data: resolvedBankAccount },
   errors: BANK_ACCOUNT_ERRORS,
-  method: 'get',
-  path: '/bank-accounts/resolve',
+  endpoint: 'GET /bank-accounts/resolve',
   // It tells whose an account is, so only a key that sends money to bank accounts may ask.
   access: ['wallet', 'payout'],
   query: z.strictObject({ accountNumber: bankAccountNumber, bankCode }),

@@ -4,21 +4,20 @@ import { publicId } from '../../ids.ts';
 import { EVENT_TYPES, type Event, findEvent, listEvents, TEST_EVENT_TYPE } from '../../resources/events.ts';
 import { listDeliveries, requestRedelivery } from '../../webhooks/deliveries.ts';
 import { delivery, event as eventSchema, redelivery } from '../contract/events.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, id, optional, publicIdFilter } from '../schemas.ts';
 import { deliveryView, eventView } from '../views.ts';
 import { requireEnabledEndpoint } from './webhookEndpoints.ts';
 
-const list = listRoute({
-  operationId: 'listEvents',
-  summary: 'List events',
-  item: eventSchema,
+const reads = readRoutes({
+  resource: 'event',
+  names: ['an event', 'events'],
   path: '/events',
   access: 'webhook',
+  item: eventSchema,
   filters: {
-    ...createdFilters,
     resourceId: publicIdFilter.describe('What the events are about; of a payment, also its review cases').optional(),
     type: z.enum([...EVENT_TYPES, TEST_EVENT_TYPE]).optional(),
     order: z
@@ -26,19 +25,9 @@ const list = listRoute({
       .describe('`asc`: oldest first, to catch up; events of the last minute follow later')
       .optional(),
   },
-  find: ({ sql, book }, filters, page) => listEvents(sql, book, filters, page),
+  list: listEvents,
+  find: findEvent,
   view: eventView,
-});
-
-const read = route({
-  operationId: 'getEvent',
-  summary: 'Get an event',
-  success: { status: 200, data: eventSchema },
-  errors: ['EVENT_NOT_FOUND'],
-  method: 'get',
-  path: '/events/:id',
-  access: 'webhook',
-  handle: async (call) => eventView(await requireEvent(call)),
 });
 
 const readDeliveries = listRoute({
@@ -62,8 +51,7 @@ const redeliver = route({
   summary: 'Send an event again',
   success: { status: 202, data: redelivery },
   errors: ['EVENT_NOT_FOUND', 'WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
-  method: 'post',
-  path: '/events/:id/redeliver',
+  endpoint: 'POST /events/:id/redeliver',
   access: 'webhook',
   idempotencyKey: 'none',
   body: z.strictObject({ endpointId: optional(id) }).optional(),
@@ -82,4 +70,4 @@ const redeliver = route({
 /** Reads the event of the path. Throws EVENT_NOT_FOUND. */
 const requireEvent = (call: Call): Promise<Event> => requireRow(call, 'event', findEvent);
 
-export const eventRoutes: Route[] = [list, read, readDeliveries, redeliver];
+export const eventRoutes: Route[] = [...reads, readDeliveries, redeliver];

@@ -12,8 +12,7 @@ const quote = route({
   operationId: 'quoteFee',
   summary: 'Quote the fee of a movement',
   success: { status: 200, data: feeQuote },
-  method: 'get',
-  path: '/fees/quote',
+  endpoint: 'GET /fees/quote',
   access: 'any',
   query: z.strictObject({
     type: z.enum(CHARGED_MOVEMENTS),

@@ -66,8 +66,7 @@ const health = route({
   operationId: 'getHealth',
   summary: 'Get the health of the service',
   success: { status: 200, data: healthSchema },
-  method: 'get',
-  path: '/health',
+  endpoint: 'GET /health',
   access: 'none',
   handle: async ({ dependencies, environment }) => {
     const { undeliveredSeconds, temporal = 'unreachable', liveRails = [] } = await checksOf(dependencies);

@@ -14,11 +14,11 @@ import { holdView } from '../../resources/views.ts';
 import { DAY_MS } from '../../times.ts';
 import { decideRelease } from '../../workflows/hold/decide.ts';
 import { ApiError, invalidField } from '../errors.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfRefused, wasPosted } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { amount, createdFilters, optional, timestamp, walletIdFilter } from '../schemas.ts';
+import { amount, optional, timestamp, walletIdFilter } from '../schemas.ts';
 
 /** The longest time until a hold is released, in days. */
 const RELEASE_DAYS_MAX = 366;
@@ -81,8 +81,7 @@ const release = route({
   summary: 'Release held money to its wallet',
   success: { status: 200, data: holdSchema },
   errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED', 'HOLD_AMOUNT_EXCEEDED', ...POSTING_ERRORS],
-  method: 'post',
-  path: '/holds/:id/release',
+  endpoint: 'POST /holds/:id/release',
   access: 'transfer',
   idempotencyKey: 'required',
   body: z.strictObject({ amount: optional(amount) }).prefault({}),
@@ -104,8 +103,7 @@ const cancel = route({
   summary: 'Give held money back to the wallet that paid',
   success: { status: 200, data: holdSchema },
   errors: ['HOLD_NOT_FOUND', 'HOLD_ENDED'],
-  method: 'post',
-  path: '/holds/:id/cancel',
+  endpoint: 'POST /holds/:id/cancel',
   access: 'transfer',
   idempotencyKey: 'required',
   body: z.strictObject({}).prefault({}),
@@ -118,28 +116,18 @@ const cancel = route({
     }),
 });
 
-const list = listRoute({
-  operationId: 'listHolds',
-  summary: 'List holds',
-  item: holdSchema,
+const reads = readRoutes({
+  resource: 'hold',
+  names: ['a hold', 'holds'],
   path: '/holds',
   access: 'transfer',
-  filters: { ...createdFilters, status: z.enum(HOLD_STATUSES).optional(), walletId: walletIdFilter.optional() },
-  find: ({ sql, book }, filters, page) => listHolds(sql, book, filters, page),
+  item: holdSchema,
+  filters: { status: z.enum(HOLD_STATUSES).optional(), walletId: walletIdFilter.optional() },
+  list: listHolds,
+  find: findHold,
   view: holdView,
-});
-
-const read = route({
-  operationId: 'getHold',
-  summary: 'Get a hold',
-  success: { status: 200, data: holdSchema },
-  errors: ['HOLD_NOT_FOUND'],
-  method: 'get',
-  path: '/holds/:id',
-  access: 'transfer',
-  handle: async (call) => holdView(await requireHold(call)),
 });
 
 const requireHold = (call: Call): Promise<Hold> => requireRow(call, 'hold', findHold);
 
-export const holdRoutes: Route[] = [release, cancel, list, read];
+export const holdRoutes: Route[] = [release, cancel, ...reads];

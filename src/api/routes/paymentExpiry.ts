@@ -20,8 +20,7 @@ const expire = route({
   summary: 'Have a payment expire now',
   success: { status: 200, data: paymentSchema },
   errors: ['PAYMENT_NOT_FOUND', 'PAYMENT_NOT_PAYABLE'],
-  method: 'post',
-  path: '/simulations/payments/:id/expire',
+  endpoint: 'POST /simulations/payments/:id/expire',
   access: 'any',
   environments: ['test'],
   handle: async (call) => {

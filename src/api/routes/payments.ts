@@ -24,7 +24,7 @@ import { isNotTaken, RAIL_ERRORS, requireRail, toRailError } from '../bankLookup
 import { requireReturnUrl } from '../checkout/returnLink.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { invalidField } from '../errors.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { postNew, referenceTaken } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -85,8 +85,7 @@ const create = route({
     ...WALLET_REFUSALS,
     ...RAIL_ERRORS,
   ],
-  method: 'post',
-  path: '/payments',
+  endpoint: 'POST /payments',
   access: 'payment',
   idempotencyKey: 'required',
   body: createBody,
@@ -207,33 +206,22 @@ async function openPaymentAccount(
   }
 }
 
-const list = listRoute({
-  operationId: 'listPayments',
-  summary: 'List payments',
-  item: paymentSchema,
+const reads = readRoutes({
+  resource: 'payment',
+  names: ['a payment', 'payments'],
   path: '/payments',
   access: 'payment',
+  item: paymentSchema,
   filters: {
-    ...createdFilters,
     status: paymentStatus.optional(),
     method: paymentMethod.optional(),
     targetWalletId: walletIdFilter.optional(),
     reference: reference.optional(),
     accountNumber: bankAccountNumber.optional(),
   },
-  find: ({ sql, book }, filters, page) => listPayments(sql, book, filters, page),
+  list: listPayments,
+  find: findPayment,
   view: paymentView,
-});
-
-const read = route({
-  operationId: 'getPayment',
-  summary: 'Get a payment',
-  success: { status: 200, data: paymentSchema },
-  errors: ['PAYMENT_NOT_FOUND'],
-  method: 'get',
-  path: '/payments/:id',
-  access: 'payment',
-  handle: async (call) => paymentView(await requirePayment(call), call),
 });
 
 const readCredits = listRoute({
@@ -254,4 +242,4 @@ const readCredits = listRoute({
 /** Reads the payment of the path. Throws PAYMENT_NOT_FOUND. */
 export const requirePayment = (call: Call): Promise<PaymentWithAccount> => requireRow(call, 'payment', findPayment);
 
-export const paymentRoutes: Route[] = [create, list, read, readCredits];
+export const paymentRoutes: Route[] = [create, ...reads, readCredits];

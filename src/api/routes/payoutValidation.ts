@@ -1,5 +1,6 @@
 // Checks a payout without making it (contract, section 4.9): names at the banks, fees and funds. Nothing is reserved.
 import type { z } from 'zod';
+import { mapAtMost } from '../../concurrency/mapAtMost.ts';
 import { REQUEST_RAIL_MAX_MS } from '../../concurrency/timeLimits.ts';
 import { publicId } from '../../ids.ts';
 import { feesOf } from '../../ledger/fees.ts';
@@ -28,8 +29,7 @@ const validate = route({
   summary: 'Check a payout without making it',
   success: { status: 200, data: payoutValidation },
   errors: ['WALLET_NOT_FOUND', ...WALLET_REFUSALS, ...RAIL_ERRORS],
-  method: 'post',
-  path: '/payouts/validate',
+  endpoint: 'POST /payouts/validate',
   access: 'payout',
   idempotencyKey: 'none',
   body: payoutBody,
@@ -97,21 +97,16 @@ async function enquire(rail: BankRail, organisationId: string, items: readonly I
   const names = new Map<string, Name>();
   const deadline = AbortSignal.timeout(ENQUIRIES_WITHIN_MS);
   let isUnavailable = false;
-  const waiting = [...accounts];
-  const askInTurn = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined && !isUnavailable; next = waiting.shift()) {
-      const [key, { accountNumber, bankCode }] = next;
-      if (deadline.aborted) return;
-      try {
-        const found = await rail.resolveAccount({ organisationId, accountNumber, bankCode }, deadline);
-        names.set(key, found?.accountName ?? null);
-      } catch (error) {
-        if (!(error instanceof RailCallError) && !deadline.aborted) throw error;
-        isUnavailable = true;
-      }
+  await mapAtMost(ENQUIRIES_AT_ONCE, [...accounts], async ([key, { accountNumber, bankCode }]) => {
+    if (isUnavailable || deadline.aborted) return;
+    try {
+      const found = await rail.resolveAccount({ organisationId, accountNumber, bankCode }, deadline);
+      names.set(key, found?.accountName ?? null);
+    } catch (error) {
+      if (!(error instanceof RailCallError) && !deadline.aborted) throw error;
+      isUnavailable = true;
     }
-  };
-  await Promise.all(Array.from({ length: ENQUIRIES_AT_ONCE }, askInTurn));
+  });
   return names;
 }
 

@@ -17,7 +17,7 @@ import { payoutItemView } from '../../resources/views.ts';
 import { fromRail, RAIL_ERRORS, requireRail } from '../bankLookup.ts';
 import { ApiError } from '../errors.ts';
 import { columnsOf } from '../lists/csv.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { payoutFile } from '../payoutFile.ts';
 import {
   depositAccounts,
@@ -31,7 +31,7 @@ import {
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
-import { attachedOf, createdFilters, reference, walletIdFilter } from '../schemas.ts';
+import { attachedOf, reference, walletIdFilter } from '../schemas.ts';
 import { payoutView } from '../views.ts';
 import { requireUsable } from '../walletRefusal.ts';
 
@@ -40,8 +40,7 @@ const create = route({
   summary: 'Create a payout',
   success: { status: 202, data: payoutSchema },
   errors: ['WALLET_NOT_FOUND', 'REFERENCE_TAKEN', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...POSTING_ERRORS, ...RAIL_ERRORS],
-  method: 'post',
-  path: '/payouts',
+  endpoint: 'POST /payouts',
   access: 'payout',
   idempotencyKey: 'required',
   body: payoutBody,
@@ -115,33 +114,22 @@ const create = route({
 /** Payouts of an export that are read at a time, with their items, which are counted. */
 const PAYOUTS_AT_ONCE = 20;
 
-const list = listRoute({
-  operationId: 'listPayouts',
-  summary: 'List payouts',
-  item: payoutSchema,
+const reads = readRoutes({
+  resource: 'payout',
+  names: ['a payout', 'payouts'],
   path: '/payouts',
   access: 'payout',
+  item: payoutSchema,
   filters: {
-    ...createdFilters,
     status: payoutStatus.optional(),
     sourceWalletId: walletIdFilter.optional(),
     reference: reference.optional(),
   },
-  find: ({ sql, book }, filters, page) => listPayouts(sql, book, filters, page),
+  list: listPayouts,
+  find: findPayout,
   view: payoutView,
   // Without the items, of which a payout may have a thousand: they are a list of their own.
   csv: { columns: columnsOf(payoutSchema.omit({ items: true })), pageSize: PAYOUTS_AT_ONCE },
-});
-
-const read = route({
-  operationId: 'getPayout',
-  summary: 'Get a payout',
-  success: { status: 200, data: payoutSchema },
-  errors: ['PAYOUT_NOT_FOUND'],
-  method: 'get',
-  path: '/payouts/:id',
-  access: 'payout',
-  handle: async (call) => payoutView(await requireRow(call, 'payout', findPayout)),
 });
 
 /** Every item of a payout exists since its creation, so a page continues after a position in the batch. */
@@ -163,4 +151,4 @@ const readItems = listRoute({
   positionOf: ({ position }) => ({ createdAt: EPOCH, id: position }),
 });
 
-export const payoutRoutes: Route[] = [create, list, read, readItems];
+export const payoutRoutes: Route[] = [create, ...reads, readItems];

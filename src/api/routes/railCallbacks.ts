@@ -31,8 +31,7 @@ const receive = route({
   summary: 'Receive a callback of a bank rail',
   success: { status: 200, data: receipt },
   errors: ['ROUTE_NOT_FOUND', 'RAIL_CALLBACK_INVALID'],
-  method: 'post',
-  path: '/rails/:rail/callbacks/:contract',
+  endpoint: 'POST /rails/:rail/callbacks/:contract',
   access: 'none',
   query: z.looseObject({}), // a rail may append parameters of its own to the callback URL
   bodyBytesMax: BODY_BYTES_MAX,

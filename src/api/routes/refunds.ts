@@ -15,10 +15,9 @@ import { refundView } from '../../resources/views.ts';
 import { decideRefund, decideRefundAccount, type UnclearDestination } from '../../workflows/refund/decide.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
 import { ApiError } from '../errors.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, throwIfReferenceTaken, throwIfRefused } from '../postOutcome.ts';
 import { type Funding, readFunding, refundSourceFields, refundSources, requestedAmount } from '../refundSources.ts';
-import { requireRow } from '../requireRow.ts';
 import { type Call, type Caller, type Route, requireScope, route } from '../route.ts';
 import {
   amount,
@@ -73,8 +72,7 @@ const create = route({
     ...BANK_ACCOUNT_ERRORS,
     ...POSTING_ERRORS,
   ],
-  method: 'post',
-  path: '/payments/:id/refund',
+  endpoint: 'POST /payments/:id/refund',
   access: 'payment',
   idempotencyKey: 'required',
   body: createBody,
@@ -248,18 +246,7 @@ function movementOf(book: Book, payment: Payment, refund: Refund, destination: D
   return { ...holdRefund(book, payment, refund), outbox: [startRefund(book, refund)] };
 }
 
-const read = route({
-  operationId: 'getRefund',
-  summary: 'Get a refund',
-  success: { status: 200, data: refundSchema },
-  errors: ['REFUND_NOT_FOUND'],
-  method: 'get',
-  path: '/refunds/:id',
-  access: 'payment',
-  handle: async (call) => refundView(await requireRow(call, 'refund', findRefund)),
-});
-
-const list = listRoute({
+const readOfPayment = listRoute({
   operationId: 'listPaymentRefunds',
   summary: 'List the refunds of a payment',
   item: refundSchema,
@@ -274,20 +261,20 @@ const list = listRoute({
   view: refundView,
 });
 
-const listAll = listRoute({
-  operationId: 'listRefunds',
-  summary: 'List refunds',
-  item: refundSchema,
+const [list, read] = readRoutes({
+  resource: 'refund',
+  names: ['a refund', 'refunds'],
   path: '/refunds',
   access: 'payment',
+  item: refundSchema,
   filters: {
-    ...createdFilters,
     status: refundStatus.optional(),
     destination: refundDestination.optional(),
     reference: reference.optional(),
   },
-  find: ({ sql, book }, filters, page) => listRefunds(sql, book, filters, page),
+  list: listRefunds,
+  find: findRefund,
   view: refundView,
 });
 
-export const refundRoutes: Route[] = [create, read, list, listAll];
+export const refundRoutes: Route[] = [create, read, readOfPayment, list];

@@ -18,42 +18,31 @@ import {
 } from '../../resources/reviewCases/queries.ts';
 import { reviewCaseView } from '../../resources/views.ts';
 import { ApiError } from '../errors.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { readRoutes } from '../lists/listRoute.ts';
 import { throwIfRefused } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { createdFilters, id, idFilter, optional, text, walletIdFilter } from '../schemas.ts';
+import { id, idFilter, optional, text, walletIdFilter } from '../schemas.ts';
 import { WALLET_REFUSALS } from '../walletRefusal.ts';
 
 /** Operators, a recall and other callers change a case too; so often only by a bug. */
 const ATTEMPTS_MAX = 5;
 
-const list = listRoute({
-  operationId: 'listReviewCases',
-  summary: 'List review cases',
-  item: reviewCase,
+const reads = readRoutes({
+  resource: 'review_case',
+  names: ['a review case', 'review cases'],
   path: '/review-cases',
   access: 'review',
+  item: reviewCase,
   filters: {
-    ...createdFilters,
     status: z.enum(REVIEW_STATUSES).optional(),
     reason: z.enum(REVIEW_REASONS).optional(),
     paymentId: idFilter('payment').optional(),
     walletId: walletIdFilter.optional(),
   },
-  find: ({ sql, book }, filters, page) => listVisibleCases(sql, book, filters, page),
+  list: listVisibleCases,
+  find: findVisibleCase,
   view: reviewCaseView,
-});
-
-const read = route({
-  operationId: 'getReviewCase',
-  summary: 'Get a review case',
-  success: { status: 200, data: reviewCase },
-  errors: ['REVIEW_CASE_NOT_FOUND'],
-  method: 'get',
-  path: '/review-cases/:id',
-  access: 'review',
-  handle: async (call) => reviewCaseView(await requireCase(call)),
 });
 
 const resolveBody = z
@@ -75,8 +64,7 @@ const resolve = route({
     'WALLET_TIER1_LIMIT_EXCEEDED',
     ...WALLET_REFUSALS,
   ],
-  method: 'post',
-  path: '/review-cases/:id/resolve',
+  endpoint: 'POST /review-cases/:id/resolve',
   access: 'review',
   idempotencyKey: 'required',
   body: resolveBody,
@@ -139,4 +127,4 @@ async function decide({ sql, caller, book, body }: Call<Decision>, row: ReviewCa
 /** Reads the case of the path. Throws REVIEW_CASE_NOT_FOUND. */
 const requireCase = (call: Call): Promise<ReviewCase> => requireRow(call, 'review_case', findVisibleCase);
 
-export const reviewCaseRoutes: Route[] = [list, read, resolve];
+export const reviewCaseRoutes: Route[] = [...reads, resolve];

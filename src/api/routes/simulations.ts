@@ -17,6 +17,9 @@ import { ApiError, notFound } from '../errors.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { amount, bankAccountNumber, bankCode, line, optional, optionalOr, parse } from '../schemas.ts';
 
+/** Any key may simulate. */
+const ON_TEST = { access: 'any', environments: ['test'] } as const;
+
 const creditView = viewOf(simulatedCredit);
 const recallView = viewOf(simulatedRecall);
 const lineView = viewOf(simulatedStatementLine);
@@ -27,10 +30,8 @@ const inboundCredit = route({
   summary: 'Send money to an account number',
   success: { status: 201, data: simulatedCredit },
   errors: ['REFERENCE_TAKEN'],
-  method: 'post',
-  path: '/simulations/inbound-credits',
-  access: 'any',
-  environments: ['test'],
+  endpoint: 'POST /simulations/inbound-credits',
+  ...ON_TEST,
   body: z.strictObject({
     accountNumber: bankAccountNumber,
     amount,
@@ -58,10 +59,8 @@ const statementLine = route({
   operationId: 'simulateStatementLine',
   summary: "Add a line of the bank's own to its statement",
   success: { status: 201, data: simulatedStatementLine },
-  method: 'post',
-  path: '/simulations/statement-lines',
-  access: 'any',
-  environments: ['test'],
+  endpoint: 'POST /simulations/statement-lines',
+  ...ON_TEST,
   body: z.strictObject({ kind: z.enum(OWN_LINE_KINDS), amount }),
   handle: async ({ dependencies, book, body, repeatId }) => {
     const line = await dependencies.sandboxBank.addStatementLine({
@@ -79,10 +78,8 @@ const recallCredit = route({
   summary: 'Have the bank take a credit back',
   success: { status: 200, data: simulatedRecall },
   errors: ['INBOUND_CREDIT_NOT_FOUND'],
-  method: 'post',
-  path: '/simulations/inbound-credits/:sessionId/recall',
-  access: 'any',
-  environments: ['test'],
+  endpoint: 'POST /simulations/inbound-credits/:sessionId/recall',
+  ...ON_TEST,
   handle: async ({ dependencies, book, params }) => {
     const sessionId = params.sessionId ?? '';
     const credit = await dependencies.sandboxBank.recallCredit(book.organisationId, sessionId);
@@ -96,10 +93,8 @@ const chooseBankAccount = route({
   summary: 'Choose how transfers to a bank account end',
   success: { status: 200, data: simulatedBankAccount },
   errors: ['BANK_CODE_UNKNOWN'],
-  method: 'put',
-  path: '/simulations/bank-accounts/:accountNumber',
-  access: 'any',
-  environments: ['test'],
+  endpoint: 'PUT /simulations/bank-accounts/:accountNumber',
+  ...ON_TEST,
   body: z.strictObject({ bankCode: optional(bankCode), name: optional(line(200)), behaviour: z.enum(BEHAVIOURS) }),
   handle: async (call) => {
     const { dependencies, book, body } = call;
@@ -125,10 +120,8 @@ const readTransfer = route({
   summary: 'Get a transfer as the sandbox bank has it',
   success: { status: 200, data: simulatedTransfer },
   errors: ['BANK_TRANSFER_NOT_FOUND'],
-  method: 'get',
-  path: '/simulations/bank-transfers/:reference',
-  access: 'any',
-  environments: ['test'],
+  endpoint: 'GET /simulations/bank-transfers/:reference',
+  ...ON_TEST,
   handle: async (call) => transferView(await requireTransfer(call)),
 });
 
@@ -137,11 +130,9 @@ const resolveTransfer = route({
   summary: 'End a transfer that the sandbox bank holds',
   success: { status: 200, data: simulatedTransfer },
   errors: ['BANK_TRANSFER_NOT_FOUND', 'BANK_TRANSFER_ENDED'],
-  method: 'post',
-  path: '/simulations/bank-transfers/:reference/resolve',
-  access: 'any',
+  endpoint: 'POST /simulations/bank-transfers/:reference/resolve',
+  ...ON_TEST,
   idempotencyKey: 'none',
-  environments: ['test'],
   body: z
     .strictObject({
       outcome: z.enum(OUTCOMES),

@@ -9,10 +9,9 @@ import {
   listSplitTemplates,
   type SplitTemplate,
 } from '../../resources/splitTemplates.ts';
-import { listRoute } from '../lists/listRoute.ts';
-import { requireRow } from '../requireRow.ts';
+import { readRoutes } from '../lists/listRoute.ts';
 import { type Route, route } from '../route.ts';
-import { createdFilters, line } from '../schemas.ts';
+import { line } from '../schemas.ts';
 import { requireSavedSplits, splitsBody } from '../splitRequest.ts';
 
 const view = viewOf(splitTemplate, ({ splits, ...template }: SplitTemplate) => ({ ...template, splits: [...splits] }));
@@ -22,8 +21,7 @@ const create = route({
   summary: 'Save splits',
   success: { status: 201, data: splitTemplate },
   errors: ['WALLET_NOT_FOUND'],
-  method: 'post',
-  path: '/split-templates',
+  endpoint: 'POST /split-templates',
   access: 'payment',
   body: z.strictObject({ name: line(200), splits: splitsBody.min(1) }),
   handle: async (call) => {
@@ -36,26 +34,15 @@ const create = route({
   },
 });
 
-const list = listRoute({
-  operationId: 'listSplitTemplates',
-  summary: 'List saved splits',
-  item: splitTemplate,
+const reads = readRoutes({
+  resource: 'split_template',
+  names: ['saved splits', 'saved splits'],
   path: '/split-templates',
   access: 'payment',
-  filters: createdFilters,
-  find: ({ sql, book }, filters, page) => listSplitTemplates(sql, book, filters, page),
+  item: splitTemplate,
+  list: listSplitTemplates,
+  find: findSplitTemplate,
   view,
 });
 
-const read = route({
-  operationId: 'getSplitTemplate',
-  summary: 'Get saved splits',
-  success: { status: 200, data: splitTemplate },
-  errors: ['SPLIT_TEMPLATE_NOT_FOUND'],
-  method: 'get',
-  path: '/split-templates/:id',
-  access: 'payment',
-  handle: async (call) => view(await requireRow(call, 'split_template', findSplitTemplate)),
-});
-
-export const splitTemplateRoutes: Route[] = [create, list, read];
+export const splitTemplateRoutes: Route[] = [create, ...reads];

@@ -33,8 +33,7 @@ const read = route({
   summary: 'Get a ledger transaction with its postings',
   success: { status: 200, data: transaction },
   errors: ['TRANSACTION_NOT_FOUND'],
-  method: 'get',
-  path: '/transactions/:id',
+  endpoint: 'GET /transactions/:id',
   access: 'wallet',
   handle: async (call) => transactionView(await requireRow(call, 'transaction', findTransaction)),
 });

@@ -2,8 +2,10 @@
 // to the transfer. Nothing is read before it, because the ledger returns the reason of a refusal, such as an unknown
 // wallet.
 import { z } from 'zod';
+import type { Sql } from '../../database/pool.ts';
 import { newUuid, publicId } from '../../ids.ts';
 import { WALLET_FEE } from '../../ledger/fees.ts';
+import type { Book } from '../../money.ts';
 import { newHold } from '../../resources/holds/movements.ts';
 import type { Hold } from '../../resources/holds/queries.ts';
 import type { PageRequest, Position } from '../../resources/pages.ts';
@@ -20,21 +22,11 @@ import {
 import { transferView } from '../../resources/views.ts';
 import { findWallet } from '../../resources/wallets/queries.ts';
 import { ApiError } from '../errors.ts';
-import { byCreation, listRoute } from '../lists/listRoute.ts';
+import { byCreation, readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
 import { requireId, requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
-import {
-  amount,
-  attachedFields,
-  attachedOf,
-  createdFilters,
-  id,
-  optional,
-  reference,
-  text,
-  walletIdFilter,
-} from '../schemas.ts';
+import { amount, attachedFields, attachedOf, id, optional, reference, text, walletIdFilter } from '../schemas.ts';
 import { requireRoom } from '../walletRefusal.ts';
 import { holdField, releaseTimeOf } from './holds.ts';
 
@@ -43,8 +35,7 @@ const create = route({
   summary: 'Transfer money to another wallet',
   success: { status: 201, data: transferSchema },
   errors: ['WALLET_NOT_FOUND', 'SAME_WALLET', 'REFERENCE_TAKEN', ...POSTING_ERRORS],
-  method: 'post',
-  path: '/wallets/:id/transfer',
+  endpoint: 'POST /wallets/:id/transfer',
   access: 'transfer',
   idempotencyKey: 'required',
   body: z.strictObject({
@@ -88,8 +79,9 @@ async function holdOf(call: Call, transfer: Transfer, releaseAt: Date | null): P
 }
 
 /** All transfers in the order of their creation, or those of a wallet in the order of its statement. */
-async function find(
-  { sql, book }: Call<undefined>,
+async function list(
+  sql: Sql,
+  book: Book,
   filters: TransferFilters,
   page: PageRequest,
 ): Promise<readonly (Transfer | WalletTransfer)[]> {
@@ -104,32 +96,21 @@ async function find(
 const positionOf = (transfer: Transfer | WalletTransfer): Position =>
   'entry' in transfer ? { createdAt: transfer.createdAt, id: transfer.entry } : byCreation(transfer);
 
-const list = listRoute({
-  operationId: 'listTransfers',
-  summary: 'List transfers',
-  item: transferSchema,
+const reads = readRoutes({
+  resource: 'transfer',
+  names: ['a transfer', 'transfers'],
   path: '/transfers',
   access: 'transfer',
+  item: transferSchema,
   filters: {
-    ...createdFilters,
     sourceWalletId: walletIdFilter.optional(),
     destinationWalletId: walletIdFilter.optional(),
     reference: reference.optional(),
   },
-  find,
+  list,
+  find: findTransfer,
   view: transferView,
   positionOf,
 });
 
-const read = route({
-  operationId: 'getTransfer',
-  summary: 'Get a transfer',
-  success: { status: 200, data: transferSchema },
-  errors: ['TRANSFER_NOT_FOUND'],
-  method: 'get',
-  path: '/transfers/:id',
-  access: 'transfer',
-  handle: async (call) => transferView(await requireRow(call, 'transfer', findTransfer)),
-});
-
-export const transferRoutes: Route[] = [create, list, read];
+export const transferRoutes: Route[] = [create, ...reads];

@@ -21,7 +21,7 @@ import { findAccountByOwner, openDepositAccount } from '../../resources/wallets/
 import { RAIL_ERRORS, requireDepositAccount, requireRail } from '../bankLookup.ts';
 import { COUNTRY_CODES } from '../countries.ts';
 import { ApiError } from '../errors.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { calendarDate, createdFilters, line, optional, optionalOr, optionalOrNull, timestamp } from '../schemas.ts';
@@ -40,8 +40,7 @@ const createWallet = route({
   summary: 'Create a wallet',
   success: { status: 201, data: walletSchema },
   errors: ['EXTERNAL_REFERENCE_TAKEN'],
-  method: 'post',
-  path: '/wallets',
+  endpoint: 'POST /wallets',
   access: 'wallet',
   body: createBody,
   handle: async ({ sql, book, body, now, outcome }) => {
@@ -67,8 +66,7 @@ const update = route({
   summary: "Change a wallet's contact details",
   success: { status: 200, data: walletSchema },
   errors: ['WALLET_NOT_FOUND'],
-  method: 'patch',
-  path: '/wallets/:id',
+  endpoint: 'PATCH /wallets/:id',
   access: 'wallet',
   body: z.strictObject({
     email: optional(z.email().max(254)),
@@ -80,33 +78,22 @@ const update = route({
     walletView(await requireRow(call, 'wallet', (sql, book, id) => updateWallet(sql, book, id, call.body))),
 });
 
-const list = listRoute({
-  operationId: 'listWallets',
-  summary: 'List wallets',
-  item: walletSchema,
+const reads = readRoutes({
+  resource: 'wallet',
+  names: ['a wallet', 'wallets'],
   path: '/wallets',
   access: 'wallet',
+  item: walletSchema,
   filters: {
-    ...createdFilters,
     externalReference: line(255).optional(),
     email: z.email().max(254).optional(),
     kind: z.enum(['settlement', 'end_user']).optional(),
     status: z.enum(['active', 'frozen', 'closed']).optional(),
     kycStatus: z.enum(['none', 'tier1']).optional(),
   },
-  find: ({ sql, book }, filters, page) => listWallets(sql, book, filters, page),
+  list: listWallets,
+  find: findWallet,
   view: walletView,
-});
-
-const read = route({
-  operationId: 'getWallet',
-  summary: 'Get a wallet',
-  success: { status: 200, data: walletSchema },
-  errors: ['WALLET_NOT_FOUND'],
-  method: 'get',
-  path: '/wallets/:id',
-  access: 'wallet',
-  handle: async (call) => walletView(await requireWallet(call)),
 });
 
 /** Parameters of a rule that is checked after the format of a string, and reported as `invalid_string` too. */
@@ -169,8 +156,7 @@ const submitKyc = route({
   summary: "Submit a customer's KYC details",
   success: { status: 200, data: walletSchema },
   errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_NOT_APPLICABLE', 'WALLET_BVN_LIMIT_REACHED', 'BANK_RAIL_TIMEOUT'],
-  method: 'post',
-  path: '/wallets/:id/kyc',
+  endpoint: 'POST /wallets/:id/kyc',
   access: 'wallet',
   body: kycBody,
   handle: async (call) => {
@@ -207,8 +193,7 @@ const readBalance = route({
   summary: "Get a wallet's balance, now or at a time",
   success: { status: 200, data: walletBalance },
   errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED'],
-  method: 'get',
-  path: '/wallets/:id/balance',
+  endpoint: 'GET /wallets/:id/balance',
   access: 'wallet',
   query: balanceQuery,
   handle: async (call) => {
@@ -225,8 +210,7 @@ const readDepositAccount = route({
   summary: "Get a wallet's permanent account number",
   success: { status: 200, data: virtualAccount },
   errors: ['WALLET_NOT_FOUND', 'WALLET_KYC_REQUIRED', 'DEPOSIT_ACCOUNT_UNAVAILABLE', ...RAIL_ERRORS],
-  method: 'get',
-  path: '/wallets/:id/deposit-account',
+  endpoint: 'GET /wallets/:id/deposit-account',
   access: 'wallet',
   handle: async (call) => {
     const { dependencies, sql, book } = call;
@@ -262,8 +246,7 @@ export const requireWallet = (call: Call): Promise<Wallet> => requireRow(call, '
 
 export const walletRoutes: Route[] = [
   createWallet,
-  list,
-  read,
+  ...reads,
   update,
   submitKyc,
   readBalance,

@@ -29,7 +29,7 @@ import {
 } from '../contract/events.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { listRoute, readRoutes } from '../lists/listRoute.ts';
 import { requireRow } from '../requireRow.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { createdFilters, optional, optionalOr, optionalOrNull, text, timestamp, webUrl } from '../schemas.ts';
@@ -48,8 +48,7 @@ const create = route({
   summary: 'Register a webhook endpoint',
   success: { status: 201, data: webhookEndpointWithSecret },
   errors: ['WEBHOOK_URL_FORBIDDEN', 'WEBHOOK_ENDPOINT_LIMIT_REACHED'],
-  method: 'post',
-  path: '/webhook-endpoints',
+  endpoint: 'POST /webhook-endpoints',
   access: 'webhook',
   returnsSecret: true,
   body: z.strictObject({
@@ -71,26 +70,15 @@ const create = route({
   },
 });
 
-const list = listRoute({
-  operationId: 'listWebhookEndpoints',
-  summary: 'List webhook endpoints',
-  item: webhookEndpoint,
+const reads = readRoutes({
+  resource: 'webhook_endpoint',
+  names: ['a webhook endpoint', 'webhook endpoints'],
   path: '/webhook-endpoints',
   access: 'webhook',
-  filters: createdFilters,
-  find: ({ sql, book }, filters, page) => listWebhookEndpoints(sql, book, filters, page),
+  item: webhookEndpoint,
+  list: listWebhookEndpoints,
+  find: findWebhookEndpoint,
   view: webhookEndpointView,
-});
-
-const read = route({
-  operationId: 'getWebhookEndpoint',
-  summary: 'Get a webhook endpoint',
-  success: { status: 200, data: webhookEndpoint },
-  errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
-  method: 'get',
-  path: '/webhook-endpoints/:id',
-  access: 'webhook',
-  handle: async (call) => webhookEndpointView(await requireEndpoint(call)),
 });
 
 const update = route({
@@ -98,8 +86,7 @@ const update = route({
   summary: 'Change a webhook endpoint',
   success: { status: 200, data: webhookEndpoint },
   errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_URL_FORBIDDEN'],
-  method: 'patch',
-  path: '/webhook-endpoints/:id',
+  endpoint: 'PATCH /webhook-endpoints/:id',
   access: 'webhook',
   body: z.strictObject({
     url: optional(webUrl),
@@ -123,8 +110,7 @@ const remove = route({
   summary: 'Delete a webhook endpoint',
   success: { status: 200, data: deletedWebhookEndpoint },
   errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
-  method: 'delete',
-  path: '/webhook-endpoints/:id',
+  endpoint: 'DELETE /webhook-endpoints/:id',
   access: 'webhook',
   handle: async (call) => {
     const id = await requireRow(call, 'webhook_endpoint', async (sql, book, uuid) =>
@@ -139,8 +125,7 @@ const rotate = route({
   summary: 'Make a new signing secret',
   success: { status: 200, data: webhookEndpointWithSecret },
   errors: ['WEBHOOK_ENDPOINT_NOT_FOUND'],
-  method: 'post',
-  path: '/webhook-endpoints/:id/rotate-secret',
+  endpoint: 'POST /webhook-endpoints/:id/rotate-secret',
   access: 'webhook',
   returnsSecret: true,
   body: z.strictObject({}).optional(),
@@ -162,8 +147,7 @@ const sendTest = route({
   summary: 'Send a test event to an endpoint',
   success: { status: 202, data: eventSchema },
   errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
-  method: 'post',
-  path: '/webhook-endpoints/:id/test',
+  endpoint: 'POST /webhook-endpoints/:id/test',
   access: 'webhook',
   body: z.strictObject({}).optional(),
   handle: async (call) => {
@@ -196,8 +180,7 @@ const redeliver = route({
   summary: 'Send an endpoint everything again that it missed since a time',
   success: { status: 202, data: endpointRedelivery },
   errors: ['WEBHOOK_ENDPOINT_NOT_FOUND', 'WEBHOOK_ENDPOINT_DISABLED'],
-  method: 'post',
-  path: '/webhook-endpoints/:id/redeliver',
+  endpoint: 'POST /webhook-endpoints/:id/redeliver',
   access: 'webhook',
   idempotencyKey: 'none',
   body: z.strictObject({ since: timestamp }),
@@ -236,8 +219,7 @@ export async function requireEnabledEndpoint(call: Call, id?: string): Promise<W
 
 export const webhookEndpointRoutes: Route[] = [
   create,
-  list,
-  read,
+  ...reads,
   update,
   remove,
   rotate,

@@ -8,9 +8,8 @@ import { withdrawalView } from '../../resources/views.ts';
 import { holdWithdrawal } from '../../resources/withdrawals/movements.ts';
 import { findWithdrawal, listWithdrawals, type Withdrawal } from '../../resources/withdrawals/queries.ts';
 import { BANK_ACCOUNT_ERRORS, requireRail, resolveBankAccount } from '../bankLookup.ts';
-import { listRoute } from '../lists/listRoute.ts';
+import { readRoutes } from '../lists/listRoute.ts';
 import { POSTING_ERRORS, postNew } from '../postOutcome.ts';
-import { requireRow } from '../requireRow.ts';
 import { type Route, route } from '../route.ts';
 import {
   amount,
@@ -18,7 +17,6 @@ import {
   attachedOf,
   bankAccountNumber,
   bankCode,
-  createdFilters,
   line,
   optional,
   reference,
@@ -49,8 +47,7 @@ const create = route({
     ...BANK_ACCOUNT_ERRORS,
     ...POSTING_ERRORS,
   ],
-  method: 'post',
-  path: '/wallets/:id/withdraw',
+  endpoint: 'POST /wallets/:id/withdraw',
   access: 'wallet',
   idempotencyKey: 'required',
   body: createBody,
@@ -95,31 +92,20 @@ const create = route({
   },
 });
 
-const list = listRoute({
-  operationId: 'listWithdrawals',
-  summary: 'List withdrawals',
-  item: withdrawal,
+const reads = readRoutes({
+  resource: 'withdrawal',
+  names: ['a withdrawal', 'withdrawals'],
   path: '/withdrawals',
   access: 'wallet',
+  item: withdrawal,
   filters: {
-    ...createdFilters,
     status: withdrawalStatus.optional(),
     sourceWalletId: walletIdFilter.optional(),
     reference: reference.optional(),
   },
-  find: ({ sql, book }, filters, page) => listWithdrawals(sql, book, filters, page),
+  list: listWithdrawals,
+  find: findWithdrawal,
   view: withdrawalView,
 });
 
-const read = route({
-  operationId: 'getWithdrawal',
-  summary: 'Get a withdrawal',
-  success: { status: 200, data: withdrawal },
-  errors: ['WITHDRAWAL_NOT_FOUND'],
-  method: 'get',
-  path: '/withdrawals/:id',
-  access: 'wallet',
-  handle: async (call) => withdrawalView(await requireRow(call, 'withdrawal', findWithdrawal)),
-});
-
-export const withdrawalRoutes: Route[] = [create, list, read];
+export const withdrawalRoutes: Route[] = [create, ...reads];
