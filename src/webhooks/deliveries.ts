@@ -5,18 +5,22 @@ import type { Book } from '../money.ts';
 import { FAILING_EVENT_TYPE, TEST_EVENT_TYPE } from '../resources/events.ts';
 import { type ListFilters, type PageRequest, pageClause } from '../resources/pages.ts';
 
-export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
-export type DeliveryFailure = 'retries_exhausted' | 'endpoint_disabled' | 'endpoint_deleted';
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+export const DELIVERY_FAILURES = ['retries_exhausted', 'endpoint_disabled', 'endpoint_deleted'] as const;
+export type DeliveryFailure = (typeof DELIVERY_FAILURES)[number];
 /** Why an attempt got no response. */
-export type AttemptError =
-  | 'timeout'
-  | 'url_forbidden'
-  | 'address_forbidden'
-  | 'name_not_resolved'
-  | 'connection_failed'
-  | 'connection_lost'
-  | 'tls_failed'
-  | 'answer_unreadable';
+export const ATTEMPT_ERRORS = [
+  'timeout',
+  'url_forbidden',
+  'address_forbidden',
+  'name_not_resolved',
+  'connection_failed',
+  'connection_lost',
+  'tls_failed',
+  'answer_unreadable',
+] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /** The result of one attempt: a response, or the reason why there was none. */
 export interface AttemptResult {
@@ -134,10 +138,7 @@ export async function leaveDue(sql: Sql, book: Book, eventId: Uuid, endpointIds:
 }
 
 /** A delivery that this process has claimed, and attempts. */
-export interface ClaimedDelivery extends Book {
-  eventId: Uuid;
-  endpointId: Uuid;
-}
+export type ClaimedDelivery = Book & Pick<PendingDelivery, 'eventId' | 'endpointId'>;
 
 /** Claims at most `max` due deliveries, in turns of the endpoints from the one behind `after` on. */
 export async function claimDeliveries(
@@ -255,10 +256,7 @@ export async function endDelivery(
       AND event_id = ${eventId} AND endpoint_id = ${endpointId} AND status = 'pending'`;
 }
 
-export interface Delivery {
-  eventId: Uuid;
-  endpointId: Uuid;
-  status: DeliveryStatus;
+export interface Delivery extends Pick<PendingDelivery, 'eventId' | 'endpointId' | 'status'> {
   failureReason: DeliveryFailure | null;
   nextAttemptAt: Date | null;
   deliveredAt: Date | null;

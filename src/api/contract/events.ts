@@ -18,6 +18,7 @@ import {
   webhookEndpoint,
   withdrawal,
 } from '../../resources/publicSchemas.ts';
+import { ATTEMPT_ERRORS, DELIVERY_FAILURES, DELIVERY_STATUSES } from '../../webhooks/deliveries.ts';
 
 const paymentData = paymentOfEvent.extend({
   credit: creditOfEvent.optional().describe('The credit that caused the event, if one did'),
@@ -135,8 +136,8 @@ export const delivery = z
   .object({
     eventId: publicIdOf('event'),
     endpointId: publicIdOf('webhookEndpoint'),
-    status: z.enum(['pending', 'delivered', 'failed']),
-    failureReason: z.enum(['retries_exhausted', 'endpoint_disabled', 'endpoint_deleted']).nullable(),
+    status: z.enum(DELIVERY_STATUSES),
+    failureReason: z.enum(DELIVERY_FAILURES).nullable(),
     nextAttemptAt: time.nullable(),
     deliveredAt: time.nullable(),
     createdAt: time,
@@ -146,19 +147,7 @@ export const delivery = z
         durationMs: z.number(),
         responseStatus: z.number().int().nullable(),
         responseBody: z.string().nullable().describe('Its first 1,000 characters'),
-        error: z
-          .enum([
-            'timeout',
-            'url_forbidden',
-            'address_forbidden',
-            'name_not_resolved',
-            'connection_failed',
-            'connection_lost',
-            'tls_failed',
-            'answer_unreadable',
-          ])
-          .nullable()
-          .describe('Why there was no response'),
+        error: z.enum(ATTEMPT_ERRORS).nullable().describe('Why there was no response'),
       }),
     ),
   })
