@@ -1,16 +1,11 @@
 // The API process.
 import { readConfig } from '../config.ts';
 import { requireServiceLogin } from '../database/serviceLogin.ts';
-import { feesOf } from '../ledger/fees.ts';
-import { providerNamed } from '../rail/providers.ts';
-import { listContracts } from '../resources/rails/contracts.ts';
 import { createRuntime, exitWith, onShutdown } from '../runtime.ts';
 import { createLog } from '../telemetry/log.ts';
 import { startTracing } from '../telemetry/tracing.ts';
 import { createTemporalHealth } from '../temporal/health.ts';
 import { SEARCH_ATTRIBUTES } from '../workflows/searchAttributes.ts';
-import { checkWarnings } from './contractWarnings.ts';
-import { feesBelowCharges } from './feeWarnings.ts';
 import { startApi } from './server.ts';
 
 /** Timeout of the health check's call to Temporal. */
@@ -23,14 +18,6 @@ const log = createLog('api', config.logLevel);
 const stopTracing = await startTracing(config.tracing, 'api');
 const runtime = createRuntime(config, log);
 await requireServiceLogin(runtime.sql, config.databaseUrl, log, exitWith(log));
-for (const contract of await listContracts(runtime.sql)) {
-  const { organisationId, rail, capabilities } = contract;
-  const warnings = [
-    ...feesBelowCharges(rail, feesOf(runtime.fees, rail), capabilities),
-    ...checkWarnings(contract, providerNamed(rail)?.version ?? null),
-  ];
-  for (const warning of warnings) log.warn({ organisationId, railName: rail }, warning);
-}
 const temporal = createTemporalHealth(config.temporal, {
   log,
   timeoutMs: TEMPORAL_ANSWER_MS,

@@ -1,4 +1,4 @@
-// What a rail can do, as data: declared by its adapter, stored with the contract, read by the API and the flows.
+// What a rail can do, as data: declared by its adapter, read by the API and the flows.
 import type { Kobo } from '../money.ts';
 
 export interface RailCapabilities {
@@ -50,22 +50,10 @@ export interface OneOffAccounts {
   lateMoney: 'bounced' | 'accepted';
 }
 
-/** List prices. Contracts may have others: they are used for warnings only, never for postings. */
+/** List prices. Contracts may have others: they are never used for postings. */
 export interface RailCharges {
   /** Of each credit: a share in hundredths of a per cent, at most `max`. Null: free. */
   collection: { basisPoints: number; max: Kobo } | null;
   /** Of each transfer, by its amount: the first entry whose `below` is greater counts. */
   transfer: readonly { below: Kobo | null; charge: Kobo }[];
-}
-
-/** What a rail charges for a credit of this amount, by its list price. */
-export function collectionCharge({ charges }: Pick<RailCapabilities, 'charges'>, amount: Kobo): Kobo {
-  if (charges === null || charges.collection === null) return 0;
-  const { basisPoints, max } = charges.collection;
-  return Math.min(max, Math.ceil((amount * basisPoints) / 10_000));
-}
-
-/** What a rail charges for a transfer of this amount, by its list price. */
-export function transferCharge({ charges }: Pick<RailCapabilities, 'charges'>, amount: Kobo): Kobo {
-  return charges?.transfer.find(({ below }) => below === null || amount < below)?.charge ?? 0;
 }

@@ -1,7 +1,6 @@
 // The registry of providers: what `rail connect` and the warnings about charges need of each of them.
 import { describe, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/ids.ts';
-import { collectionCharge, transferCharge } from '../../src/rail/capabilities.ts';
 import { PROVIDERS, providerNamed } from '../../src/rail/providers.ts';
 
 const EXAMPLES: Record<string, Record<string, string>> = {
@@ -23,7 +22,7 @@ const EXAMPLES: Record<string, Record<string, string>> = {
 const contractOf = (name: string, more: Record<string, string> = {}) => ({ ...EXAMPLES[name], ...more });
 
 describe.each(PROVIDERS.map((provider) => [provider.name, provider] as const))('%s', (name, provider) => {
-  test('has a short name, a version, and capabilities that can be stored', () => {
+  test('has a short name, a version, and capabilities that are JSON', () => {
     expect(name).toMatch(/^[a-z]{3,20}$/);
     expect(providerNamed(name)).toBe(provider);
     expect(JSON.parse(JSON.stringify(provider.capabilities))).toEqual(provider.capabilities);
@@ -49,16 +48,4 @@ describe.each(PROVIDERS.map((provider) => [provider.name, provider] as const))('
     expect([rail.name, rail.capabilities]).toEqual([name, provider.capabilities]);
     await expect(rail.banks()).rejects.toMatchObject({ name: 'RailUnavailableError' });
   });
-});
-
-test('Monnify charges by its list price', () => {
-  const monnify = providerNamed('monnify');
-  if (monnify === null) throw new Error('Monnify is not registered');
-  const { capabilities } = monnify;
-  expect([1, 33_333, 100_000, 20_000_000].map((amount) => collectionCharge(capabilities, amount))).toEqual([
-    1, 500, 1_500, 200_000,
-  ]);
-  expect([999_999, 1_000_000, 4_999_999, 5_000_000].map((amount) => transferCharge(capabilities, amount))).toEqual([
-    1_000, 2_000, 2_000, 4_000,
-  ]);
 });
