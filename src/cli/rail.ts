@@ -1,6 +1,5 @@
 // `rail …`: pause the rail of an environment, so that it sends no transfers, resume it, ask it again for the credits of
 // a period whose callbacks were lost, and show the rails with their contracts.
-import { isDeepStrictEqual } from 'node:util';
 import { Argument, type Command } from 'commander';
 import { publicId } from '../ids.ts';
 import { ENVIRONMENTS, type Environment } from '../money.ts';
@@ -80,9 +79,7 @@ export function addRailCommands(program: Command): void {
       });
       for (const contract of rails.flatMap(({ contracts: connected }) => connected)) {
         printLine('');
-        const { changedSince, ...shown } = contract;
-        const note = changedSince.length === 0 ? {} : { changedSince: `${CHANGED}${changedSince.join(', ')}` };
-        for (const [name, value] of Object.entries({ ...shown, ...note })) {
+        for (const [name, value] of Object.entries(contract)) {
           printLine(`${name.padEnd(16)}${typeof value === 'string' ? value : JSON.stringify(value)}`);
         }
       }
@@ -109,25 +106,6 @@ const addChange = (group: Command, { name, description, change, done, unchanged 
       printResult(options, { environment, paused: name === 'pause', changed }, line);
     });
 
-/** The flows read what the adapter declares, not what is stored with the contract. */
-function capabilitiesOf({ rail, capabilities: stored }: StoredContract) {
-  const capabilities = providerNamed(rail)?.capabilities ?? stored;
-  return { capabilities, changedSince: differences(stored, capabilities).toSorted() };
-}
-
-const fieldsOf = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
-
-/** The names of the fields that differ, such as `oneOff.amount`. */
-function differences(before: unknown, after: unknown, name = ''): string[] {
-  const [one, other] = [fieldsOf(before), fieldsOf(after)];
-  if (one === null || other === null) return isDeepStrictEqual(before, after) ? [] : [name];
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...names].flatMap((key) => differences(one[key], other[key], name === '' ? key : `${name}.${key}`));
-}
-
-const CHANGED = 'since it was connected or rotated the adapter declares otherwise: ';
-
 const contractView = (contract: StoredContract) => ({
   rail: contract.rail,
   organisation: publicId('organisation', contract.organisationId),
@@ -147,5 +125,6 @@ const contractView = (contract: StoredContract) => ({
           summary: contract.summary,
           untried: contract.untried,
         },
-  ...capabilitiesOf(contract),
+  /** Null: this version has no adapter for the rail. */
+  capabilities: providerNamed(contract.rail)?.capabilities ?? null,
 });

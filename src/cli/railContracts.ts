@@ -15,7 +15,7 @@ import {
 } from '../resources/rails/contracts.ts';
 import { inOrganisation, type OrganisationOptions } from './books.ts';
 import { addCommand, example } from './command.ts';
-import { CommandError, EXIT } from './failure.ts';
+import { CommandError } from './failure.ts';
 import { environmentOption, organisationOption, reasonOption } from './options.ts';
 import { printResult } from './print.ts';
 import { CREDENTIALS, PROVIDER_NAMES, readCredentials, requireProvider } from './railCredentials.ts';
@@ -23,7 +23,6 @@ import { keyringOf, readSettings } from './settings.ts';
 import type { SignedCommand } from './signIn.ts';
 
 interface Options extends OrganisationOptions {
-  environment?: string;
   credentials?: string;
   reason: string;
 }
@@ -33,7 +32,11 @@ export function addContractCommands(group: Command): void {
     addCommand(group, name, description)
       .addHelpText('after', example(`${words} --environment live --reason "go live"`))
       .addOption(organisationOption('the contract'))
-      .addOption(environmentOption('live: the test environment always uses the sandbox bank').makeOptionMandatory())
+      .addOption(
+        environmentOption('live: the test environment always uses the sandbox bank')
+          .choices(['live'])
+          .makeOptionMandatory(),
+      )
       .addOption(reasonOption());
   const credentialsOption = `a JSON file with the credentials; default: ${CREDENTIALS}, else a prompt`;
 
@@ -94,12 +97,6 @@ async function change(
     note: AuditNote,
   ) => Promise<{ text: string; contract: Pick<StoredContract, 'id' | 'rail'> } & Record<string, unknown>>,
 ): Promise<void> {
-  if (options.environment !== 'live') {
-    throw new CommandError(
-      'The test environment always uses the sandbox bank: connect with --environment live.',
-      EXIT.usage,
-    );
-  }
   const { text, contract, ...more } = await inOrganisation(command, options, async (sql, organisationId, { proof }) =>
     work(sql, { organisationId, environment: 'live' }, { proof, reason: options.reason }),
   );
@@ -129,5 +126,5 @@ export async function requireContract(sql: Sql, book: Book): Promise<StoredContr
 
 function sealedContract(provider: RailProvider, id: Uuid, credentials: unknown) {
   const sealed = keyringOf(readSettings()).seal('rail-credentials', id, JSON.stringify(credentials));
-  return { id, rail: provider.name, sealed, capabilities: provider.capabilities };
+  return { id, rail: provider.name, sealed };
 }

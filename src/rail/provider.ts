@@ -31,7 +31,7 @@ export interface RailProvider {
   name: string;
   /** Of the adapter. A check of the contract (`rail check`) with another version does not count. */
   version: string;
-  /** What the rail of any contract can do; stored with the contract when it is connected. */
+  /** What the rail of any contract can do. */
   capabilities: RailCapabilities;
   credentials: z.ZodObject<Record<string, z.ZodType<string, string | undefined>>>;
   /** Whether these credentials are of the provider's own sandbox, where no money is real. */

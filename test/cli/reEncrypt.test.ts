@@ -51,9 +51,9 @@ async function createOrganisation(wallets: number): Promise<Uuid> {
     VALUES (${organisation}, 'live', ${endpoint}, 'https://shop.example', ${seal('webhook-secret', endpoint)},
             ${seal('webhook-secret', endpoint)}, now(), now())`;
   await sql`
-    INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, capabilities, disconnected_at)
-    VALUES (${organisation}, 'live', ${contract}, 'monnify', ${seal('rail-credentials', contract)}, '{}', NULL),
-           (${organisation}, 'live', ${newUuid()}, 'monnify', NULL, '{}', now())`;
+    INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, disconnected_at)
+    VALUES (${organisation}, 'live', ${contract}, 'monnify', ${seal('rail-credentials', contract)}, NULL),
+           (${organisation}, 'live', ${newUuid()}, 'monnify', NULL, now())`;
   const row = newUuid();
   await sql`
     INSERT INTO reconciliation_breaks (organisation_id, environment, id, version, rail, kind, line, reference, at, occurrence,

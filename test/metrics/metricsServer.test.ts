@@ -220,7 +220,7 @@ test('the balance of each rail is that of its contract with the least, without c
     const isOver = available <= 100;
     if (contract.environment === 'live')
       await sql`
-        INSERT INTO rail_contracts ${sql({ ...contract, id: newUuid(), capabilities: '{}', sealed: isOver ? null : 'x', disconnected_at: isOver ? new Date() : null })}`;
+        INSERT INTO rail_contracts ${sql({ ...contract, id: newUuid(), sealed: isOver ? null : 'x', disconnected_at: isOver ? new Date() : null })}`;
   }
   const gauges = databaseGauges(database.url, RAILS, 800);
   const { port, add } = await start({ cacheMs: 0 });

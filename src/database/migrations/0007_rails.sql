@@ -7,7 +7,6 @@ CREATE TABLE rail_contracts (
   rail            text NOT NULL,
   version         integer NOT NULL DEFAULT 1,
   sealed          text, -- key id and AES-256-GCM ciphertext of the credentials, bound to the id; NULL: disconnected
-  capabilities    jsonb NOT NULL,
   connected_at    timestamptz(3) NOT NULL DEFAULT now(),
   closing_at      timestamptz(3), -- accepts nothing new since then; disconnected once nothing is on its way
   disconnected_at timestamptz(3),
@@ -62,7 +61,7 @@ CREATE TABLE transfer_sends (
 COMMENT ON TABLE transfer_sends IS 'By these, money goes back as refused, and never if the rail has known the transfer.';
 
 GRANT SELECT, INSERT ON rail_contracts, rail_checks TO manilla_app;
-GRANT UPDATE (version, sealed, capabilities, closing_at, disconnected_at) ON rail_contracts TO manilla_app;
+GRANT UPDATE (version, sealed, closing_at, disconnected_at) ON rail_contracts TO manilla_app;
 GRANT SELECT, INSERT, UPDATE ON provider_messages, transfer_sends TO manilla_app;
 GRANT DELETE ON transfer_sends TO manilla_app;
 GRANT SELECT ON rail_pauses TO manilla_app;

@@ -3,7 +3,6 @@
 import type { Sql } from '../../database/pool.ts';
 import { newUuid, type Uuid } from '../../ids.ts';
 import type { Book, Environment, Kobo } from '../../money.ts';
-import type { RailCapabilities } from '../../rail/capabilities.ts';
 import { CONTRACT_READ_AGAIN_AFTER_MS } from '../../rail/contracts.ts';
 import type { CheckReport } from '../../rail/promises/report.ts';
 import { type AuditNote, audited } from './audit.ts';
@@ -14,7 +13,6 @@ export interface StoredContract {
   id: Uuid;
   rail: string;
   version: number;
-  capabilities: RailCapabilities;
   connectedAt: Date;
   closingAt: Date | null;
   /** What it could pay out when it was last asked; null: it was not asked, or does not report. */
@@ -32,7 +30,7 @@ export interface StoredContract {
 
 export async function listContracts(sql: Sql): Promise<StoredContract[]> {
   return await sql<StoredContract[]>`
-    SELECT r.organisation_id, r.environment, r.id, r.rail, r.version, r.capabilities, r.connected_at, r.closing_at,
+    SELECT r.organisation_id, r.environment, r.id, r.rail, r.version, r.connected_at, r.closing_at,
            b.available, b.read_at, c.adapter_version, c.passed, c.checked_at, c.summary, c.untried
     FROM rail_contracts r
     LEFT JOIN rail_progress b USING (organisation_id, environment, rail)
@@ -67,19 +65,18 @@ export interface SealedContract {
   id: Uuid;
   rail: string;
   sealed: string;
-  capabilities: RailCapabilities;
 }
 
 /** False: another contract is connected, and nothing was written. */
 export async function connectContract(
   sql: Sql,
   { organisationId, environment }: Book,
-  { id, rail, sealed, capabilities }: SealedContract,
+  { id, rail, sealed }: SealedContract,
   note: AuditNote,
 ): Promise<boolean> {
   const connecting = sql`
-      INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed, capabilities)
-      VALUES (${organisationId}, ${environment}, ${id}, ${rail}, ${sealed}, ${JSON.stringify(capabilities)}::text::jsonb)
+      INSERT INTO rail_contracts (organisation_id, environment, id, rail, sealed)
+      VALUES (${organisationId}, ${environment}, ${id}, ${rail}, ${sealed})
       ON CONFLICT DO NOTHING RETURNING organisation_id, environment`;
   return await audited(sql, 'rail.connect', note, connecting);
 }
@@ -88,12 +85,11 @@ export async function connectContract(
 export async function rotateContract(
   sql: Sql,
   { organisationId, environment }: Book,
-  { id, sealed, capabilities }: SealedContract,
+  { id, sealed }: SealedContract,
   note: AuditNote,
 ): Promise<boolean> {
   const rotating = sql`
-      UPDATE rail_contracts SET version = version + 1, sealed = ${sealed}, closing_at = NULL,
-                                capabilities = ${JSON.stringify(capabilities)}::text::jsonb
+      UPDATE rail_contracts SET version = version + 1, sealed = ${sealed}, closing_at = NULL
       WHERE organisation_id = ${organisationId} AND environment = ${environment} AND id = ${id} AND disconnected_at IS NULL
       RETURNING organisation_id, environment`;
   return await audited(sql, 'rail.rotate', note, rotating);
