@@ -6,16 +6,9 @@ const FRESH_FOR_MS = 24 * 3_600_000;
 /** After a failure the old list is used for this long before it is read again. */
 const RETRY_AFTER_MS = 60_000;
 
-export interface BankList {
-  load: () => Promise<readonly Bank[]>;
-  /** The code as in the list, of either code of a bank; null: unknown. Does not wait for the list. */
-  codeOf: (code: string | null) => string | null;
-}
+export type BankList = ReturnType<typeof createBankList>;
 
-export function createBankList(
-  request: () => Promise<readonly Bank[]>,
-  now: () => number = () => performance.now(),
-): BankList {
+export function createBankList(request: () => Promise<readonly Bank[]>, now: () => number = () => performance.now()) {
   let banks: readonly Bank[] | null = null;
   let byCode = new Map<string, string>();
   let readAgainAt = 0;
@@ -48,7 +41,8 @@ export function createBankList(
 
   return {
     load,
-    codeOf(code) {
+    /** The code as in the list, of either code of a bank; null: unknown. Does not wait for the list. */
+    codeOf(code: string | null): string | null {
       if (code === null) return null;
       // A callback is translated at once; the next one finds the list.
       if (banks === null) load().catch(() => {});

@@ -1,5 +1,5 @@
 // The rails of contracts: reads a contract and makes its rail, once for each version of its credentials.
-import { LRUCache } from 'lru-cache';
+import type postgres from 'postgres';
 import { LookUps } from '../concurrency/lookUps.ts';
 import type { Sql } from '../database/pool.ts';
 import type { Uuid } from '../ids.ts';
@@ -14,8 +14,6 @@ import type { ContractDirectory } from './rails.ts';
 export const CONTRACT_READ_AGAIN_AFTER_MS = 5_000;
 /** The connections with replaced credentials are closed after this: by then no call of theirs is in progress. */
 const REPLACED_CLOSED_AFTER_MS = 60_000;
-/** Books whose contract, or that they have none, a process remembers. */
-const REMEMBERED_MAX = 10_000;
 
 /** A connected contract. */
 interface ContractRow {
@@ -43,10 +41,13 @@ export interface ContractOptions {
 export class ConnectedContracts implements ContractDirectory {
   readonly #options: ContractOptions;
   /** The contracts that callbacks name. */
-  readonly #byId = new LookUps({ read: (ids) => this.#readByIds(ids), keptMs: CONTRACT_READ_AGAIN_AFTER_MS });
-  readonly #ofBooks = new LRUCache<string, Promise<ContractRow | null>>({
-    max: REMEMBERED_MAX,
-    ttl: CONTRACT_READ_AGAIN_AFTER_MS,
+  readonly #byId = new LookUps({
+    read: (ids) => this.#read(this.#options.sql`id = ANY (${ids}::uuid[])`, ({ id }) => id),
+    keptMs: CONTRACT_READ_AGAIN_AFTER_MS,
+  });
+  readonly #byBook = new LookUps({
+    read: (books) => this.#read(this.#options.sql`organisation_id = ANY (${books.map(ownerOf)}::uuid[])`, keyOf),
+    keptMs: CONTRACT_READ_AGAIN_AFTER_MS,
   });
   readonly #opened = new Map<Uuid, { version: number; rail: BankRail; close: () => Promise<void> }>();
 
@@ -55,12 +56,12 @@ export class ConnectedContracts implements ContractDirectory {
   }
 
   async ofBook(book: Book): Promise<BankRail | null> {
-    const row = await this.#ofBook(book);
+    const row = await this.#byBook.find(keyOf(book));
     return row && this.#open(row);
   }
 
   async accepts(book: Book): Promise<boolean> {
-    const row = await this.#ofBook(book);
+    const row = await this.#byBook.find(keyOf(book));
     if (row === null || row.isClosing) return false;
     return !this.#options.checkRequired || row.checkedVersion === providerOf(row).version;
   }
@@ -76,33 +77,16 @@ export class ConnectedContracts implements ContractDirectory {
     return rows.map(({ rail }) => rail);
   }
 
-  #ofBook({ organisationId, environment }: Book): Promise<ContractRow | null> {
-    const key = `${environment} ${organisationId}`;
-    const known = this.#ofBooks.get(key);
-    if (known !== undefined) return known;
+  async #read(condition: postgres.Fragment, nameOf: (row: ContractRow) => string): Promise<Map<string, ContractRow>> {
     const { sql } = this.#options;
-    const row = this.#find(sql`organisation_id = ${organisationId} AND environment = ${environment}`).then(
-      ([first]) => first ?? null,
-    );
-    this.#ofBooks.set(key, row);
-    row.catch(() => this.#ofBooks.delete(key));
-    return row;
-  }
-
-  async #readByIds(ids: Uuid[]): Promise<Map<Uuid, ContractRow>> {
-    const rows = await this.#find(this.#options.sql`id = ANY (${ids}::uuid[])`);
-    return new Map(rows.map((row) => [row.id, row]));
-  }
-
-  async #find(condition: ReturnType<Sql>): Promise<ContractRow[]> {
-    const { sql } = this.#options;
-    return await sql<ContractRow[]>`
+    const rows = await sql<ContractRow[]>`
       SELECT id, organisation_id, environment, rail, version, sealed, closing_at IS NOT NULL AS is_closing, (
         SELECT adapter_version FROM rail_checks c
         WHERE c.organisation_id = r.organisation_id AND c.contract_id = r.id AND c.credentials_version = r.version
           AND c.passed
         ORDER BY checked_at DESC LIMIT 1) AS checked_version
       FROM rail_contracts r WHERE disconnected_at IS NULL AND ${condition}`;
+    return new Map(rows.map((row) => [nameOf(row), row]));
   }
 
   #open(row: ContractRow): BankRail {
@@ -120,6 +104,9 @@ export class ConnectedContracts implements ContractDirectory {
     return rail;
   }
 }
+
+const keyOf = ({ organisationId, environment }: Book): string => `${organisationId} ${environment}`;
+const ownerOf = (key: string): string => key.split(' ', 1)[0] ?? '';
 
 function providerOf({ rail }: ContractRow): RailProvider {
   const provider = providerNamed(rail);

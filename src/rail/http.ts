@@ -35,12 +35,7 @@ export interface HttpResponse {
   retryAfterMs: number | null;
 }
 
-export interface HttpClient {
-  /** Throws RailUnavailableError when there is no complete response: whether the provider acted is then unknown. */
-  call(call: HttpRequest, signal?: AbortSignal): Promise<HttpResponse>;
-  /** Closes its connections. */
-  close(): Promise<void>;
-}
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
 export interface HttpClientOptions {
   /** The name of the rail, for messages. */
@@ -60,7 +55,7 @@ export function isBaseUrl(text: string): boolean {
   return isOrigin && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback));
 }
 
-export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpClientOptions): HttpClient {
+export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpClientOptions) {
   if (!isBaseUrl(baseUrl))
     throw new Error('the base URL of a rail must be an https:// URL without a path or credentials');
   const agent = new Agent({
@@ -73,7 +68,8 @@ export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpCli
   });
 
   return {
-    async call(call, given) {
+    /** Throws RailUnavailableError when there is no complete response: whether the provider acted is then unknown. */
+    async call(call: HttpRequest, given?: AbortSignal): Promise<HttpResponse> {
       const attributes = { 'http.request.method': call.method, 'url.template': call.route };
       return await inSpan(`${call.method} ${call.route}`, { kind: 'client', attributes }, async (span) => {
         given?.throwIfAborted();
@@ -122,6 +118,7 @@ export function createHttpClient({ rail, baseUrl, limitMs: limitMaxMs }: HttpCli
         }
       });
     },
+    /** Closes its connections. */
     close: () => agent.destroy(),
   };
 }

@@ -9,14 +9,7 @@ export interface Token {
   lifeMs: number;
 }
 
-export interface TokenSource {
-  /** Returns a token, and logs in first if there is none. Concurrent callers share one login. */
-  get(): Promise<string>;
-  /** Called when the provider refused this token, so that the next call logs in. */
-  forget(token: string): void;
-}
-
-export function createTokenSource(login: () => Promise<Token>, now = () => performance.now()): TokenSource {
+export function createTokenSource(login: () => Promise<Token>, now = () => performance.now()) {
   let current: { text: string; expiresAt: number } | null = null;
   let pending: Promise<string> | null = null;
 
@@ -32,7 +25,8 @@ export function createTokenSource(login: () => Promise<Token>, now = () => perfo
   }
 
   return {
-    async get() {
+    /** Returns a token, and logs in first if there is none. Concurrent callers share one login. */
+    async get(): Promise<string> {
       if (current !== null && now() < current.expiresAt - RENEWED_BEFORE_MS) return current.text;
       pending ??= renew();
       try {
@@ -43,8 +37,11 @@ export function createTokenSource(login: () => Promise<Token>, now = () => perfo
         throw error;
       }
     },
-    // Of many calls that were refused with one token, only the first has an effect.
-    forget(token) {
+    /**
+     * Called when the provider refused this token, so that the next call logs in. Of many calls that were refused with
+     * one token, only the first has an effect.
+     */
+    forget(token: string): void {
       if (current?.text === token) current = null;
     },
   };

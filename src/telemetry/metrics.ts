@@ -19,6 +19,8 @@ const counter = <Label extends string = never>(name: string, help: string, label
 const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
   new Gauge({ name, help, labelNames, registers });
 
+const gaugeOfBooks = (name: string, help: string) => gauge(name, help, ['environment']);
+
 const histogram = <Label extends string = never>(
   name: string,
   help: string,
@@ -204,54 +206,43 @@ export const outboxLag = gauge(
   'Age of the oldest outbox message that is not handled yet; 0 when there is none.',
   ['topic'],
 );
-export const undeliveredAge = gauge(
+export const undeliveredAge = gaugeOfBooks(
   'manilla_webhook_oldest_undelivered_age_seconds',
   'Age of the oldest event with an unfinished delivery; 0 when there is none.',
-  ['environment'],
 );
-export const unattemptedAge = gauge(
+export const unattemptedAge = gaugeOfBooks(
   'manilla_webhook_oldest_unattempted_age_seconds',
   'Age of the oldest event that was never sent to an endpoint which does not fail; 0 when there is none.',
-  ['environment'],
 );
-export const suspenseBalance = gauge(
+export const suspenseBalance = gaugeOfBooks(
   'manilla_suspense_balance_kobo',
   'Received money that is not allocated yet: the sum of all suspense accounts.',
-  ['environment'],
 );
-export const shortfall = gauge(
+export const shortfall = gaugeOfBooks(
   'manilla_shortfall_kobo',
   'How much less the banks hold than what customers and the state are owed, of all books.',
-  ['environment'],
 );
-export const unprovedDays = gauge(
+export const unprovedDays = gaugeOfBooks(
   'manilla_unproved_days',
   'Days of the last month, each at a bank, that have ended and are neither proved nor waived.',
-  ['environment'],
 );
-export const openReviewCases = gauge('manilla_review_cases_open', 'Unresolved review cases.', ['environment']);
-export const reviewCaseAge = gauge(
+export const openReviewCases = gaugeOfBooks('manilla_review_cases_open', 'Unresolved review cases.');
+export const reviewCaseAge = gaugeOfBooks(
   'manilla_review_case_oldest_age_seconds',
   'Age of the oldest unresolved review case; 0 when there is none.',
-  ['environment'],
 );
-export const reconciliationAge = gauge(
+export const reconciliationAge = gaugeOfBooks(
   'manilla_reconciliation_oldest_age_seconds',
   'Time since which the book that is furthest behind is not reconciled with its rail; 0 when there is no rail.',
-  ['environment'],
 );
-export const balanceBreaks = gauge(
+export const balanceBreaks = gaugeOfBooks(
   'manilla_balance_breaks',
   'Accounts of money at a rail that the balance of the rail contradicts, or that are below zero in the books.',
-  ['environment'],
 );
-export const railPaused = gauge('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.', [
-  'environment',
-]);
-export const railBalancesLow = gauge(
+export const railPaused = gaugeOfBooks('manilla_rail_paused', '1 while an operator has paused the rail, 0 otherwise.');
+export const railBalancesLow = gaugeOfBooks(
   'manilla_rail_balances_low',
   'Contracts that could pay out less than RAIL_BALANCE_LOW_KOBO when they were last asked.',
-  ['environment'],
 );
 export const railBalance = gauge(
   'manilla_rail_balance_kobo',
