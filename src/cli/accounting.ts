@@ -33,11 +33,9 @@ import { type BookOptions, inOrganisation, ofOrganisation } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { environmentOption, organisationOption, wholeNumber } from './options.ts';
-import { printCsv, printJson, printResult, printTable, timeText } from './print.ts';
+import { type Columns, type Format, printResult, printRows, timeText } from './print.ts';
 
-export interface ReportOptions extends BookOptions {
-  format: 'table' | 'csv' | 'json';
-}
+export type ReportOptions = BookOptions & Format;
 
 const TIME = 'a time (ISO 8601), a day (2026-11-30) or a month (2026-11)';
 
@@ -48,17 +46,15 @@ export function addAccountingCommands(group: Command): void {
     .action(async (options: ReportOptions & { at?: TimeRange }) => {
       const to = options.at?.to ?? new Date(Date.now() + 1);
       const { book, found } = await readBook(options, (sql, of) => trialBalance(sql, of, to));
-      const lines = found.map(({ account, balance }) => ({ account, ...sidesOf(balance) }));
-      const sum = { debit: total(lines, 'debit'), credit: total(lines, 'credit') };
-      report(options, {
-        json: { ...bookOf(book), before: to, currency: CURRENCY, accounts: lines, total: sum },
-        heading: ['Account', `Debit (${CURRENCY})`, `Credit (${CURRENCY})`],
-        rows: [...lines, { account: 'Total', ...sum }].map(({ account, debit, credit }) => [
-          account,
-          decimals(debit),
-          decimals(credit),
-        ]),
-      });
+      const accounts = found.map(({ account, balance }) => ({ account, ...sidesOf(balance) }));
+      const sum = { debit: total(accounts, 'debit'), credit: total(accounts, 'credit') };
+      printRows(
+        options,
+        [...accounts, { account: 'Total', ...sum }],
+        { Account: 'account', ...inNaira({ Debit: 'debit', Credit: 'credit' }) },
+        '',
+        { ...bookOf(book), before: to, currency: CURRENCY, accounts, total: sum },
+      );
     });
 
   addReport(
@@ -82,41 +78,26 @@ export function addAccountingCommands(group: Command): void {
         );
       }
       const { amountOwed, opening, entries, closing } = found;
-      const balanceRow = (name: string, balance: Kobo) => [name, '', '', '', '', '', '', decimals(balance), '', ''];
-      report(options, {
-        json: {
-          ...bookOf(book),
-          account: code,
-          from: period.from,
-          before: period.to,
-          currency: CURRENCY,
-          ...(amountOwed !== null && { amountOwed }),
-          opening,
-          entries: entries.map(({ number, transactionId, ...entry }) => ({
-            entry: number,
-            transaction: publicId('transaction', transactionId),
-            ...entry,
-          })),
-          closing,
-        },
-        heading: [
-          'Booked (UTC)',
-          'Entry',
-          'Kind',
-          'Resource',
-          'Contra account',
-          `Debit (${CURRENCY})`,
-          `Credit (${CURRENCY})`,
-          `Balance (${CURRENCY})`,
-          'Happened (UTC)',
-          'Belongs to',
-        ],
-        rows: [
-          balanceRow('Opening', opening),
-          ...entries.map(entryRow),
-          balanceRow('Closing', closing),
-          ...(amountOwed === null ? [] : [balanceRow('Owes now', amountOwed)]),
-        ],
+      const rows: AccountRow[] = [
+        { name: 'Opening', balance: opening },
+        ...entries,
+        { name: 'Closing', balance: closing },
+        ...(amountOwed === null ? [] : [{ name: 'Owes now', balance: amountOwed }]),
+      ];
+      printRows(options, rows, ACCOUNT_COLUMNS, '', {
+        ...bookOf(book),
+        account: code,
+        from: period.from,
+        before: period.to,
+        currency: CURRENCY,
+        ...(amountOwed !== null && { amountOwed }),
+        opening,
+        entries: entries.map(({ number, transactionId, ...entry }) => ({
+          entry: number,
+          transaction: publicId('transaction', transactionId),
+          ...entry,
+        })),
+        closing,
       });
     });
 
@@ -137,24 +118,22 @@ export function addAccountingCommands(group: Command): void {
       const { book, found: days } = await readBook(options, (sql, of) => reportIncome(sql, of, period));
       const months = byMonth(days);
       const sum = days.reduce((one, day) => addIncome(one, day), NO_INCOME);
-      const row = (name: string, { income, railCosts, losses, tax, net }: Income) => [
-        name,
-        ...[income, railCosts, losses, tax, net].map(decimals),
+      const rows = [
+        ...months.flatMap(({ month, ...income }) => [
+          ...days.filter(({ day }) => day.startsWith(month)).map(({ day, ...of }) => ({ period: day, ...of })),
+          { period: month, ...income },
+        ]),
+        { period: 'Total', ...sum },
       ];
-      report(options, {
-        json: { ...bookOf(book), ...period, currency: CURRENCY, days, months, total: sum },
-        heading: [
-          'Period',
-          ...['Income', 'Cost of rails', 'Losses', 'Tax', 'Net'].map((name) => `${name} (${CURRENCY})`),
-        ],
-        rows: [
-          ...months.flatMap(({ month, ...income }) => [
-            ...days.filter(({ day }) => day.startsWith(month)).map(({ day, ...of }) => row(day, of)),
-            row(month, income),
-          ]),
-          row('Total', sum),
-        ],
-      });
+      const amounts = {
+        Income: 'income',
+        'Cost of rails': 'railCosts',
+        Losses: 'losses',
+        Tax: 'tax',
+        Net: 'net',
+      } as const;
+      const value = { ...bookOf(book), ...period, currency: CURRENCY, days, months, total: sum };
+      printRows(options, rows, { Period: 'period', ...inNaira(amounts) }, '', value);
     });
 
   addBookCommand(
@@ -231,18 +210,28 @@ function byMonth(days: readonly (Income & { day: Day })[]): (Income & { month: M
   return Array.from(months, ([month, income]) => ({ month, ...income }));
 }
 
-const entryRow = (entry: Entry): string[] => [
-  timeText(entry.createdAt),
-  String(entry.number),
-  entry.kind,
-  entry.resource,
-  entry.contra,
-  decimals(entry.debit),
-  decimals(entry.credit),
-  decimals(entry.balance),
-  timeText(entry.effectiveAt),
-  entry.belongsTo ?? '',
-];
+/** An entry, or a balance with its name. */
+type AccountRow = Partial<Entry> & { name?: string; balance: Kobo };
+
+/** Columns of amounts in naira, by the names of their fields. */
+const inNaira = <Field extends string>(fields: Readonly<Record<string, Field>>) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      `${name} (${CURRENCY})`,
+      (row: Partial<Record<Field, Kobo>>) => (row[field] === undefined ? '' : decimals(row[field])),
+    ]),
+  );
+
+const ACCOUNT_COLUMNS: Columns<AccountRow> = {
+  'Booked (UTC)': ({ name, createdAt = null }) => name ?? timeText(createdAt),
+  Entry: ({ number = '' }) => number,
+  Kind: ({ kind = '' }) => kind,
+  Resource: ({ resource = '' }) => resource,
+  'Contra account': ({ contra = '' }) => contra,
+  ...inNaira({ Debit: 'debit', Credit: 'credit', Balance: 'balance' }),
+  'Happened (UTC)': ({ effectiveAt }) => (effectiveAt === undefined ? '' : timeText(effectiveAt)),
+  'Belongs to': ({ belongsTo }) => belongsTo ?? '',
+};
 
 /** Throws an error that says why the period was not closed and what to do. */
 function requireClosed(month: Month, { outcome, nextPeriod }: PeriodClosing): void {
@@ -322,15 +311,6 @@ const sidesOf = (balance: AccountBalance['balance']): Record<'debit' | 'credit',
 
 const total = (lines: readonly Record<'debit' | 'credit', Kobo>[], side: 'debit' | 'credit'): Kobo =>
   lines.reduce((sum, line) => sum + line[side], 0);
-
-export function report(
-  { format, json }: ReportOptions,
-  { json: value, heading, rows }: { json: object; heading: string[]; rows: string[][] },
-): void {
-  if (json || format === 'json') printJson(value);
-  else if (format === 'csv') printCsv(heading, rows);
-  else printTable(heading, rows);
-}
 
 /** An amount in naira, with both decimals, for programs. */
 export const decimals = (amount: Kobo): string => nairaText(amount).replaceAll(/[₦,]/g, '');

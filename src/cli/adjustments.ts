@@ -12,14 +12,13 @@ import {
 } from '../resources/adjustments/queries.ts';
 import { type RequestOutcome, requestAdjustment, requestReversal } from '../resources/adjustments/request.ts';
 import type { AdjustmentAction, AdjustmentDecision } from '../workflows/adjustment/messages.ts';
-import type { DecisionAnswer } from '../workflows/operators/messages.ts';
 import { type BookOptions, inOrganisation, notInOrganisation, type OrganisationOptions, requireId } from './books.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError } from './failure.ts';
 import { environmentOption, evidenceOption, organisationOption, reasonOption, text, time } from './options.ts';
 import { fieldRows, printAudit, printJson, printLeftOut, printResult, printRows, printTable } from './print.ts';
 import { createCode } from './signIn.ts';
-import { printDecision, sendUpdate, withTemporal } from './temporal.ts';
+import { sendDecision } from './temporal.ts';
 
 /** The maximum number of adjustments in a list; the newest are listed first. */
 const ADJUSTMENTS_MAX = 500;
@@ -162,10 +161,7 @@ function addDecision(group: Command, action: AdjustmentAction, description: stri
       const { code } = await createCode(`adjustments ${action}`, id, action);
       const decision: AdjustmentDecision = { action, reason: options.reason, code };
       const missing = `There is no open adjustment ${id}. See: npm run cli -- adjustments list`;
-      const answer = await withTemporal((client) =>
-        sendUpdate<DecisionAnswer>(client, id, { name: 'decide', args: [decision] }, missing),
-      );
-      printDecision(options, id, answer);
+      await sendDecision(options, id, { name: 'decide', args: [decision] }, missing);
     });
 }
 

@@ -10,13 +10,13 @@ import { type FailingFlow, listFailingFlows } from '../recovery/failingFlows.ts'
 import { createBatchCode } from '../resources/operators.ts';
 import { findProviderMessage } from '../resources/rails/providerMessages.ts';
 import { refuseResolution } from '../workflows/attention/decide.ts';
-import type { Resolution, ResolveAnswer, RetryRequest } from '../workflows/attention/messages.ts';
+import type { Resolution, RetryRequest } from '../workflows/attention/messages.ts';
 import { onTaskQueues } from '../workflows/flows.ts';
 import { addCommand, example, withDatabase } from './command.ts';
 import { CommandError } from './failure.ts';
 import { printLine, printResult, printRows, timeText } from './print.ts';
 import { createCode, signedIn } from './signIn.ts';
-import { flowsQueue, isNoFlow, printDecision, sendUpdate, withTemporal } from './temporal.ts';
+import { flowsQueue, isNoFlow, sendDecision, withTemporal } from './temporal.ts';
 
 /** Workflow ids that fit into one list query of Temporal. */
 const IDS_PER_QUERY = 100;
@@ -123,13 +123,9 @@ export function addAttentionCommands(program: Command): void {
     .action(async (id: string, { json, ...decision }: Omit<Resolution, 'code'> & { json?: true }) => {
       const { code } = await createCode('attention resolve', id, decision.action);
       const resolution: Resolution = { ...decision, code }; // validated by the flow
-      const answer = await withTemporal(async (client) => {
-        const handle = client.workflow.getHandle(id);
-        const described = await orNotFound(id, handle.describe());
-        if (described.status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
-        return await sendUpdate<ResolveAnswer>(client, id, { name: 'resolve', args: [resolution] }, noSuchFlow(id));
-      });
-      printDecision({ json }, id, answer);
+      const { status } = await withTemporal((client) => orNotFound(id, client.workflow.getHandle(id).describe()));
+      if (status.name !== 'RUNNING') throw new CommandError(refuseResolution(null, null) ?? '');
+      await sendDecision({ json }, id, { name: 'resolve', args: [resolution] }, noSuchFlow(id));
     });
 }
 

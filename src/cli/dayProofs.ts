@@ -5,11 +5,12 @@ import { closeDays } from '../ledger/closing.ts';
 import type { Book, Kobo } from '../money.ts';
 import { type DayAtBank, listDays, proveDay } from '../reconciliation/dayProofs.ts';
 import { type Day, dayOf, readDay } from '../times.ts';
-import { addReport, bookOf, decimals, type ReportOptions, readBook, report } from './accounting.ts';
+import { addReport, bookOf, decimals, type ReportOptions, readBook } from './accounting.ts';
 import { inOrganisation } from './books.ts';
 import { example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { text } from './options.ts';
+import { type Columns, printRows } from './print.ts';
 
 interface DayOptions extends ReportOptions {
   day: Day;
@@ -89,10 +90,10 @@ function stateOf(one: DayAtBank): string {
 const orEmpty = (amount: Kobo | null): string => (amount === null ? '' : decimals(amount));
 
 /** The columns of the report. */
-const COLUMNS: Readonly<Record<string, (one: ShownDay) => string>> = {
-  Day: ({ day: of }) => of,
-  Bank: ({ rail }) => rail,
-  State: ({ state }) => state,
+const COLUMNS: Columns<ShownDay> = {
+  Day: 'day',
+  Bank: 'rail',
+  State: 'state',
   Statement: ({ bank }) => orEmpty(bank),
   Books: ({ books }) => decimals(books),
   'In flight': ({ inFlight }) => orEmpty(inFlight),
@@ -112,8 +113,4 @@ const COLUMNS: Readonly<Record<string, (one: ShownDay) => string>> = {
 };
 
 const showDays = (options: ReportOptions, book: Book, days: readonly ShownDay[]): void =>
-  report(options, {
-    json: { ...bookOf(book), days },
-    heading: Object.keys(COLUMNS),
-    rows: days.map((one) => Object.values(COLUMNS).map((cell) => cell(one))),
-  });
+  printRows(options, days, COLUMNS, '', { ...bookOf(book), days });

@@ -32,22 +32,29 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
 type Cell = string | number | boolean | Date | readonly string[] | null | undefined;
 
 /** The columns of a table: the heading of each, and the field that it shows, or its cell in a row. */
-type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => Cell)>>;
+export type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => Cell)>>;
 
-/** Prints rows as one JSON value or, for people, as a table; `whenEmpty` when there are none. */
+/** How a command prints its result. */
+export interface Format {
+  json?: true;
+  format?: 'table' | 'csv' | 'json';
+}
+
+/**
+ * Prints rows as one JSON value, by default the rows themselves, as comma-separated values or, for people, as a table:
+ * `whenEmpty` when there are none.
+ */
 export function printRows<Row>(
-  { json }: { json?: true },
+  { json, format }: Format,
   rows: readonly Row[],
   columns: Columns<Row>,
   whenEmpty?: string,
+  value: unknown = rows,
 ): void {
-  if (json) printJson(rows);
-  else
-    printTable(
-      Object.keys(columns),
-      rows.map((row) => cellsOf(row, columns)),
-      whenEmpty,
-    );
+  const [heading, cells] = [Object.keys(columns), rows.map((row) => cellsOf(row, columns))];
+  if (json || format === 'json') printJson(value);
+  else if (format === 'csv') printCsv(heading, cells);
+  else printTable(heading, cells, whenEmpty);
 }
 
 const cellsOf = <Row>(row: Row, columns: Columns<Row>): string[] =>
@@ -68,7 +75,7 @@ export const printAudit = (
   );
 
 /** Prints comma-separated values (RFC 4180) with a heading row. */
-export function printCsv(heading: readonly string[], rows: readonly (readonly string[])[]): void {
+function printCsv(heading: readonly string[], rows: readonly (readonly string[])[]): void {
   const quoted = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
   process.stdout.write([heading, ...rows].map((row) => `${row.map(quoted).join()}\r\n`).join(''));
 }
@@ -85,9 +92,12 @@ export const timeText = (at: Date | null): string => at?.toISOString().replace('
 export const fieldRows = (fields: Readonly<Record<string, Cell>>): string[][] =>
   Object.entries(fields).map(([name, value]) => [name, cellText(name, value)]);
 
+/** The names of fields with an amount. */
+const OF_MONEY = /(amount|balance|owed|fee)$/i;
+
 /** Formats the value of a field for people: an amount, by the field's name, in naira; `-` for null. */
 function cellText(name: string, value: Cell): string {
   if (value instanceof Date) return timeText(value);
   if (Array.isArray(value)) return value.join(', ');
-  return typeof value === 'number' && /amount$/i.test(name) ? nairaText(value) : String(value ?? '-');
+  return typeof value === 'number' && OF_MONEY.test(name) ? nairaText(value) : String(value ?? '-');
 }

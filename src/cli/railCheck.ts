@@ -12,7 +12,7 @@ import { runPromises } from '../rail/promises/run.ts';
 import type { Credentials, ProviderContract, RailProvider } from '../rail/provider.ts';
 import { findSealedCredentials, insertRailCheck, type StoredContract } from '../resources/rails/contracts.ts';
 import { inOrganisation, type OrganisationOptions } from './books.ts';
-import { type CallbackListener, listenForCallbacks } from './callbackListener.ts';
+import { listenForCallbacks } from './callbackListener.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { matching, organisationOption, wholeNumber } from './options.ts';
@@ -113,7 +113,7 @@ function checkMoney(provider: RailProvider, credentials: Credentials, options: O
 async function check(provider: RailProvider, contract: ProviderContract, options: Options): Promise<CheckReport> {
   const { to, bank, yesMoveMoney, credit, listen, json } = options;
   const bvn = options.bvn === true ? await readBvn() : null;
-  const listener: CallbackListener | null = listen === undefined ? null : await listenForCallbacks(listen);
+  const listener = listen === undefined ? null : await listenForCallbacks(listen);
   const harnessOptions: HarnessOptions = {
     movesMoney: yesMoveMoney === true,
     to: to === undefined || bank === undefined ? null : { accountNumber: to, bankCode: bank },

@@ -31,7 +31,7 @@ import { environmentOption, organisationOption } from './options.ts';
 import { fieldRows, printJson, printLeftOut, printRows, printTable } from './print.ts';
 import { keyringOf, readSettings } from './settings.ts';
 import { createCode } from './signIn.ts';
-import { flowsQueue, printDecision, sendUpdate, withTemporal } from './temporal.ts';
+import { flowsQueue, sendDecision, type Update } from './temporal.ts';
 
 /** The maximum number of cases in a list; the oldest are listed first. */
 const CASES_MAX = 500;
@@ -111,17 +111,14 @@ export function addReviewCommands(program: Command): void {
     .action(async (id: string, { action, reason, wallet, waiveFee, evidence, ...options }: ResolveOptions) => {
       const { code } = await createCode('reviews resolve', id, wallet === undefined ? action : `${action} ${wallet}`);
       const decision: ReviewDecision = { action, reason, code, walletId: wallet, waiveFee, evidence }; // validated by the flow
-      const update: { name: string; args: [unknown] } = { name: 'resolveCase', args: [decision] };
+      const update: Update = { name: 'resolveCase', args: [decision] };
       const missing = `There is no open review case ${id}. List the open ones: npm run cli -- reviews list`;
-      const answer = await withTemporal((client) =>
-        sendUpdate<DecisionAnswer>(client, id, update, missing, async () => {
-          const start = await startOfUnclaimed(id, options);
-          if (start === null) return null;
-          const { updateFlow } = await import('../outbox/startFlow.ts');
-          return await updateFlow<DecisionAnswer>(client, flowsQueue(), start, update);
-        }),
-      );
-      printDecision(options, id, answer);
+      await sendDecision(options, id, update, missing, async (client) => {
+        const start = await startOfUnclaimed(id, options);
+        if (start === null) return null;
+        const { updateFlow } = await import('../outbox/startFlow.ts');
+        return await updateFlow<DecisionAnswer>(client, flowsQueue(), start, update);
+      });
     });
 }
 

@@ -55,40 +55,46 @@ export const runMaintenance = <Result>(workflow: string, input: unknown): Promis
       }),
   );
 
-/**
- * Sends an update to a flow. Throws a CommandError when the flow refuses it; or, with `missing`, when it is not running
- * and `restart` does not start it with the update.
- */
-export async function sendUpdate<Answer>(
-  client: Client,
-  id: string,
-  { name, args }: { name: string; args: [unknown] },
-  missing: string,
-  restart?: () => Promise<Answer | null>,
-): Promise<Answer> {
-  const sent = client.workflow.getHandle(id).executeUpdate<Answer, [unknown]>(name, { args });
-  try {
-    return await sent.catch(async (error: unknown) => {
-      if (!isNoFlow(error)) throw error;
-      const answer = await restart?.();
-      if (!answer) throw new CommandError(missing);
-      return answer;
-    });
-  } catch (error) {
-    const refused = error as Error & { cause?: Error };
-    if (refused.name !== 'WorkflowUpdateFailedError') throw error;
-    throw new CommandError(refused.cause?.message ?? refused.message);
-  }
+/** An update of a flow, which decides something. */
+export interface Update {
+  name: string;
+  args: [unknown];
 }
 
-/** Prints the answer of a flow to a decision. Throws a CommandError when the flow refused it. */
-export function printDecision(
+/** What a flow answers to a decision. */
+interface Answer {
+  outcome: string;
+  message: string;
+}
+
+/**
+ * Has a flow decide, and prints its answer. Throws a CommandError when the flow refuses; or, with `missing`, when it is
+ * not running and `restart` does not start it with the update.
+ */
+export async function sendDecision(
   options: { json?: true },
   id: string,
-  answer: { outcome: string; message: string },
-): void {
+  update: Update,
+  missing: string,
+  restart: (client: Client) => Promise<Answer | null> = () => Promise.resolve(null),
+): Promise<void> {
+  const answer = await withTemporal((client) =>
+    client.workflow
+      .getHandle(id)
+      .executeUpdate<Answer, [unknown]>(update.name, { args: update.args })
+      .catch((error: unknown) => (isNoFlow(error) ? restart(client) : Promise.reject(error)))
+      .catch(refusalOf),
+  );
+  if (answer === null) throw new CommandError(missing);
   if (answer.outcome === 'refused') throw new CommandError(answer.message);
   printResult(options, { id, ...answer }, answer.message);
+}
+
+/** The refusal of an update that the flow did not accept. Throws any other error. */
+function refusalOf(error: unknown): Answer {
+  const { name, message, cause } = error as Error & { cause?: Error };
+  if (name !== 'WorkflowUpdateFailedError') throw error;
+  return { outcome: 'refused', message: cause?.message ?? message };
 }
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];

@@ -1,7 +1,7 @@
 // `wallets …`: freeze, unfreeze and close a wallet, show its balance, debt, money in flight and audit log, and end its
 // debt.
 import type { Command } from 'commander';
-import { publicId, type Uuid } from '../ids.ts';
+import type { Uuid } from '../ids.ts';
 import { type AccountCode, OPERATING_LOSS, walletReceivable } from '../ledger/chart.ts';
 import { Journal } from '../ledger/journal.ts';
 import { AMOUNT_MAX, CURRENCY, type Kobo, nairaText } from '../money.ts';
@@ -13,7 +13,7 @@ import { inOrganisation, notInOrganisation, type OrganisationOptions, requireId 
 import { addCommand, example } from './command.ts';
 import { CommandError } from './failure.ts';
 import { evidenceOption, matching, organisationOption, reasonOption, wholeNumber } from './options.ts';
-import { printAudit, printJson, printResult, printTable, timeText } from './print.ts';
+import { fieldRows, printAudit, printJson, printResult, printTable } from './print.ts';
 
 /** Accounts with money at a bank. */
 const BANK_ACCOUNT = /^(clearing|float|settlement):[a-z0-9_]+$/;
@@ -32,35 +32,10 @@ export function addWalletCommands(program: Command): void {
       if (report === null) throw notInOrganisation(`wallet ${id}`);
       const { wallet, environment, inFlight, audit } = report;
       const { kind, status, kycStatus, externalReference, balance, heldBalance, amountOwed, createdAt } = wallet;
-      if (options.json) {
-        const fields = {
-          kind,
-          environment,
-          status,
-          kycStatus,
-          externalReference,
-          balance,
-          heldBalance,
-          amountOwed,
-          currency: CURRENCY,
-        };
-        return printJson({ id: publicId('wallet', wallet.id), ...fields, createdAt, inFlight, audit });
-      }
-      printTable(
-        ['Wallet', id],
-        [
-          ['Kind', kind],
-          ['Environment', environment],
-          ['Status', status],
-          ['KYC', kycStatus],
-          ['External reference', externalReference ?? '-'],
-          ['Balance', nairaText(balance)],
-          ['Held', nairaText(heldBalance)],
-          ['Owes', amountOwed > 0 ? nairaText(amountOwed) : 'nothing'],
-          ['In flight', inFlightText(inFlight) || 'nothing'],
-          ['Created (UTC)', timeText(createdAt)],
-        ],
-      );
+      const money = { balance, heldBalance, amountOwed, currency: CURRENCY };
+      const view = { kind, environment, status, kycStatus, externalReference, ...money, createdAt };
+      if (options.json) return printJson({ id, ...view, inFlight, audit });
+      printTable(['Wallet', id], fieldRows({ ...view, inFlight: inFlightText(inFlight) || 'nothing' }));
       printAudit(audit, 'No operator has changed it.');
     });
   addChange(group, 'freeze', 'frozen', 'block all movements of a wallet at once; it can still be read').addHelpText(
