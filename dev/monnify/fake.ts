@@ -71,7 +71,7 @@ export class MonnifyFake {
   readonly #server: Server;
   readonly #tokens = new Map<string, number>();
   readonly #faults: (PlannedFault & { route: string })[] = [];
-  readonly #refusals: { route: string; status: number; body: string; acts: boolean }[] = [];
+  readonly #refusals: { route: string; status: number; body: string; acts: boolean; saysExists: boolean }[] = [];
   #stepping = Promise.resolve();
   #closed = new AbortController();
 
@@ -109,11 +109,14 @@ export class MonnifyFake {
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault), times });
   }
 
-  /** The next request of a route is refused in these words. `acts`: it has its effect all the same. */
+  /**
+   * The next request of a route is refused in these words. `acts`: it has its effect all the same; that a reference
+   * exists is then said only where it does.
+   */
   refuse(route: string, status: number, responseCode: string, responseMessage: string, acts = false): void {
     if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
     const body = JSON.stringify({ requestSuccessful: false, responseMessage, responseCode });
-    this.#refusals.push({ route, status, body, acts });
+    this.#refusals.push({ route, status, body, acts, saysExists: responseCode === 'D05' });
   }
 
   /** The responses of a route go well again. */
@@ -339,7 +342,7 @@ export class MonnifyFake {
     const [refusal] = index < 0 ? [] : this.#refusals.splice(index, 1);
     if (refusal === undefined || refusal.acts) {
       const answer = respond(this, known, decoded, incoming);
-      if (refusal === undefined) return answer;
+      if (refusal === undefined || (refusal.saysExists && answer.status >= 400)) return answer;
     }
     return { status: refusal.status, body: refusal.body };
   }

@@ -33,6 +33,7 @@ const no = (status: number, code: string, description: string): Answer => ({
   status,
   body: JSON.stringify({ code, description, data: null }),
 });
+const isOk = ({ body }: Answer): boolean => (JSON.parse(body) as { code: string }).code === '00';
 /** Method and path of each route; each `*` is a parameter. */
 const ROUTES = [
   'POST /v1/auth/token/issue',
@@ -69,7 +70,7 @@ export class NombaFake {
   hiddenForMs = 0;
   readonly #tokens = new Map<string, number>();
   readonly #faults: { route: string; fault: Fault; acts: boolean; times: number }[] = [];
-  readonly #refusals: { route: string; answer: Answer; times: number; acts: boolean }[] = [];
+  readonly #refusals: { route: string; answer: Answer; times: number; acts: boolean; saysExists: boolean }[] = [];
   /** The HTTP status of "Token expired": the documentation has the code 02 for it, and HTTP 401. */
   expiredStatus = 401;
   readonly #server: Server;
@@ -102,14 +103,18 @@ export class NombaFake {
     this.#faults.push({ route, fault, acts: acts && !REFUSALS.has(fault), times });
   }
 
-  /** The next requests of a route are refused in these words. `acts`: they have their effect all the same. */
+  /**
+   * The next requests of a route are refused in these words. `acts`: they have their effect all the same; that a
+   * reference exists is then said only where it does.
+   */
   refuse(
     route: string,
     [status, code, description]: readonly [number, string, string],
     { times = 1, acts = false }: { times?: number; acts?: boolean } = {},
   ): void {
     if (!ROUTES.some((known) => known.route === route)) throw new Error(`the fake has no route ${route}`);
-    this.#refusals.push({ route, answer: no(status, code, description), times, acts });
+    const saysExists = description.startsWith('Duplicate');
+    this.#refusals.push({ route, answer: no(status, code, description), times, acts, saysExists });
   }
 
   /** The requests of a route are answered again. */
@@ -237,8 +242,8 @@ export class NombaFake {
     const planned = this.#refusals.find((one) => one.route === route && one.times > 0);
     if (planned !== undefined) {
       planned.times -= 1;
-      if (planned.acts) this.#act(call, body, refuse);
-      return planned.answer;
+      const answer = planned.acts ? this.#act(call, body, refuse) : planned.answer;
+      return planned.saysExists && !isOk(answer) ? answer : planned.answer;
     }
     return this.#act(call, body, refuse);
   }

@@ -150,6 +150,13 @@ describe('D05, the reference is known', () => {
     expect(await harness.rail.sendTransfer(instruction)).toMatchObject({ status: 'processing' });
   });
 
+  test('the fake says it only of a reference that it has', async () => {
+    harness.fake.refuse(SEND, 422, 'D05', 'Supplied reference already exists!', true);
+    await expectFailure(harness.rail.sendTransfer(instruct({ amount: 9_000_000_000_000 })), 'RailNotReadyError', {
+      why: 'underfunded',
+    });
+  });
+
   test('a transfer of another amount under the reference is neither paid nor failed', async () => {
     const instruction = instruct();
     await harness.rail.sendTransfer(instruction);

@@ -53,6 +53,14 @@ async function failureOf(work: Promise<unknown>): Promise<Error & Record<string,
   return error as Error & Record<string, unknown>;
 }
 
+test('the fake calls only a reference that it has a duplicate', async () => {
+  fake.refuse(SEND, [409, '409', 'Duplicate merchantTxRef'], { acts: true });
+  expect(await failureOf(rail.sendTransfer(instruct({ amount: 9_000_000_000_000 })))).toMatchObject({
+    name: 'RailNotReadyError',
+    why: 'underfunded',
+  });
+});
+
 describe('documented answers', () => {
   const responseOf = ({ status, text }: Documented, json: unknown = parseJson(Buffer.from(text))) => ({
     status,
