@@ -34,6 +34,7 @@ const DETAILS_OF: Record<CodeOf<409 | 422>, string | undefined> = {
   HOLD_ENDED: '`holdId`, `status`',
   HOLD_AMOUNT_EXCEEDED: '`holdId`, `amountHeld`, `attemptedAmount`',
   PAYMENT_NOT_PAYABLE: '`paymentId`, `status`, `expiresAt`',
+  PAYMENT_NOT_CANCELLABLE: '`paymentId`, `status`',
   PAYMENT_METHOD_MISMATCH: '`paymentId`, `method`, `requiredMethod`',
   PAYMENT_NOT_REFUNDABLE: '`paymentId`, `status`',
   REFUND_AMOUNT_EXCEEDED:

@@ -203,6 +203,7 @@ const VIOLATIONS: Record<string, string> = {
     FROM payments p
     CROSS JOIN LATERAL (
       SELECT count(*) FILTER (WHERE type = 'payment.expired') AS expired,
+             count(*) FILTER (WHERE type = 'payment.cancelled') AS cancelled,
              count(*) FILTER (WHERE type = 'payment.completed') AS completed,
              count(*) FILTER (WHERE type = 'payment.settled') AS credits
       FROM events WHERE organisation_id = $1 AND resource = ledger.public_id(p.id, 'pay')
@@ -215,6 +216,7 @@ const VIOLATIONS: Record<string, string> = {
     ) settled_by
     WHERE p.organisation_id = $1 AND (
       reported.completed <> (p.settled_at IS NOT NULL)::int OR reported.expired <> (p.status = 'expired')::int
+      OR reported.cancelled <> (p.status = 'cancelled')::int
       OR reported.credits <> CASE p.method WHEN 'bank_transfer' THEN posted.count + settled_by.count
                                            ELSE (p.settled_at IS NOT NULL)::int END)`,
 

@@ -35,7 +35,7 @@ function unanswered({ operations }: Pick<Facts, 'operations'>): string[] {
 /** What may follow the status of an accepted resource; without an entry, only the same status. */
 const MAY_BECOME: Partial<Record<OperationKind, Record<string, readonly string[]>>> = {
   payment: {
-    pending: ['pending', 'partial', 'settled', 'expired', 'partially_refunded', 'refunded'],
+    pending: ['pending', 'partial', 'settled', 'expired', 'cancelled', 'partially_refunded', 'refunded'],
   },
   pay: { settled: ['settled', 'partially_refunded', 'refunded'] },
   withdrawal: { processing: ['completed', 'failed', 'returned'] },

@@ -269,6 +269,7 @@ export class Traffic {
         if (command.repeated) await this.#bank.repeatCredit(accountNumber, amount, this.#key(session), payer);
       }
     };
+    if (command.base % 7 === 0) await this.#money('pay', `/payments/${payment.id}/cancel`, {}, `${name}-cancel`);
     const isLate = command.late || (this.#late.length === 0 && command.shares.length > 0);
     if (isLate && expiresSoon) this.#late.push(send);
     else await send();

@@ -104,6 +104,8 @@ const MESSAGES = {
     HOLD_AMOUNT_EXCEEDED: 'The amount exceeds what is held. Release at most details.amountHeld.',
     PAYMENT_NOT_PAYABLE:
       'The payment is not pending or has expired; see details.status and details.expiresAt. Create a new payment if it is still to be paid.',
+    PAYMENT_NOT_CANCELLABLE:
+      'Only a pending payment can be cancelled; see details.status. Refund one that is paid, or let one that is partly paid expire.',
     PAYMENT_METHOD_MISMATCH:
       'This payment cannot be paid from a wallet. Pay it by details.method, or create one with details.requiredMethod.',
     PAYMENT_NOT_REFUNDABLE:

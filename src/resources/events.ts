@@ -15,6 +15,7 @@ export const EVENT_TYPES = [
   'payment.settled',
   'payment.completed',
   'payment.expired',
+  'payment.cancelled',
   'payment.in_review',
   'payment.reviewed',
   'payment.recalled',

@@ -11,9 +11,9 @@ import { netAmount, type Price } from '../workflows/payment/decide.ts';
 import {
   type CreditReceived,
   creditReceived,
+  type PaymentEnded,
   type PaymentInput,
-  type PaymentSettledByWallet,
-  paymentSettledByWallet,
+  paymentEnded,
 } from '../workflows/payment/messages.ts';
 import { itemSummary, type PayoutInput } from '../workflows/payout/messages.ts';
 import type { RailResumeInput } from '../workflows/railResume/messages.ts';
@@ -55,13 +55,14 @@ function paymentFlow(book: Book, payment: PaymentOfFlow): FlowMessage {
 export const startPayment = (book: Book, payment: PaymentOfFlow): FlowOutboxMessage =>
   toOutbox(paymentFlow(book, payment), payment.expiresAt);
 
-/** After a payment from a wallet has been posted: signals the flow to end. */
-export function endPaidPayment(
+/** After a payment from a wallet, or a cancellation, has been posted: signals the flow to end. */
+export function endPayment(
   book: Book,
   payment: PaymentOfFlow & Pick<Payment, 'amountReceived'>,
+  status: PaymentEnded['status'],
 ): FlowOutboxMessage {
-  const payload: PaymentSettledByWallet = { amountReceived: payment.amountReceived };
-  return toOutbox({ ...paymentFlow(book, payment), signal: { name: paymentSettledByWallet.name, payload } });
+  const payload: PaymentEnded = { status, amountReceived: payment.amountReceived };
+  return toOutbox({ ...paymentFlow(book, payment), signal: { name: paymentEnded.name, payload } });
 }
 
 /** Signals the flow of a payment that there is news of this credit, and starts it if it is not running. */

@@ -49,6 +49,7 @@ export const paymentStatus = z.enum([
   'partial',
   'settled',
   'expired',
+  'cancelled',
   'failed',
   'refunded',
   'partially_refunded',

@@ -82,7 +82,8 @@ describe('200 responses', () => {
     const signals = await api.sql`
       SELECT message -> 'signal' AS signal FROM outbox
       WHERE topic = 'flow' AND message ->> 'id' = ${paymentId} AND message ? 'signal'`;
-    expect([...signals]).toEqual([{ signal: { name: 'paymentSettledByWallet', payload: { amountReceived: 100 } } }]);
+    const payload = { status: 'settled', amountReceived: 100 };
+    expect([...signals]).toEqual([{ signal: { name: 'paymentEnded', payload } }]);
     const [row] = await api.sql`
       SELECT version, amount_credited, payer_wallet_id FROM payments WHERE id = ${requireUuid('payment', paymentId)}`;
     expect(row).toEqual({ version: 2, amountCredited: 100, payerWalletId: requireUuid('wallet', payer) });
@@ -121,7 +122,7 @@ describe('422 responses', () => {
     expect(await api.balanceOf(payer)).toBe(100);
   });
 
-  test.each(['settled', 'expired', 'failed', 'refunded', 'partially_refunded'])(
+  test.each(['settled', 'expired', 'cancelled', 'failed', 'refunded', 'partially_refunded'])(
     'paying a payment that is %s is PAYMENT_NOT_PAYABLE',
     async (status) => {
       const payer = await wallet(100);

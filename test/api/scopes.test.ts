@@ -29,6 +29,7 @@ const CONTRACT: Readonly<Record<string, Scope | Scope[] | 'any' | 'none'>> = {
   'GET /split-templates': 'payment',
   'GET /split-templates/:id': 'payment',
   'POST /payments/:id/refund': 'payment',
+  'POST /payments/:id/cancel': 'payment',
   'POST /payouts': 'payout',
   'GET /payouts': 'payout',
   'POST /payouts/validate': 'payout',

@@ -45,6 +45,7 @@ describe('the state', () => {
     ['expired', 1, 'expired'],
     ['expired', -1, 'expired'],
     ['failed', 1, 'expired'],
+    ['cancelled', 1, 'expired'],
   ];
   test.each(states)('of a payment that is %s, %i seconds before its end, is %s', (status, seconds, state) => {
     expect(pageState({ ...pending, status, expiresAt: inSeconds(seconds) }, NOW)).toBe(state);

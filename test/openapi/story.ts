@@ -122,6 +122,7 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   });
   await flows.untilStatus(`/payments/${payment.id}`, 'settled');
   await get(`/payments/${payment.id}`);
+  await post(`/payments/${payment.id}/cancel`, {});
   await get('/payments?limit=1');
   await post('/payments', { method: 'bank_transfer', baseAmount: 500_000, targetWalletId: ada, reference: 'order-1' });
   await get(`/payments/${payment.id}/credits`);
@@ -212,6 +213,8 @@ async function useEveryOperation(flows: TestFlows, call: Call, withoutKey: Call,
   await post(`/review-cases/${reviewed}/resolve`, { action: 'credit', reason: 'Paid twice, kept as a deposit' });
   const late = (await post('/payments', { method: 'bank_transfer', baseAmount: 10_000, targetWalletId: ada })).data.id;
   await post(`/simulations/payments/${late}/expire`);
+  const dropped = { method: 'bank_transfer', baseAmount: 10_000, targetWalletId: ada };
+  await post(`/payments/${(await post('/payments', dropped)).data.id}/cancel`, {});
 
   // Events and their deliveries.
   await waitFor('the delivery', async () => {

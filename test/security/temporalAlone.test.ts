@@ -266,7 +266,8 @@ test('a payment ends at its own time, and takes its own credits only', async () 
   const before = await state();
   await startAnew('payment', own.id, input);
   await schedule('expirePayment', input);
-  await flows.temporal.workflow.getHandle(own.id).signal('paymentSettledByWallet', { amountReceived: 1 });
+  await flows.temporal.workflow.getHandle(own.id).signal('paymentEnded', { status: 'settled', amountReceived: 1 });
+  await flows.temporal.workflow.getHandle(own.id).signal('paymentEnded', { status: 'cancelled', amountReceived: 0 });
   expect(await state()).toEqual(before);
 
   // A credit of another payment, which the bank confirms and its flow has not heard of yet.

@@ -207,6 +207,10 @@ export function goodRequests(
     'PUT /simulations/bank-accounts/:accountNumber': async () => () =>
       client.call('PUT', '/simulations/bank-accounts/0123456780', { body: { behaviour: 'complete' } }),
     'GET /simulations/bank-transfers/:reference': async () => get(`/simulations/bank-transfers/${await sent()}`),
+    'POST /payments/:id/cancel': onNew(
+      () => payment('bank_transfer'),
+      (id) => client.post(`/payments/${id}/cancel`),
+    ),
     'POST /simulations/payments/:id/expire': onNew(
       () => payment('bank_transfer'),
       (id) => client.post(`/simulations/payments/${id}/expire`),

@@ -103,6 +103,12 @@ export function creatingRoutes(
       invalid: {},
       change: {},
     },
+    'POST /payments/:id/cancel': {
+      status: 200,
+      good: async () => request(`/payments/${await createPayment()}/cancel`),
+      invalid: { amount: 10 },
+      change: {},
+    },
     'POST /simulations/payments/:id/expire': {
       status: 200,
       good: async () => request(`/simulations/payments/${await createPayment()}/expire`),

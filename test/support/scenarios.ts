@@ -372,6 +372,30 @@ export const SCENARIOS: Scenario[] = [
         reviews: ['late_credit: 202000 of suspense:unmatched, open'],
       },
     },
+    cancelled: {
+      run: async (stage) => {
+        const { id } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+        await stage.money(`/payments/${id}/cancel`, {});
+        return { workflowId: id, path: `/payments/${id}` };
+      },
+      outcome: { status: 'cancelled', money: {}, events: ['payment.cancelled'] },
+    },
+    cancelledThenPaid: {
+      needs: 'late_money',
+      run: async (stage) => {
+        const { id, virtualAccount } = await stage.payment(await stage.wallet('seller'), 'bank_transfer');
+        await stage.money(`/payments/${id}/cancel`, {});
+        await stage.credit(virtualAccount.accountNumber, 202_000);
+        await stage.untilApplied(1);
+        return { workflowId: id, path: `/payments/${id}` };
+      },
+      outcome: {
+        status: 'cancelled',
+        money: { bank: -202_000, 'suspense:unmatched': 202_000 },
+        events: ['payment.cancelled', 'review_case.opened', 'payment.in_review'],
+        reviews: ['late_credit: 202000 of suspense:unmatched, open'],
+      },
+    },
     unconfirmedThenSettledByAnother: {
       needs: 'any_amount',
       run: settledByAnother,

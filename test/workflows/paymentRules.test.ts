@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   capacityAfterRefusal,
+  decideCancellation,
   decideCredit,
   decideExpiry,
   decideReviewedCredit,
@@ -140,6 +141,7 @@ describe('credits', () => {
     ['of one kobo less than the rest is held', partial, 51_999, 'all', hold(201_999)],
     ['for a wallet that refuses it goes to suspense', pending, 202_000, 'nothing', suspended('wallet_refused')],
     ['after expiry is a late credit', payment('expired'), 202_000, 'all', suspended('late_credit')],
+    ['to a cancelled payment is a late credit', payment('cancelled'), 202_000, 'all', suspended('late_credit')],
     ['to a failed payment is a late credit', payment('failed'), 1, 'all', suspended('late_credit')],
   ])('a credit %s', (_name, state, amount, room, expected) => {
     expect(decideCredit(state, inTime(amount), room)).toEqual(expected);
@@ -217,9 +219,23 @@ test.each([
   ['partial', 150_000, { kind: 'expire', toSuspense: 150_000 }],
   ['settled', 202_000, { kind: 'no_change' }],
   ['expired', 0, { kind: 'no_change' }],
+  ['cancelled', 0, { kind: 'no_change' }],
   ['failed', 0, { kind: 'no_change' }],
   ['refunded', 202_000, { kind: 'no_change' }],
   ['partially_refunded', 202_000, { kind: 'no_change' }],
 ] as const)('the expiry decision for a %s payment with %d kobo is %o', (status, received, expected) => {
   expect(decideExpiry(payment(status, received))).toEqual(expected);
+});
+
+test.each([
+  ['pending', 'cancel'],
+  ['cancelled', 'no_change'],
+  ['partial', 'refuse'],
+  ['settled', 'refuse'],
+  ['expired', 'refuse'],
+  ['failed', 'refuse'],
+  ['refunded', 'refuse'],
+  ['partially_refunded', 'refuse'],
+] as const)('the cancellation decision for a %s payment is %s', (status, expected) => {
+  expect(decideCancellation({ status })).toBe(expected);
 });

@@ -165,7 +165,13 @@ describe('the next action of a payment flow', () => {
   const notDue = waitAfter(null, DENIED, NOW);
   const overdue = waitAfter(null, DENIED, NOW - HOUR);
   const account = waitAfter(null, ACCOUNT, NOW - MINUTE);
-  const agenda: PaymentFlowState = { isOpen: true, expiresAt: NOW + HOUR, fresh: [], waits: [] };
+  const agenda: PaymentFlowState = {
+    isOpen: true,
+    isCancelled: false,
+    expiresAt: NOW + HOUR,
+    fresh: [],
+    waits: [],
+  };
   const ended = { isOpen: false };
   const over = { expiresAt: NOW };
   const until = (at: number) => ({ do: 'wait', until: at });
@@ -182,6 +188,7 @@ describe('the next action of a payment flow', () => {
     ['does not expire after it has ended', { ...ended, ...over, waits: [notDue] }, until(NOW + 2 * SECOND)],
     ['closes an account that is due', { ...ended, waits: [account] }, { do: 'closeAccount' }],
     ['applies a credit that arrives after its end', { ...ended, fresh: ['x'] }, apply('x')],
+    ['closes the account after its cancellation', { ...ended, isCancelled: true }, { do: 'closeAccount' }],
     ['ends when no work remains', ended, { do: 'end' }],
   ])('a payment flow %s', (_what, change, expected) => {
     expect(decideNext({ ...agenda, ...change }, NOW)).toEqual(expected);

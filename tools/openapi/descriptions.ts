@@ -46,6 +46,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   createSplitTemplate: 'For `splitTemplateId` of a payment. It never changes: save another instead.',
   listSplitTemplates: 'All that were saved.',
   getSplitTemplate: 'The wallets, and the amount or share of each.',
+  cancelPayment:
+    'While it is `pending`. Its account number closes; money that comes for it all the same goes to review, or back by ' +
+    '`onMismatch`. Cancelling it again changes nothing.',
   listPayments: 'By status, wallet, account number, or your `reference`.',
   getPayment:
     '`amountReceived` is what has come and counts, `amountInReview` what has come and waits for a decision: ask the ' +

@@ -43,6 +43,14 @@ export const RECIPES: Readonly<Record<Event['type'], Recipe>> = {
     takesPartial: true,
     cause: async (stage) => ({ resourceId: (await stage.expiredPayment(stage.options.partial)).id }),
   },
+  'payment.cancelled': {
+    summary: 'a payment is cancelled before any money comes',
+    cause: async (stage) => {
+      const { id } = await stage.payment(await stage.wallet());
+      await dataOf(stage.client.POST('/payments/{id}/cancel', { params: { path: { id } }, body: {} }));
+      return { resourceId: id };
+    },
+  },
   'payment.in_review': {
     summary: 'a payment expires with a part of its money',
     cause: async (stage) => ({ resourceId: (await stage.reviewCase()).paymentId }),

@@ -285,7 +285,7 @@ class PaymentSplitsItem(TypedDict):
 class Payment(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
-    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
     feeBearer: Literal["payer", "merchant"]
@@ -307,6 +307,67 @@ class Payment(TypedDict):
     returnUrl: str | None
     acceptsAmount: Literal["exact", "any"]
     checkoutUrl: str | None
+
+
+class PaymentCancelledEventDataSplitsItem(TypedDict):
+    walletId: str
+    amount: int
+    basisPoints: int | None
+    reference: str | None
+    description: str | None
+    amountCredited: int
+    amountRefunded: int
+
+
+class PaymentCancelledEventDataCreditSender(TypedDict):
+    name: str | None
+    accountNumber: str | None
+    bankCode: str | None
+    sessionId: str | None
+
+
+class PaymentCancelledEventDataCredit(TypedDict):
+    id: str
+    amount: int
+    sessionId: str
+    sender: PaymentCancelledEventDataCreditSender
+    receivedAt: str
+
+
+class PaymentCancelledEventData(TypedDict):
+    id: str
+    method: Literal["bank_transfer", "virtual_wallet"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
+    baseAmount: int
+    fee: int
+    feeBearer: Literal["payer", "merchant"]
+    payableAmount: int
+    amountReceived: int
+    amountInReview: int
+    amountRecalled: int
+    currency: Literal["NGN"]
+    targetWalletId: str
+    splits: NotRequired[list[PaymentCancelledEventDataSplitsItem]]
+    description: str | None
+    onMismatch: Literal["hold", "refund"]
+    reference: str | None
+    metadata: dict[str, Any]
+    expiresAt: str | None
+    settledAt: str | None
+    createdAt: str
+    virtualAccount: dict[str, Any]
+    returnUrl: str | None
+    acceptsAmount: Literal["exact", "any"]
+    credit: NotRequired[PaymentCancelledEventDataCredit]
+
+
+class PaymentCancelledEvent(TypedDict):
+    id: str
+    type: Literal["payment.cancelled"]
+    createdAt: str
+    resourceId: str
+    sequence: int
+    data: PaymentCancelledEventData
 
 
 class PaymentCompletedEventDataSplitsItem(TypedDict):
@@ -337,7 +398,7 @@ class PaymentCompletedEventDataCredit(TypedDict):
 class PaymentCompletedEventData(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
-    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
     feeBearer: Literal["payer", "merchant"]
@@ -398,7 +459,7 @@ class PaymentExpiredEventDataCredit(TypedDict):
 class PaymentExpiredEventData(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
-    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
     feeBearer: Literal["payer", "merchant"]
@@ -459,7 +520,7 @@ class PaymentInReviewEventDataCredit(TypedDict):
 class PaymentInReviewEventData(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
-    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
     feeBearer: Literal["payer", "merchant"]
@@ -520,7 +581,7 @@ class PaymentRecalledEventDataCredit(TypedDict):
 class PaymentRecalledEventData(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
-    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
     feeBearer: Literal["payer", "merchant"]
@@ -581,7 +642,7 @@ class PaymentReviewedEventDataCredit(TypedDict):
 class PaymentReviewedEventData(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
-    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
     feeBearer: Literal["payer", "merchant"]
@@ -642,7 +703,7 @@ class PaymentSettledEventDataCredit(TypedDict):
 class PaymentSettledEventData(TypedDict):
     id: str
     method: Literal["bank_transfer", "virtual_wallet"]
-    status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"]
+    status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"]
     baseAmount: int
     fee: int
     feeBearer: Literal["payer", "merchant"]
@@ -1416,7 +1477,7 @@ class WebhookEndpoint(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.cancelled", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -1445,7 +1506,7 @@ class WebhookEndpointWithSecret(TypedDict):
     id: str
     url: str
     description: str | None
-    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
+    eventTypes: list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.cancelled", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None
     status: Literal["enabled", "disabled"]
     failingSince: str | None
     previousSecretExpiresAt: str | None
@@ -1600,6 +1661,10 @@ class CreatePaymentBody(TypedDict):
     expiresIn: NotRequired[int | None]
 
 
+class CancelPaymentBody(TypedDict):
+    pass
+
+
 class RefundPaymentBodyFromItem(TypedDict):
     walletId: str
     amount: int
@@ -1680,14 +1745,14 @@ class ValidatePayoutBody(TypedDict):
 class CreateWebhookEndpointBody(TypedDict):
     url: str
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.cancelled", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
 class UpdateWebhookEndpointBody(TypedDict):
     url: NotRequired[str | None]
     description: NotRequired[str | None]
-    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
+    eventTypes: NotRequired[list[Literal["payment.settled", "payment.completed", "payment.expired", "payment.cancelled", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled"]] | None]
     status: NotRequired[Literal["enabled", "disabled", None]]
 
 
@@ -1752,7 +1817,7 @@ class ResolveSimulatedTransferBody(TypedDict):
     failureCode: NotRequired[Literal["bank_unavailable", "suspected_fraud", "account_limit_exceeded", "account_restricted", "account_closed", "name_mismatch", "account_not_resolved", "account_dormant", None]]
 
 
-Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | PaymentInReviewEvent | PaymentReviewedEvent | PaymentRecalledEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | HoldCreatedEvent | HoldReleasedEvent | HoldCancelledEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
+Event: TypeAlias = "PaymentSettledEvent | PaymentCompletedEvent | PaymentExpiredEvent | PaymentCancelledEvent | PaymentInReviewEvent | PaymentReviewedEvent | PaymentRecalledEvent | WithdrawalCompletedEvent | WithdrawalFailedEvent | WithdrawalReturnedEvent | TransferCompletedEvent | HoldCreatedEvent | HoldReleasedEvent | HoldCancelledEvent | RefundCompletedEvent | RefundFailedEvent | PayoutCompletedEvent | PayoutPartiallyCompletedEvent | PayoutFailedEvent | PayoutItemCompletedEvent | PayoutItemFailedEvent | PayoutItemReturnedEvent | WalletCreditedEvent | WalletDebitedEvent | WalletAdjustedEvent | WalletFrozenEvent | WalletUnfrozenEvent | WalletClosedEvent | ReviewCaseOpenedEvent | ReviewCaseResolvedEvent | WebhookEndpointFailingEvent | WebhookEndpointDisabledEvent | WebhookTestEvent"
 
 
 class Operations:
@@ -1988,7 +2053,7 @@ class Operations:
         limit: int | None = None,
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
-        status: Literal["pending", "partial", "settled", "expired", "failed", "refunded", "partially_refunded"] | None = None,
+        status: Literal["pending", "partial", "settled", "expired", "cancelled", "failed", "refunded", "partially_refunded"] | None = None,
         method: Literal["bank_transfer", "virtual_wallet"] | None = None,
         target_wallet_id: str | None = None,
         reference: str | None = None,
@@ -2014,6 +2079,25 @@ class Operations:
     ) -> Iterator[Credit]:
         """List the credits that a payment received."""
         return self._items(f"/payments/{quote(id, safe='')}/credits", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to})
+
+    def cancel_payment(
+        self,
+        id: str,
+        body: CancelPaymentBody | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Payment:
+        """Cancel a pending payment."""
+        return self._data("POST", f"/payments/{quote(id, safe='')}/cancel", body=body, idempotent=True, idempotency_key=idempotency_key)
+
+    def simulate_expiry(
+        self,
+        id: str,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Payment:
+        """Have a payment expire now."""
+        return self._data("POST", f"/simulations/payments/{quote(id, safe='')}/expire", idempotent=True, idempotency_key=idempotency_key)
 
     def refund_payment(
         self,
@@ -2252,7 +2336,7 @@ class Operations:
         created_at_from: str | datetime | None = None,
         created_at_to: str | datetime | None = None,
         resource_id: str | None = None,
-        type: Literal["payment.settled", "payment.completed", "payment.expired", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
+        type: Literal["payment.settled", "payment.completed", "payment.expired", "payment.cancelled", "payment.in_review", "payment.reviewed", "payment.recalled", "withdrawal.completed", "withdrawal.failed", "withdrawal.returned", "transfer.completed", "hold.created", "hold.released", "hold.cancelled", "refund.completed", "refund.failed", "payout.completed", "payout.partially_completed", "payout.failed", "payout.item_completed", "payout.item_failed", "payout.item_returned", "wallet.credited", "wallet.debited", "wallet.adjusted", "wallet.frozen", "wallet.unfrozen", "wallet.closed", "review_case.opened", "review_case.resolved", "webhook_endpoint.failing", "webhook_endpoint.disabled", "webhook.test"] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Event]:
         """List events."""
@@ -2335,7 +2419,7 @@ class Operations:
         created_at_to: str | datetime | None = None,
         request_id: str | None = None,
         status: Literal["2xx", "4xx", "5xx"] | None = None,
-        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "SPLIT_TEMPLATE_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
+        error_code: Literal["VALIDATION_FAILED", "MALFORMED_JSON", "BODY_TOO_LARGE", "UNSUPPORTED_CONTENT_TYPE", "IDEMPOTENCY_KEY_MISSING", "IDEMPOTENCY_KEY_INVALID", "INVALID_CURSOR", "API_KEY_MISSING", "API_KEY_INVALID", "RAIL_CALLBACK_INVALID", "API_KEY_ENVIRONMENT_MISMATCH", "API_KEY_SCOPE_FORBIDDEN", "IP_NOT_ALLOWED", "ROUTE_NOT_FOUND", "WALLET_NOT_FOUND", "PAYMENT_NOT_FOUND", "SPLIT_TEMPLATE_NOT_FOUND", "TRANSFER_NOT_FOUND", "HOLD_NOT_FOUND", "WITHDRAWAL_NOT_FOUND", "REFUND_NOT_FOUND", "PAYOUT_NOT_FOUND", "TRANSACTION_NOT_FOUND", "REVIEW_CASE_NOT_FOUND", "API_KEY_NOT_FOUND", "EVENT_NOT_FOUND", "INBOUND_CREDIT_NOT_FOUND", "BANK_TRANSFER_NOT_FOUND", "WEBHOOK_ENDPOINT_NOT_FOUND", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_IN_PROGRESS", "BANK_TRANSFER_ENDED", "EXTERNAL_REFERENCE_TAKEN", "REFERENCE_TAKEN", "DEPOSIT_ACCOUNT_UNAVAILABLE", "WALLET_KYC_REQUIRED", "WALLET_KYC_NOT_APPLICABLE", "WALLET_BVN_LIMIT_REACHED", "WALLET_TIER1_LIMIT_EXCEEDED", "WALLET_INSUFFICIENT_FUNDS", "WALLET_FROZEN", "WALLET_CLOSED", "WITHDRAWAL_NAME_VERIFICATION_FAILED", "BANK_CODE_UNKNOWN", "BANK_ACCOUNT_NOT_RESOLVED", "SAME_WALLET", "HOLD_ENDED", "HOLD_AMOUNT_EXCEEDED", "PAYMENT_NOT_PAYABLE", "PAYMENT_NOT_CANCELLABLE", "PAYMENT_METHOD_MISMATCH", "PAYMENT_NOT_REFUNDABLE", "REFUND_AMOUNT_EXCEEDED", "REFUND_DESTINATION_REQUIRED", "REVIEW_ACTION_UNAVAILABLE", "REVIEW_NEEDS_OPERATORS", "API_KEY_EXCEEDS_OWN", "API_KEY_NOT_ACTIVE", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_ENDPOINT_DISABLED", "WEBHOOK_ENDPOINT_LIMIT_REACHED", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "BANK_RAIL_ERROR", "SERVICE_UNAVAILABLE", "BANK_RAIL_TIMEOUT"] | None = None,
     ) -> Iterator[RequestLog]:
         """List the requests of the last days."""
         return self._items("/request-logs", {"limit": limit, "createdAtFrom": created_at_from, "createdAtTo": created_at_to, "requestId": request_id, "status": status, "errorCode": error_code})
@@ -2422,12 +2506,3 @@ class Operations:
     ) -> SimulatedTransfer:
         """End a transfer that the sandbox bank holds."""
         return self._data("POST", f"/simulations/bank-transfers/{quote(reference, safe='')}/resolve", body=body)
-
-    def simulate_expiry(
-        self,
-        id: str,
-        *,
-        idempotency_key: str | None = None,
-    ) -> Payment:
-        """Have a payment expire now."""
-        return self._data("POST", f"/simulations/payments/{quote(id, safe='')}/expire", idempotent=True, idempotency_key=idempotency_key)

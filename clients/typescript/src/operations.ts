@@ -10,6 +10,8 @@ export const IDEMPOTENT_POSTS: readonly RegExp[] = [
   /\/wallets\/[^/]+\/pay$/,
   /\/wallets\/[^/]+\/withdraw$/,
   /\/payments$/,
+  /\/payments\/[^/]+\/cancel$/,
+  /\/simulations\/payments\/[^/]+\/expire$/,
   /\/payments\/[^/]+\/refund$/,
   /\/split-templates$/,
   /\/payouts$/,
@@ -22,7 +24,6 @@ export const IDEMPOTENT_POSTS: readonly RegExp[] = [
   /\/simulations\/inbound-credits$/,
   /\/simulations\/statement-lines$/,
   /\/simulations\/inbound-credits\/[^/]+\/recall$/,
-  /\/simulations\/payments\/[^/]+\/expire$/,
 ];
 
 /** The codes of the errors of the API. */
@@ -57,6 +58,7 @@ export type ApiErrorCode =
   | 'IP_NOT_ALLOWED'
   | 'MALFORMED_JSON'
   | 'PAYMENT_METHOD_MISMATCH'
+  | 'PAYMENT_NOT_CANCELLABLE'
   | 'PAYMENT_NOT_FOUND'
   | 'PAYMENT_NOT_PAYABLE'
   | 'PAYMENT_NOT_REFUNDABLE'

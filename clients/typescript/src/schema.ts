@@ -476,6 +476,46 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/payments/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a pending payment
+         * @description While it is `pending`. Its account number closes; money that comes for it all the same goes to review, or back by `onMismatch`. Cancelling it again changes nothing.
+         */
+        post: operations["cancelPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/simulations/payments/{id}/expire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a payment expire now
+         * @description On the sandbox host only. Instead of waiting until `expiresAt`.
+         */
+        post: operations["simulateExpiry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/payments/{id}/refund": {
         parameters: {
             query?: never;
@@ -1244,26 +1284,6 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
-    "/simulations/payments/{id}/expire": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Have a payment expire now
-         * @description On the sandbox host only. Instead of waiting until `expiresAt`.
-         */
-        post: operations["simulateExpiry"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 };
 export type webhooks = {
     "payment.settled": {
@@ -1320,6 +1340,26 @@ export type webhooks = {
          * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
          */
         post: operations["receivePaymentExpiredEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payment.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * You cancelled a payment before any money came
+         * @description Verify the signature, store the id, and respond with any 2xx within ten seconds.
+         */
+        post: operations["receivePaymentCancelledEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2078,7 +2118,7 @@ export type components = {
              */
             continueFrom: string | null;
         };
-        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["PaymentInReviewEvent"] | components["schemas"]["PaymentReviewedEvent"] | components["schemas"]["PaymentRecalledEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["HoldCreatedEvent"] | components["schemas"]["HoldReleasedEvent"] | components["schemas"]["HoldCancelledEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
+        Event: components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentCompletedEvent"] | components["schemas"]["PaymentExpiredEvent"] | components["schemas"]["PaymentCancelledEvent"] | components["schemas"]["PaymentInReviewEvent"] | components["schemas"]["PaymentReviewedEvent"] | components["schemas"]["PaymentRecalledEvent"] | components["schemas"]["WithdrawalCompletedEvent"] | components["schemas"]["WithdrawalFailedEvent"] | components["schemas"]["WithdrawalReturnedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["HoldCreatedEvent"] | components["schemas"]["HoldReleasedEvent"] | components["schemas"]["HoldCancelledEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["PayoutCompletedEvent"] | components["schemas"]["PayoutPartiallyCompletedEvent"] | components["schemas"]["PayoutFailedEvent"] | components["schemas"]["PayoutItemCompletedEvent"] | components["schemas"]["PayoutItemFailedEvent"] | components["schemas"]["PayoutItemReturnedEvent"] | components["schemas"]["WalletCreditedEvent"] | components["schemas"]["WalletDebitedEvent"] | components["schemas"]["WalletAdjustedEvent"] | components["schemas"]["WalletFrozenEvent"] | components["schemas"]["WalletUnfrozenEvent"] | components["schemas"]["WalletClosedEvent"] | components["schemas"]["ReviewCaseOpenedEvent"] | components["schemas"]["ReviewCaseResolvedEvent"] | components["schemas"]["WebhookEndpointFailingEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookTestEvent"];
         FeeQuote: {
             /** @enum {string} */
             type: "withdrawal" | "payout_item" | "bank_transfer_payment" | "virtual_wallet_payment" | "transfer";
@@ -2305,7 +2345,7 @@ export type components = {
             /** @enum {string} */
             method: "bank_transfer" | "virtual_wallet";
             /** @enum {string} */
-            status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+            status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
             /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
             baseAmount: number;
             /** @description In kobo */
@@ -2379,6 +2419,122 @@ export type components = {
             /** @description The page on which the payer pays: anyone with this address can see the payment. Of a bank_transfer payment */
             checkoutUrl: string | null;
         };
+        /** @description You cancelled a payment before any money came */
+        PaymentCancelledEvent: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.cancelled";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            createdAt: string;
+            /** @description What the event is about */
+            resourceId: string;
+            /** @description Rises by one with every event of the resource: an event with a lower one has an older state */
+            sequence: number;
+            data: {
+                id: string;
+                /** @enum {string} */
+                method: "bank_transfer" | "virtual_wallet";
+                /** @enum {string} */
+                status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
+                /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
+                baseAmount: number;
+                /** @description In kobo */
+                fee: number;
+                /**
+                 * @description payer: the fee is on top of baseAmount; merchant: out of what the target gets
+                 * @enum {string}
+                 */
+                feeBearer: "payer" | "merchant";
+                /** @description What the payer must transfer, in kobo: baseAmount, plus the fee where the payer bears it */
+                payableAmount: number;
+                /** @description What has been received so far, in kobo */
+                amountReceived: number;
+                /** @description Received money that waits for a decision, in kobo: ask for no more meanwhile */
+                amountInReview: number;
+                /** @description What the bank has taken back of the money credited to the wallet, in kobo */
+                amountRecalled: number;
+                /** @constant */
+                currency: "NGN";
+                targetWalletId: string;
+                /** @description Parts of baseAmount for other wallets: the target gets the rest, less a fee that the merchant bears */
+                splits?: {
+                    walletId: string;
+                    /** @description What the wallet gets of baseAmount, in kobo */
+                    amount: number;
+                    /** @description Hundredths of a per cent of baseAmount; null: requested as amount */
+                    basisPoints: number | null;
+                    reference: string | null;
+                    description: string | null;
+                    /** @description In kobo: less than amount until it is settled, or while the part is in review */
+                    amountCredited: number;
+                    /** @description What refunds give back of it, in kobo */
+                    amountRefunded: number;
+                }[];
+                description: string | null;
+                /**
+                 * @description Money that the payment does not take: hold opens a review case; refund returns it to its sender
+                 * @enum {string}
+                 */
+                onMismatch: "hold" | "refund";
+                /** @description Your own reference, unique among the resources of this kind */
+                reference: string | null;
+                /** @description Your own keys and values */
+                metadata: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                expiresAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                settledAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with milliseconds
+                 */
+                createdAt: string;
+                /** @description Of a bank_transfer payment; else null */
+                virtualAccount: components["schemas"]["VirtualAccount"] | null;
+                /** @description Where the payment page leads back to */
+                returnUrl: string | null;
+                /**
+                 * @description `exact`: the bank rejects any other amount than payableAmount; `any`: parts and surplus are accepted
+                 * @enum {string}
+                 */
+                acceptsAmount: "exact" | "any";
+                /** @description The credit that caused the event, if one did */
+                credit?: {
+                    id: string;
+                    /** @description In kobo; 100 kobo are one naira */
+                    amount: number;
+                    /** @description The bank's own id of the credit */
+                    sessionId: string;
+                    /** @description Null where the bank sent nothing */
+                    sender: {
+                        name: string | null;
+                        accountNumber: string | null;
+                        bankCode: string | null;
+                        /** @description The transfer's session id at the sender's bank, for disputes with it */
+                        sessionId: string | null;
+                    };
+                    /**
+                     * Format: date-time
+                     * @description When the bank received it
+                     */
+                    receivedAt: string;
+                };
+            };
+        };
         /** @description A payment became `settled`: sent once */
         PaymentCompletedEvent: {
             id: string;
@@ -2401,7 +2557,7 @@ export type components = {
                 /** @enum {string} */
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
-                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
                 /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
                 /** @description In kobo */
@@ -2517,7 +2673,7 @@ export type components = {
                 /** @enum {string} */
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
-                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
                 /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
                 /** @description In kobo */
@@ -2633,7 +2789,7 @@ export type components = {
                 /** @enum {string} */
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
-                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
                 /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
                 /** @description In kobo */
@@ -2749,7 +2905,7 @@ export type components = {
                 /** @enum {string} */
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
-                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
                 /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
                 /** @description In kobo */
@@ -2865,7 +3021,7 @@ export type components = {
                 /** @enum {string} */
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
-                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
                 /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
                 /** @description In kobo */
@@ -2981,7 +3137,7 @@ export type components = {
                 /** @enum {string} */
                 method: "bank_transfer" | "virtual_wallet";
                 /** @enum {string} */
-                status: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                status: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
                 /** @description What the payment is for, in kobo: its wallets receive it, less a fee that the merchant bears */
                 baseAmount: number;
                 /** @description In kobo */
@@ -4315,7 +4471,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.cancelled" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -4377,7 +4533,7 @@ export type components = {
             url: string;
             description: string | null;
             /** @description Null: all types, including future ones */
-            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+            eventTypes: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.cancelled" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
             /** @enum {string} */
             status: "enabled" | "disabled";
             /**
@@ -5234,8 +5390,106 @@ export type components = {
                 };
             };
         };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound11: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "PAYMENT_NOT_FOUND";
+                    };
+                };
+            };
+        };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
         Unprocessable9: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "PAYMENT_NOT_CANCELLABLE";
+                    };
+                };
+            };
+        };
+        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
+        BadRequest7: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ValidationError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "VALIDATION_FAILED" | "BODY_TOO_LARGE" | "IDEMPOTENCY_KEY_INVALID";
+                    };
+                };
+            };
+        };
+        /** @description The key lacks a scope, in `details.requiredScopes`, or may not be used from this address. */
+        Forbidden2: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["AuthorizationError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "IP_NOT_ALLOWED";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable10: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "PAYMENT_NOT_PAYABLE";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable11: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5255,7 +5509,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound11: {
+        NotFound12: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5274,7 +5528,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound12: {
+        NotFound13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5313,7 +5567,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable10: {
+        Unprocessable12: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5333,7 +5587,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound13: {
+        NotFound14: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5352,64 +5606,6 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable11: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["UnprocessableError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_FROZEN" | "WALLET_CLOSED";
-                    };
-                };
-            };
-        };
-        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable12: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["UnprocessableError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_LIMIT_REACHED";
-                    };
-                };
-            };
-        };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound14: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "WEBHOOK_ENDPOINT_NOT_FOUND";
-                    };
-                };
-            };
-        };
-        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
         Unprocessable13: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -5423,46 +5619,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WEBHOOK_URL_FORBIDDEN";
-                    };
-                };
-            };
-        };
-        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest7: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ValidationError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "VALIDATION_FAILED" | "BODY_TOO_LARGE";
-                    };
-                };
-            };
-        };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound15: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "WEBHOOK_ENDPOINT_NOT_FOUND";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_FROZEN" | "WALLET_CLOSED";
                     };
                 };
             };
@@ -5482,7 +5639,26 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WEBHOOK_ENDPOINT_DISABLED";
+                        code?: "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_LIMIT_REACHED";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound15: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "WEBHOOK_ENDPOINT_NOT_FOUND";
                     };
                 };
             };
@@ -5501,13 +5677,13 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WEBHOOK_ENDPOINT_DISABLED";
+                        code?: "WEBHOOK_URL_FORBIDDEN";
                     };
                 };
             };
         };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound16: {
+        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
+        BadRequest8: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5517,16 +5693,16 @@ export type components = {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
+                "application/json": components["schemas"]["ValidationError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "REVIEW_CASE_NOT_FOUND";
+                        code?: "VALIDATION_FAILED" | "BODY_TOO_LARGE";
                     };
                 };
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound17: {
+        NotFound16: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5540,7 +5716,7 @@ export type components = {
                 "application/json": components["schemas"]["NotFoundError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND";
+                        code?: "WEBHOOK_ENDPOINT_NOT_FOUND";
                     };
                 };
             };
@@ -5560,45 +5736,7 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_FROZEN" | "WALLET_CLOSED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS";
-                    };
-                };
-            };
-        };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound18: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "EVENT_NOT_FOUND";
-                    };
-                };
-            };
-        };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound19: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "EVENT_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND";
+                        code?: "WEBHOOK_ENDPOINT_DISABLED";
                     };
                 };
             };
@@ -5608,7 +5746,6 @@ export type components = {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                 "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
                 "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
                 "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
@@ -5618,13 +5755,13 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "API_KEY_EXCEEDS_OWN";
+                        code?: "WEBHOOK_ENDPOINT_DISABLED";
                     };
                 };
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound20: {
+        NotFound17: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5637,13 +5774,13 @@ export type components = {
                 "application/json": components["schemas"]["NotFoundError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "API_KEY_NOT_FOUND";
+                        code?: "REVIEW_CASE_NOT_FOUND";
                     };
                 };
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound21: {
+        NotFound18: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5657,7 +5794,7 @@ export type components = {
                 "application/json": components["schemas"]["NotFoundError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "API_KEY_NOT_FOUND";
+                        code?: "WALLET_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND";
                     };
                 };
             };
@@ -5677,13 +5814,130 @@ export type components = {
                 "application/json": components["schemas"]["UnprocessableError"] & {
                     error?: {
                         /** @enum {unknown} */
-                        code?: "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE";
+                        code?: "WALLET_KYC_REQUIRED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_FROZEN" | "WALLET_CLOSED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound19: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "EVENT_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound20: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "EVENT_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND";
                     };
                 };
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
         Unprocessable19: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "API_KEY_EXCEEDS_OWN";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound21: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "API_KEY_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description No such resource. An id of another organisation or environment returns the same. */
+        NotFound22: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["NotFoundError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "API_KEY_NOT_FOUND";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable20: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                Link: components["headers"]["Link"];
+                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["UnprocessableError"] & {
+                    error?: {
+                        /** @enum {unknown} */
+                        code?: "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE";
+                    };
+                };
+            };
+        };
+        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
+        Unprocessable21: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5701,27 +5955,8 @@ export type components = {
                 };
             };
         };
-        /** @description The key lacks a scope, in `details.requiredScopes`, or may not be used from this address. */
-        Forbidden2: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["AuthorizationError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "IP_NOT_ALLOWED";
-                    };
-                };
-            };
-        };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable20: {
+        Unprocessable22: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5740,7 +5975,7 @@ export type components = {
             };
         };
         /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest8: {
+        BadRequest9: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5772,7 +6007,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound22: {
+        NotFound23: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5787,27 +6022,8 @@ export type components = {
                 };
             };
         };
-        /** @description The request is invalid. Correct it; do not retry it unchanged. Nothing happened. */
-        BadRequest9: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["ValidationError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "VALIDATION_FAILED" | "BODY_TOO_LARGE" | "IDEMPOTENCY_KEY_INVALID";
-                    };
-                };
-            };
-        };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound23: {
+        NotFound24: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5827,7 +6043,7 @@ export type components = {
             };
         };
         /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable21: {
+        Unprocessable23: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5846,7 +6062,7 @@ export type components = {
             };
         };
         /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound24: {
+        NotFound25: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 Link: components["headers"]["Link"];
@@ -5879,46 +6095,6 @@ export type components = {
                     error?: {
                         /** @enum {unknown} */
                         code?: "BANK_TRANSFER_ENDED";
-                    };
-                };
-            };
-        };
-        /** @description No such resource. An id of another organisation or environment returns the same. */
-        NotFound25: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["NotFoundError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "PAYMENT_NOT_FOUND";
-                    };
-                };
-            };
-        };
-        /** @description The request is well formed, but the state of a wallet or payment does not allow it. No money moved. It may succeed later, under a new `Idempotency-Key`. */
-        Unprocessable22: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                Link: components["headers"]["Link"];
-                "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["UnprocessableError"] & {
-                    error?: {
-                        /** @enum {unknown} */
-                        code?: "PAYMENT_NOT_PAYABLE";
                     };
                 };
             };
@@ -5989,7 +6165,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc491e3a2ebf31817"
+                     *         "requestId": "req_01a21b04c4b48e3dce57312a"
                      *       }
                      *     }
                      */
@@ -6045,7 +6221,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *           "id": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *           "kind": "end_user",
                      *           "email": "bola@example.com",
                      *           "fullName": "Bola Ade",
@@ -6056,10 +6232,10 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:23.306Z"
+                     *           "createdAt": "2026-11-27T03:20:27.439Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *           "kind": "end_user",
                      *           "email": "ada@example.com",
                      *           "fullName": "Ada Obi",
@@ -6070,16 +6246,16 @@ export interface operations {
                      *           "heldBalance": 0,
                      *           "amountOwed": 0,
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:23.218Z"
+                     *           "createdAt": "2026-11-27T03:20:27.367Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 2,
                      *         "hasMore": true,
-                     *         "nextCursor": "yvobS_Gae1q106FEwCMxlcD3li83N0LuBalS6JEp4-dbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAxOjA5OjIzLjIxOFoiLCIwMWEyMWE4Yy1jNjk0LTcwMDEtYmVkZS01MTJiYTcwODc1ZmMiXQ"
+                     *         "nextCursor": "Os_VVHfEMaWShTr2aFTvGwWXSX6_lJlCffaE6ErJUfBbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC93YWxsZXRzIiwyLHt9LCIyMDI2LTExLTI3VDAzOjIwOjI3LjM2N1oiLCIwMWEyMWIwNC1jNWVmLTcwMDEtYTFiNy0xOGU1OThiOTk3YTkiXQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc7448de25953722e"
+                     *         "requestId": "req_01a21b04c6c1d182151aae8d"
                      *       }
                      *     }
                      */
@@ -6149,7 +6325,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6160,10 +6336,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:23.218Z"
+                     *         "createdAt": "2026-11-27T03:20:27.367Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc68e7466b07f3005"
+                     *         "requestId": "req_01a21b04c5e573dda994e6fa"
                      *       }
                      *     }
                      */
@@ -6213,7 +6389,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6224,10 +6400,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:23.218Z"
+                     *         "createdAt": "2026-11-27T03:20:27.367Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc7326b91e105740c"
+                     *         "requestId": "req_01a21b04c69ad92a631d9865"
                      *       }
                      *     }
                      */
@@ -6291,7 +6467,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6302,10 +6478,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:23.218Z"
+                     *         "createdAt": "2026-11-27T03:20:27.367Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc7390416518a7258"
+                     *         "requestId": "req_01a21b04c6a9c12b3c4bef01"
                      *       }
                      *     }
                      */
@@ -6387,7 +6563,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "kind": "end_user",
                      *         "email": "ada@example.com",
                      *         "fullName": "Ada Obi",
@@ -6398,10 +6574,10 @@ export interface operations {
                      *         "heldBalance": 0,
                      *         "amountOwed": 0,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:23.218Z"
+                     *         "createdAt": "2026-11-27T03:20:27.367Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc6b24bc2ab5eb279"
+                     *         "requestId": "req_01a21b04c60f0f12cfb24c7f"
                      *       }
                      *     }
                      */
@@ -6456,12 +6632,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "balance": 1500000,
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccc8d6e9cc2d23dce"
+                     *         "requestId": "req_01a21b04d00adeefa5408e37"
                      *       }
                      *     }
                      */
@@ -6518,7 +6694,7 @@ export interface operations {
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccb7db0e552d67953"
+                     *         "requestId": "req_01a21b04ce3ed058c783d5c1"
                      *       }
                      *     }
                      */
@@ -6580,21 +6756,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8sk00e008xy4k8fz2vff9_inc",
+                     *           "id": "svc_01m8dg9kmfe00b8yyv6ee0sdjx_inc",
                      *           "amount": 1000000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999202853380314901051808670",
+                     *           "sessionId": "000999993654828178242015080729",
                      *           "sender": {
                      *             "name": "Sandbox Payer",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999202853380314901051808670"
+                     *             "sessionId": "000999993654828178242015080729"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T01:09:24.502Z",
-                     *           "createdAt": "2026-11-27T01:09:24.608Z"
+                     *           "receivedAt": "2026-11-27T03:20:29.520Z",
+                     *           "createdAt": "2026-11-27T03:20:29.583Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6603,7 +6779,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccc86cb6caa1115d2"
+                     *         "requestId": "req_01a21b04cfe3a8acc0e64252"
                      *       }
                      *     }
                      */
@@ -6663,10 +6839,10 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/3",
-                     *           "transactionId": "svc_01m8d8smdje009vmkz9875zg4x_txn",
+                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_txn/3",
+                     *           "transactionId": "svc_01m8dg9pbje00907azzb89q56d_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *           "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
                      *           "payoutItemId": null,
                      *           "direction": "debit",
                      *           "component": "fee",
@@ -6676,20 +6852,20 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "balanceAfter": 1150600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T01:09:26.064Z",
-                     *           "createdAt": "2026-11-27T01:09:26.064Z"
+                     *           "effectiveAt": "2026-11-27T03:20:32.338Z",
+                     *           "createdAt": "2026-11-27T03:20:32.338Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/2",
-                     *           "transactionId": "svc_01m8d8smdje009vmkz9875zg4x_txn",
+                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_txn/2",
+                     *           "transactionId": "svc_01m8dg9pbje00907azzb89q56d_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
-                     *           "payoutItemId": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
+                     *           "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *           "payoutItemId": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
                      *           "counterparty": {
-                     *             "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *             "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *             "name": "Bola Ade",
                      *             "accountNumber": "6000000002",
                      *             "bankCode": "999"
@@ -6698,15 +6874,15 @@ export interface operations {
                      *           "reference": "salary-2",
                      *           "balanceAfter": 1155600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T01:09:26.064Z",
-                     *           "createdAt": "2026-11-27T01:09:26.064Z"
+                     *           "effectiveAt": "2026-11-27T03:20:32.338Z",
+                     *           "createdAt": "2026-11-27T03:20:32.338Z"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/1",
-                     *           "transactionId": "svc_01m8d8smdje009vmkz9875zg4x_txn",
+                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_txn/1",
+                     *           "transactionId": "svc_01m8dg9pbje00907azzb89q56d_txn",
                      *           "kind": "payout_reserve",
-                     *           "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
-                     *           "payoutItemId": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
+                     *           "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *           "payoutItemId": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
                      *           "direction": "debit",
                      *           "component": "principal",
                      *           "amount": 20000,
@@ -6720,17 +6896,17 @@ export interface operations {
                      *           "reference": "salary-1",
                      *           "balanceAfter": 1175600,
                      *           "currency": "NGN",
-                     *           "effectiveAt": "2026-11-27T01:09:26.064Z",
-                     *           "createdAt": "2026-11-27T01:09:26.064Z"
+                     *           "effectiveAt": "2026-11-27T03:20:32.338Z",
+                     *           "createdAt": "2026-11-27T03:20:32.338Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 3,
                      *         "hasMore": true,
-                     *         "nextCursor": "kUy0_nt5DDLNMsbvZoDDxCRK_0xNeoFGKYQafXfMDzpbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC93YWxsZXRzL3N2Y18wMW04ZDhzaG1tZTAwdnhxamg1ZWtnZ3hmd193bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAxOjA5OjI2LjA2NFoiLCIxMSJd"
+                     *         "nextCursor": "OuQQni3RtCgK2K_9W_fM4qmibwVeIyt6VUU45oXvnLVbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC93YWxsZXRzL3N2Y18wMW04ZGc5aGZmZTAwdDNkcnJ3cGNiazV4OV93bHQvdHJhbnNhY3Rpb25zIiwzLHt9LCIyMDI2LTExLTI3VDAzOjIwOjMyLjMzOFoiLCIxMSJd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd53c1f740eea2df1"
+                     *         "requestId": "req_01a21b04de03a20acf4a1d69"
                      *       }
                      *     }
                      */
@@ -6783,39 +6959,39 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8smdje009vmkz9875zg4x_txn",
+                     *         "id": "svc_01m8dg9pbje00907azzb89q56d_txn",
                      *         "kind": "payout_reserve",
-                     *         "resourceId": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *         "resourceId": "svc_01m8dg9pbje00907azzb89q56d_pyo",
                      *         "reversesTransactionId": null,
                      *         "postings": [
                      *           {
-                     *             "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/1",
-                     *             "debitAccount": "wallet:svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *             "id": "svc_01m8dg9pbje00907azzb89q56d_txn/1",
+                     *             "debitAccount": "wallet:svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8dg9pbje00907azzb89q56d_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/2",
-                     *             "debitAccount": "wallet:svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *             "id": "svc_01m8dg9pbje00907azzb89q56d_txn/2",
+                     *             "debitAccount": "wallet:svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8dg9pbje00907azzb89q56d_pyo",
                      *             "amount": 20000,
                      *             "component": "principal"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d8smdje009vmkz9875zg4x_txn/3",
-                     *             "debitAccount": "wallet:svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *             "creditAccount": "reserve:payout:svc_01m8d8smdje009vmkz9875zg4x_pyo",
+                     *             "id": "svc_01m8dg9pbje00907azzb89q56d_txn/3",
+                     *             "debitAccount": "wallet:svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *             "creditAccount": "reserve:payout:svc_01m8dg9pbje00907azzb89q56d_pyo",
                      *             "amount": 5000,
                      *             "component": "fee"
                      *           }
                      *         ],
                      *         "currency": "NGN",
-                     *         "effectiveAt": "2026-11-27T01:09:26.064Z",
-                     *         "createdAt": "2026-11-27T01:09:26.064Z"
+                     *         "effectiveAt": "2026-11-27T03:20:32.338Z",
+                     *         "createdAt": "2026-11-27T03:20:32.338Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd54da9f80df0b4be"
+                     *         "requestId": "req_01a21b04de2512bb2951cdd7"
                      *       }
                      *     }
                      */
@@ -6855,7 +7031,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                 *       "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                  *       "amount": 200000,
                  *       "description": "Lunch",
                  *       "reference": "lunch-1"
@@ -6895,9 +7071,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *         "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -6906,10 +7082,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:24.762Z"
+                     *         "createdAt": "2026-11-27T03:20:30.023Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccc9844c9e96f75e1"
+                     *         "requestId": "req_01a21b04d034dfa1fe498f79"
                      *       }
                      *     }
                      */
@@ -6969,9 +7145,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
-                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *           "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
+                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *           "amount": 200000,
                      *           "fee": 0,
                      *           "status": "completed",
@@ -6980,7 +7156,7 @@ export interface operations {
                      *           "reference": "lunch-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:24.762Z"
+                     *           "createdAt": "2026-11-27T03:20:30.023Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -6989,7 +7165,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cccfe59db494c2fd2"
+                     *         "requestId": "req_01a21b04d0e7db9921c9a29c"
                      *       }
                      *     }
                      */
@@ -7040,9 +7216,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *         "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *         "amount": 200000,
                      *         "fee": 0,
                      *         "status": "completed",
@@ -7051,10 +7227,10 @@ export interface operations {
                      *         "reference": "lunch-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:24.762Z"
+                     *         "createdAt": "2026-11-27T03:20:30.023Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cccd1a540324ee2dd"
+                     *         "requestId": "req_01a21b04d09e074b334b2d34"
                      *       }
                      *     }
                      */
@@ -7119,22 +7295,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
+                     *         "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
                      *         "status": "held",
-                     *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
+                     *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 600,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 0,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T01:09:24.884Z",
+                     *         "createdAt": "2026-11-27T03:20:30.239Z",
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccd3f15b16128dd33"
+                     *         "requestId": "req_01a21b04d163c00cde10dcb8"
                      *       }
                      *     }
                      */
@@ -7195,22 +7371,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
+                     *         "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
+                     *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T01:09:24.884Z",
-                     *         "endedAt": "2026-11-27T01:09:25.007Z"
+                     *         "createdAt": "2026-11-27T03:20:30.239Z",
+                     *         "endedAt": "2026-11-27T03:20:30.384Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccd77b8788dce2dc8"
+                     *         "requestId": "req_01a21b04d1ab4c9358bcc79f"
                      *       }
                      *     }
                      */
@@ -7269,34 +7445,34 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
+                     *           "id": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
                      *           "status": "held",
-                     *           "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
-                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *           "transferId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
+                     *           "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "transferId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
                      *           "amount": 1000,
                      *           "amountHeld": 1000,
                      *           "amountReleased": 0,
                      *           "amountCancelled": 0,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T01:09:25.049Z",
+                     *           "createdAt": "2026-11-27T03:20:30.412Z",
                      *           "endedAt": null
                      *         },
                      *         {
-                     *           "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
+                     *           "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
                      *           "status": "cancelled",
-                     *           "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
-                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *           "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
+                     *           "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
                      *           "amount": 1000,
                      *           "amountHeld": 0,
                      *           "amountReleased": 400,
                      *           "amountCancelled": 600,
                      *           "currency": "NGN",
                      *           "releaseAt": null,
-                     *           "createdAt": "2026-11-27T01:09:24.884Z",
-                     *           "endedAt": "2026-11-27T01:09:25.007Z"
+                     *           "createdAt": "2026-11-27T03:20:30.239Z",
+                     *           "endedAt": "2026-11-27T03:20:30.384Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7305,7 +7481,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccde83d4983121265"
+                     *         "requestId": "req_01a21b04d1eab983bf0bbd22"
                      *       }
                      *     }
                      */
@@ -7356,22 +7532,22 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
+                     *         "id": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
                      *         "status": "cancelled",
-                     *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "transferId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
+                     *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "transferId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
                      *         "amount": 1000,
                      *         "amountHeld": 0,
                      *         "amountReleased": 400,
                      *         "amountCancelled": 600,
                      *         "currency": "NGN",
                      *         "releaseAt": null,
-                     *         "createdAt": "2026-11-27T01:09:24.884Z",
-                     *         "endedAt": "2026-11-27T01:09:25.007Z"
+                     *         "createdAt": "2026-11-27T03:20:30.239Z",
+                     *         "endedAt": "2026-11-27T03:20:30.384Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccdcc31978c2a2fac"
+                     *         "requestId": "req_01a21b04d1db9500841490d9"
                      *       }
                      *     }
                      */
@@ -7411,7 +7587,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "paymentId": "svc_01m8d8skh9e009qpx2s2yk79sc_pay"
+                 *       "paymentId": "svc_01m8dg9mnee009n1p2zn44eegd_pay"
                  *     }
                  */
                 "application/json": {
@@ -7436,7 +7612,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8skh9e009qpx2s2yk79sc_pay",
+                     *         "id": "svc_01m8dg9mnee009n1p2zn44eegd_pay",
                      *         "method": "virtual_wallet",
                      *         "status": "settled",
                      *         "baseAmount": 50000,
@@ -7447,21 +7623,21 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "description": null,
                      *         "onMismatch": "hold",
                      *         "reference": null,
                      *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T01:39:25.159Z",
-                     *         "settledAt": "2026-11-27T01:09:25.173Z",
-                     *         "createdAt": "2026-11-27T01:09:25.159Z",
+                     *         "expiresAt": "2026-11-27T03:50:30.622Z",
+                     *         "settledAt": "2026-11-27T03:20:30.647Z",
+                     *         "createdAt": "2026-11-27T03:20:30.622Z",
                      *         "virtualAccount": null,
                      *         "returnUrl": null,
                      *         "acceptsAmount": "exact",
                      *         "checkoutUrl": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cce2e4c59ee7d7ff7"
+                     *         "requestId": "req_01a21b04d2b587e17c3ba3ad"
                      *       }
                      *     }
                      */
@@ -7541,8 +7717,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8skkye008ntqf3tjzdb73_wth",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9mtne00a4yvkb7eyex1y_wth",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7560,11 +7736,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:25.237Z",
+                     *         "createdAt": "2026-11-27T03:20:30.788Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cce7129251fd6d70d"
+                     *         "requestId": "req_01a21b04d3411c32ac5662f7"
                      *       }
                      *     }
                      */
@@ -7626,8 +7802,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8skkye008ntqf3tjzdb73_wth",
-                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "id": "svc_01m8dg9mtne00a4yvkb7eyex1y_wth",
+                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *           "amount": 100000,
                      *           "fee": 3000,
                      *           "totalAmount": 103000,
@@ -7643,10 +7819,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127010925316984456642",
+                     *           "sessionId": "000999261127032031609814501942",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:25.237Z",
-                     *           "completedAt": "2026-11-27T01:09:25.578Z"
+                     *           "createdAt": "2026-11-27T03:20:30.788Z",
+                     *           "completedAt": "2026-11-27T03:20:31.348Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7655,7 +7831,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd007631b3bacda3a"
+                     *         "requestId": "req_01a21b04d60015b57d0991b1"
                      *       }
                      *     }
                      */
@@ -7706,8 +7882,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8skkye008ntqf3tjzdb73_wth",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9mtne00a4yvkb7eyex1y_wth",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "amount": 100000,
                      *         "fee": 3000,
                      *         "totalAmount": 103000,
@@ -7723,13 +7899,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127010925316984456642",
+                     *         "sessionId": "000999261127032031609814501942",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:25.237Z",
-                     *         "completedAt": "2026-11-27T01:09:25.578Z"
+                     *         "createdAt": "2026-11-27T03:20:30.788Z",
+                     *         "completedAt": "2026-11-27T03:20:31.348Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd005b43ab6730bf7"
+                     *         "requestId": "req_01a21b04d5f297be2bb977b2"
                      *       }
                      *     }
                      */
@@ -7761,7 +7937,7 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 createdAtFrom?: string;
                 createdAtTo?: string;
-                status?: "pending" | "partial" | "settled" | "expired" | "failed" | "refunded" | "partially_refunded";
+                status?: "pending" | "partial" | "settled" | "expired" | "cancelled" | "failed" | "refunded" | "partially_refunded";
                 method?: "bank_transfer" | "virtual_wallet";
                 targetWalletId?: string;
                 reference?: string;
@@ -7789,7 +7965,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *           "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *           "method": "bank_transfer",
                      *           "status": "settled",
                      *           "baseAmount": 500000,
@@ -7800,25 +7976,25 @@ export interface operations {
                      *           "amountInReview": 0,
                      *           "amountRecalled": 0,
                      *           "currency": "NGN",
-                     *           "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *           "description": "Order 1",
                      *           "onMismatch": "hold",
                      *           "reference": "order-1",
                      *           "metadata": {
                      *             "channel": "web"
                      *           },
-                     *           "expiresAt": "2026-11-27T01:39:23.423Z",
-                     *           "settledAt": "2026-11-27T01:09:24.206Z",
-                     *           "createdAt": "2026-11-27T01:09:23.423Z",
+                     *           "expiresAt": "2026-11-27T03:50:27.629Z",
+                     *           "settledAt": "2026-11-27T03:20:29.059Z",
+                     *           "createdAt": "2026-11-27T03:20:27.629Z",
                      *           "virtualAccount": {
                      *             "accountNumber": "6000000003",
                      *             "bankName": "Sandbox Bank",
                      *             "accountName": "Ada Obi",
-                     *             "expiresAt": "2026-11-27T01:39:23.423Z"
+                     *             "expiresAt": "2026-11-27T03:50:27.629Z"
                      *           },
                      *           "returnUrl": "https://shop.example.com/orders/1",
                      *           "acceptsAmount": "any",
-                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozHc3AApQU9bjxBJIYX8DulSqLETwo1NJ4782V5"
+                     *           "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTHAXAAmv1rFuiR29jXF4oXAM3Bly_bRtXoFDnh"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -7827,7 +8003,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccb48655a0845451b"
+                     *         "requestId": "req_01a21b04ce03510a211af44d"
                      *       }
                      *     }
                      */
@@ -7867,7 +8043,7 @@ export interface operations {
                  * @example {
                  *       "method": "bank_transfer",
                  *       "baseAmount": 500000,
-                 *       "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                 *       "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                  *       "description": "Order 1",
                  *       "reference": "order-1",
                  *       "metadata": {
@@ -7921,7 +8097,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *         "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *         "method": "bank_transfer",
                      *         "status": "pending",
                      *         "baseAmount": 500000,
@@ -7932,28 +8108,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T01:39:23.423Z",
+                     *         "expiresAt": "2026-11-27T03:50:27.629Z",
                      *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T01:09:23.423Z",
+                     *         "createdAt": "2026-11-27T03:20:27.629Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T01:39:23.423Z"
+                     *           "expiresAt": "2026-11-27T03:50:27.629Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozHc3AApQU9bjxBJIYX8DulSqLETwo1NJ4782V5"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTHAXAAmv1rFuiR29jXF4oXAM3Bly_bRtXoFDnh"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc75d5f16cbb801bd"
+                     *         "requestId": "req_01a21b04c6eb01f33f0a1b1b"
                      *       }
                      *     }
                      */
@@ -8007,7 +8183,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *         "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *         "method": "bank_transfer",
                      *         "status": "settled",
                      *         "baseAmount": 500000,
@@ -8018,28 +8194,28 @@ export interface operations {
                      *         "amountInReview": 0,
                      *         "amountRecalled": 0,
                      *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "description": "Order 1",
                      *         "onMismatch": "hold",
                      *         "reference": "order-1",
                      *         "metadata": {
                      *           "channel": "web"
                      *         },
-                     *         "expiresAt": "2026-11-27T01:39:23.423Z",
-                     *         "settledAt": "2026-11-27T01:09:24.206Z",
-                     *         "createdAt": "2026-11-27T01:09:23.423Z",
+                     *         "expiresAt": "2026-11-27T03:50:27.629Z",
+                     *         "settledAt": "2026-11-27T03:20:29.059Z",
+                     *         "createdAt": "2026-11-27T03:20:27.629Z",
                      *         "virtualAccount": {
                      *           "accountNumber": "6000000003",
                      *           "bankName": "Sandbox Bank",
                      *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T01:39:23.423Z"
+                     *           "expiresAt": "2026-11-27T03:50:27.629Z"
                      *         },
                      *         "returnUrl": "https://shop.example.com/orders/1",
                      *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozHc3AApQU9bjxBJIYX8DulSqLETwo1NJ4782V5"
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTHAXAAmv1rFuiR29jXF4oXAM3Bly_bRtXoFDnh"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccb4437cf5418c23b"
+                     *         "requestId": "req_01a21b04cdd533b09948b46b"
                      *       }
                      *     }
                      */
@@ -8097,21 +8273,21 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8shype0096h68y9mqskaj_inc",
+                     *           "id": "svc_01m8dg9hy4e009y0rxpdre3q6s_inc",
                      *           "amount": 505000,
                      *           "currency": "NGN",
-                     *           "sessionId": "000999605159859583824320425720",
+                     *           "sessionId": "000999330052693157770393134753",
                      *           "sender": {
                      *             "name": "Chidi Eze",
                      *             "accountNumber": "0123456789",
                      *             "bankCode": "058",
-                     *             "sessionId": "000999605159859583824320425720"
+                     *             "sessionId": "000999330052693157770393134753"
                      *           },
                      *           "status": "posted",
                      *           "reviewCaseId": null,
                      *           "reviewReason": null,
-                     *           "receivedAt": "2026-11-27T01:09:23.499Z",
-                     *           "createdAt": "2026-11-27T01:09:23.542Z"
+                     *           "receivedAt": "2026-11-27T03:20:27.723Z",
+                     *           "createdAt": "2026-11-27T03:20:27.844Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8120,7 +8296,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8ccb68b6ff9148db6e"
+                     *         "requestId": "req_01a21b04ce1a55ee0d818e2f"
                      *       }
                      *     }
                      */
@@ -8140,6 +8316,183 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound10"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    cancelPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8dg9r4ze008ymstks8hx9av_pay",
+                     *         "method": "bank_transfer",
+                     *         "status": "cancelled",
+                     *         "baseAmount": 10000,
+                     *         "fee": 500,
+                     *         "feeBearer": "payer",
+                     *         "payableAmount": 10500,
+                     *         "amountReceived": 0,
+                     *         "amountInReview": 0,
+                     *         "amountRecalled": 0,
+                     *         "currency": "NGN",
+                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "description": null,
+                     *         "onMismatch": "hold",
+                     *         "reference": null,
+                     *         "metadata": {},
+                     *         "expiresAt": "2026-11-27T03:50:34.184Z",
+                     *         "settledAt": null,
+                     *         "createdAt": "2026-11-27T03:20:34.184Z",
+                     *         "virtualAccount": {
+                     *           "accountNumber": "6000000005",
+                     *           "bankName": "Sandbox Bank",
+                     *           "accountName": "Ada Obi",
+                     *           "expiresAt": "2026-11-27T03:50:34.184Z"
+                     *         },
+                     *         "returnUrl": null,
+                     *         "acceptsAmount": "any",
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTgn3AAj1M6nlEepVuxAafKywDM8BZHdZ8l1RZW"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21b04e0a9cf163ba9284f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["Payment"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest2"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound11"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable9"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError2"];
+            503: components["responses"]["ServiceUnavailable2"];
+        };
+    };
+    simulateExpiry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+            };
+            path: {
+                /** @description The public id of the resource */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "statusCode": 200,
+                     *       "data": {
+                     *         "id": "svc_01m8dg9r2pe008nz5wdrrrsxqk_pay",
+                     *         "method": "bank_transfer",
+                     *         "status": "expired",
+                     *         "baseAmount": 10000,
+                     *         "fee": 500,
+                     *         "feeBearer": "payer",
+                     *         "payableAmount": 10500,
+                     *         "amountReceived": 0,
+                     *         "amountInReview": 0,
+                     *         "amountRecalled": 0,
+                     *         "currency": "NGN",
+                     *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "description": null,
+                     *         "onMismatch": "hold",
+                     *         "reference": null,
+                     *         "metadata": {},
+                     *         "expiresAt": "2026-11-27T03:50:34.082Z",
+                     *         "settledAt": null,
+                     *         "createdAt": "2026-11-27T03:20:34.082Z",
+                     *         "virtualAccount": {
+                     *           "accountNumber": "6000000004",
+                     *           "bankName": "Sandbox Bank",
+                     *           "accountName": "Ada Obi",
+                     *           "expiresAt": "2026-11-27T03:50:34.082Z"
+                     *         },
+                     *         "returnUrl": null,
+                     *         "acceptsAmount": "any",
+                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIbBLw3cACm8WCMqGpjmgGiGwTgVnAAivy8bjGM9vP8uAXf7JpY4ehtvlNJjKXL"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01a21b04e071690412e0a00c"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        success: true;
+                        /** @constant */
+                        statusCode: 200;
+                        data: components["schemas"]["Payment"];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest7"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden2"];
+            404: components["responses"]["NotFound11"];
+            409: components["responses"]["Conflict2"];
+            422: components["responses"]["Unprocessable10"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8206,8 +8559,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
-                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *         "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
+                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "processing",
@@ -8218,11 +8571,11 @@ export interface operations {
                      *         "failureDetail": null,
                      *         "sessionId": null,
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:25.661Z",
+                     *         "createdAt": "2026-11-27T03:20:31.527Z",
                      *         "completedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd01a4d95850508ea"
+                     *         "requestId": "req_01a21b04d61cc7b9af0e76dd"
                      *       }
                      *     }
                      */
@@ -8241,7 +8594,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound7"];
             409: components["responses"]["Conflict4"];
-            422: components["responses"]["Unprocessable9"];
+            422: components["responses"]["Unprocessable11"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -8276,8 +8629,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
-                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *         "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
+                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *         "amount": 50000,
                      *         "destination": "bank",
                      *         "status": "completed",
@@ -8286,13 +8639,13 @@ export interface operations {
                      *         "failureCode": null,
                      *         "failureReason": null,
                      *         "failureDetail": null,
-                     *         "sessionId": "000999261127010925917278137468",
+                     *         "sessionId": "000999261127032031068221899608",
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:25.661Z",
-                     *         "completedAt": "2026-11-27T01:09:25.977Z"
+                     *         "createdAt": "2026-11-27T03:20:31.527Z",
+                     *         "completedAt": "2026-11-27T03:20:32.084Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd16d73a157a1ce80"
+                     *         "requestId": "req_01a21b04d86c873b75f722a6"
                      *       }
                      *     }
                      */
@@ -8309,7 +8662,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound11"];
+            404: components["responses"]["NotFound12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8350,8 +8703,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
-                     *           "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *           "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
+                     *           "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8360,10 +8713,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127010925917278137468",
+                     *           "sessionId": "000999261127032031068221899608",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:25.661Z",
-                     *           "completedAt": "2026-11-27T01:09:25.977Z"
+                     *           "createdAt": "2026-11-27T03:20:31.527Z",
+                     *           "completedAt": "2026-11-27T03:20:32.084Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8372,7 +8725,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd177118a4b70dacd"
+                     *         "requestId": "req_01a21b04d8781a45220f3e7a"
                      *       }
                      *     }
                      */
@@ -8432,8 +8785,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8sm11e0097vzj8j0ctg8z_rfd",
-                     *           "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *           "id": "svc_01m8dg9nhfe008jr1h80fzfvn8_rfd",
+                     *           "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *           "amount": 50000,
                      *           "destination": "bank",
                      *           "status": "completed",
@@ -8442,10 +8795,10 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127010925917278137468",
+                     *           "sessionId": "000999261127032031068221899608",
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:25.661Z",
-                     *           "completedAt": "2026-11-27T01:09:25.977Z"
+                     *           "createdAt": "2026-11-27T03:20:31.527Z",
+                     *           "completedAt": "2026-11-27T03:20:32.084Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8454,7 +8807,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd17ff4849e7e80a9"
+                     *         "requestId": "req_01a21b04d898872920029123"
                      *       }
                      *     }
                      */
@@ -8510,18 +8863,18 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8smc9e00ah4nyp87regx4_spt",
+                     *           "id": "svc_01m8dg9p70e0081q8b26y2bgaw_spt",
                      *           "name": "Commission",
                      *           "splits": [
                      *             {
-                     *               "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
+                     *               "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
                      *               "basisPoints": 1000,
                      *               "reference": null,
                      *               "description": "Commission",
                      *               "amount": null
                      *             }
                      *           ],
-                     *           "createdAt": "2026-11-27T01:09:26.022Z"
+                     *           "createdAt": "2026-11-27T03:20:32.202Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8530,7 +8883,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd1901748bbcc3fa8"
+                     *         "requestId": "req_01a21b04d8fc344a4153e8b6"
                      *       }
                      *     }
                      */
@@ -8571,7 +8924,7 @@ export interface operations {
                  *       "name": "Commission",
                  *       "splits": [
                  *         {
-                 *           "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
+                 *           "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
                  *           "basisPoints": 1000,
                  *           "description": "Commission"
                  *         }
@@ -8607,21 +8960,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8smc9e00ah4nyp87regx4_spt",
+                     *         "id": "svc_01m8dg9p70e0081q8b26y2bgaw_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
+                     *             "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T01:09:26.022Z"
+                     *         "createdAt": "2026-11-27T03:20:32.202Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd1853f3082d05bd6"
+                     *         "requestId": "req_01a21b04d8c740a9f2da4e97"
                      *       }
                      *     }
                      */
@@ -8672,21 +9025,21 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8smc9e00ah4nyp87regx4_spt",
+                     *         "id": "svc_01m8dg9p70e0081q8b26y2bgaw_spt",
                      *         "name": "Commission",
                      *         "splits": [
                      *           {
-                     *             "walletId": "svc_01m8d8sg89e00aqbc6c11av06z_wlt",
+                     *             "walletId": "svc_01m8dg9f1re00byxvvcx23sxp7_wlt",
                      *             "basisPoints": 1000,
                      *             "reference": null,
                      *             "description": "Commission",
                      *             "amount": null
                      *           }
                      *         ],
-                     *         "createdAt": "2026-11-27T01:09:26.022Z"
+                     *         "createdAt": "2026-11-27T03:20:32.202Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd1996024490111e9"
+                     *         "requestId": "req_01a21b04d913cb07627d9cf7"
                      *       }
                      *     }
                      */
@@ -8703,7 +9056,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound12"];
+            404: components["responses"]["NotFound13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -8744,8 +9097,8 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
-                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *           "id": "svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *           "totalAmount": 40000,
                      *           "totalFee": 5000,
                      *           "itemCount": 2,
@@ -8755,10 +9108,10 @@ export interface operations {
                      *           "reference": "salaries-1",
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:26.064Z",
+                     *           "createdAt": "2026-11-27T03:20:32.338Z",
                      *           "items": [
                      *             {
-                     *               "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
+                     *               "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
@@ -8772,15 +9125,15 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127010926646099152249"
+                     *               "sessionId": "000999261127032032977837161485"
                      *             },
                      *             {
-                     *               "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
+                     *               "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
                      *               "amount": 20000,
                      *               "fee": 2500,
                      *               "status": "completed",
                      *               "reference": "salary-2",
-                     *               "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *               "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *               "counterparty": {
                      *                 "accountNumber": "6000000002",
                      *                 "accountName": "Bola Ade",
@@ -8789,7 +9142,7 @@ export interface operations {
                      *               "failureCode": null,
                      *               "failureReason": null,
                      *               "failureDetail": null,
-                     *               "sessionId": "000999261127010926020732770110"
+                     *               "sessionId": "000999261127032032369969762653"
                      *             }
                      *           ]
                      *         }
@@ -8800,7 +9153,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd535109db55b01da"
+                     *         "requestId": "req_01a21b04ddcb9d9f5bd5a1c8"
                      *       }
                      *     }
                      */
@@ -8843,7 +9196,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                 *       "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -8857,7 +9210,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt"
+                 *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt"
                  *         }
                  *       ]
                  *     }
@@ -8903,8 +9256,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -8914,10 +9267,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:26.064Z",
+                     *         "createdAt": "2026-11-27T03:20:32.338Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
+                     *             "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
@@ -8934,12 +9287,12 @@ export interface operations {
                      *             "sessionId": null
                      *           },
                      *           {
-                     *             "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
+                     *             "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "pending",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -8953,7 +9306,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd1ae470b2f139784"
+                     *         "requestId": "req_01a21b04d94f34a7921e0c7e"
                      *       }
                      *     }
                      */
@@ -8972,7 +9325,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound2"];
             409: components["responses"]["Conflict5"];
-            422: components["responses"]["Unprocessable10"];
+            422: components["responses"]["Unprocessable12"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -9007,8 +9360,8 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8smdje009vmkz9875zg4x_pyo",
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "id": "svc_01m8dg9pbje00907azzb89q56d_pyo",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
                      *         "itemCount": 2,
@@ -9018,10 +9371,10 @@ export interface operations {
                      *         "reference": "salaries-1",
                      *         "metadata": {},
                      *         "currency": "NGN",
-                     *         "createdAt": "2026-11-27T01:09:26.064Z",
+                     *         "createdAt": "2026-11-27T03:20:32.338Z",
                      *         "items": [
                      *           {
-                     *             "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
+                     *             "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
@@ -9035,15 +9388,15 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127010926646099152249"
+                     *             "sessionId": "000999261127032032977837161485"
                      *           },
                      *           {
-                     *             "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
+                     *             "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
                      *             "amount": 20000,
                      *             "fee": 2500,
                      *             "status": "completed",
                      *             "reference": "salary-2",
-                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *             "counterparty": {
                      *               "accountNumber": "6000000002",
                      *               "accountName": "Bola Ade",
@@ -9052,12 +9405,12 @@ export interface operations {
                      *             "failureCode": null,
                      *             "failureReason": null,
                      *             "failureDetail": null,
-                     *             "sessionId": "000999261127010926020732770110"
+                     *             "sessionId": "000999261127032032369969762653"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd5299f275ddb8ad9"
+                     *         "requestId": "req_01a21b04dd8f3f3612a5b26a"
                      *       }
                      *     }
                      */
@@ -9074,7 +9427,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound13"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9115,7 +9468,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8smdje00v3z7yrx2ajawg_poi",
+                     *           "id": "svc_01m8dg9pbje00sn900a1ba7yap_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
@@ -9129,15 +9482,15 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127010926646099152249"
+                     *           "sessionId": "000999261127032032977837161485"
                      *         },
                      *         {
-                     *           "id": "svc_01m8d8smdje018v3v6c9w2j3q2_poi",
+                     *           "id": "svc_01m8dg9pbje0191g8s7gyzjh8t_poi",
                      *           "amount": 20000,
                      *           "fee": 2500,
                      *           "status": "completed",
                      *           "reference": "salary-2",
-                     *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *           "counterparty": {
                      *             "accountNumber": "6000000002",
                      *             "accountName": "Bola Ade",
@@ -9146,7 +9499,7 @@ export interface operations {
                      *           "failureCode": null,
                      *           "failureReason": null,
                      *           "failureDetail": null,
-                     *           "sessionId": "000999261127010926020732770110"
+                     *           "sessionId": "000999261127032032369969762653"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9155,7 +9508,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd52d2322f85e6cc8"
+                     *         "requestId": "req_01a21b04dd985fed4280093b"
                      *       }
                      *     }
                      */
@@ -9174,7 +9527,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound13"];
+            404: components["responses"]["NotFound14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9196,7 +9549,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                 *       "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                  *       "reference": "salaries-1",
                  *       "items": [
                  *         {
@@ -9210,7 +9563,7 @@ export interface operations {
                  *         {
                  *           "amount": 20000,
                  *           "reference": "salary-2",
-                 *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt"
+                 *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt"
                  *         }
                  *       ]
                  *     }
@@ -9255,7 +9608,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                     *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                      *         "isValid": true,
                      *         "totalAmount": 40000,
                      *         "totalFee": 5000,
@@ -9282,7 +9635,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd19f471736550854"
+                     *         "requestId": "req_01a21b04d92a6738280a9a3c"
                      *       }
                      *     }
                      */
@@ -9300,7 +9653,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            422: components["responses"]["Unprocessable11"];
+            422: components["responses"]["Unprocessable13"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -9340,7 +9693,7 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *           "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -9349,7 +9702,7 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T01:09:23.086Z"
+                     *           "createdAt": "2026-11-27T03:20:27.241Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -9358,7 +9711,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc675f56753c8ad1c"
+                     *         "requestId": "req_01a21b04c5afc283db8fd76f"
                      *       }
                      *     }
                      */
@@ -9406,7 +9759,7 @@ export interface operations {
                 "application/json": {
                     url: string;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.cancelled" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -9429,7 +9782,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9438,11 +9791,11 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T01:09:23.086Z",
-                     *         "secret": "whsec_rM/BvppnX9HArhiEpFMekJ/4gNrLdPUnjbn0Zgjpnl4="
+                     *         "createdAt": "2026-11-27T03:20:27.241Z",
+                     *         "secret": "whsec_GlDkrNPRCR2hmQCOy2e1kOTchhKPm13yyLwz7LLoE0E="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc5d3ccdca79c5d3f"
+                     *         "requestId": "req_01a21b04c5564c459f8be974"
                      *       }
                      *     }
                      */
@@ -9460,7 +9813,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable12"];
+            422: components["responses"]["Unprocessable14"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9493,7 +9846,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9502,10 +9855,10 @@ export interface operations {
                      *         "status": "enabled",
                      *         "failingSince": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-27T01:09:23.086Z"
+                     *         "createdAt": "2026-11-27T03:20:27.241Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc652fab4da64b9b5"
+                     *         "requestId": "req_01a21b04c5983ff4d41b9206"
                      *       }
                      *     }
                      */
@@ -9522,7 +9875,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9555,11 +9908,11 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd78c7d4a32e59e84"
+                     *         "requestId": "req_01a21b04e3c3319ca323843e"
                      *       }
                      *     }
                      */
@@ -9573,10 +9926,10 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest7"];
+            400: components["responses"]["BadRequest8"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9603,7 +9956,7 @@ export interface operations {
                 "application/json": {
                     url?: string | null;
                     description?: string | null;
-                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
+                    eventTypes?: ("payment.settled" | "payment.completed" | "payment.expired" | "payment.cancelled" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled")[] | null;
                     /** @enum {string|null} */
                     status?: "enabled" | "disabled" | null;
                 };
@@ -9625,17 +9978,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders and payouts",
                      *         "eventTypes": null,
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T01:09:27.552Z",
-                     *         "createdAt": "2026-11-27T01:09:23.086Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T03:20:34.994Z",
+                     *         "createdAt": "2026-11-27T03:20:27.241Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd787a932ab8055a5"
+                     *         "requestId": "req_01a21b04e3b78611ed7e7803"
                      *       }
                      *     }
                      */
@@ -9652,8 +10005,8 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
-            422: components["responses"]["Unprocessable13"];
+            404: components["responses"]["NotFound15"];
+            422: components["responses"]["Unprocessable15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9694,7 +10047,7 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *         "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *         "url": "https://example.com/webhooks",
                      *         "description": "Orders",
                      *         "eventTypes": [
@@ -9702,12 +10055,12 @@ export interface operations {
                      *         ],
                      *         "status": "enabled",
                      *         "failingSince": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T01:09:27.552Z",
-                     *         "createdAt": "2026-11-27T01:09:23.086Z",
-                     *         "secret": "whsec_GLeN4m7d+sJBI3W+Kk8U+ZnBbWh8JGoaJxR6wsnfNfk="
+                     *         "previousSecretExpiresAt": "2026-11-28T03:20:34.994Z",
+                     *         "createdAt": "2026-11-27T03:20:27.241Z",
+                     *         "secret": "whsec_WZ2hRjlAgO+s5yQVxS7ouZqANCgtE2ftJRLwquVkVrg="
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd77e38aee1ea313c"
+                     *         "requestId": "req_01a21b04e3ad9d0b9c09cb5f"
                      *       }
                      *     }
                      */
@@ -9724,7 +10077,7 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound15"];
+            404: components["responses"]["NotFound16"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -9766,13 +10119,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "id": "svc_01m8d8sntse00a3tjkwyfyy147_evt",
+                     *         "id": "svc_01m8dg9rwhe00bwwfeg0wvwhgb_evt",
                      *         "type": "webhook.test",
-                     *         "createdAt": "2026-11-27T01:09:27.512Z",
-                     *         "resourceId": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *         "createdAt": "2026-11-27T03:20:34.957Z",
+                     *         "resourceId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *           "id": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *           "url": "https://example.com/webhooks",
                      *           "description": "Orders",
                      *           "eventTypes": [
@@ -9781,11 +10134,11 @@ export interface operations {
                      *           "status": "enabled",
                      *           "failingSince": null,
                      *           "previousSecretExpiresAt": null,
-                     *           "createdAt": "2026-11-27T01:09:23.086Z"
+                     *           "createdAt": "2026-11-27T03:20:27.241Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd7531ca4805e1081"
+                     *         "requestId": "req_01a21b04e37fc8453e7823c9"
                      *       }
                      *     }
                      */
@@ -9802,9 +10155,9 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound15"];
+            404: components["responses"]["NotFound16"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable14"];
+            422: components["responses"]["Unprocessable16"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9850,7 +10203,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd7616f145d34a834"
+                     *         "requestId": "req_01a21b04e39a0c6b0d7aa6a3"
                      *       }
                      *     }
                      */
@@ -9869,7 +10222,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
+            404: components["responses"]["NotFound15"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9889,7 +10242,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-27T00:09:27.538Z"
+                 *       "since": "2026-11-27T02:20:34.981Z"
                  *     }
                  */
                 "application/json": {
@@ -9914,12 +10267,12 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "endpointId": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *         "endpointId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *         "deliveries": 0,
                      *         "continueFrom": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd773d7a2e7cb1d9c"
+                     *         "requestId": "req_01a21b04e3a6663d10013d19"
                      *       }
                      *     }
                      */
@@ -9936,8 +10289,8 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound14"];
-            422: components["responses"]["Unprocessable15"];
+            404: components["responses"]["NotFound15"];
+            422: components["responses"]["Unprocessable17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -9979,16 +10332,16 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8snf8e00td762etaek01g_rev",
+                     *           "id": "svc_01m8dg9qx5e00am9wbar0rxbjs_rev",
                      *           "reason": "credit_after_settlement",
                      *           "status": "open",
                      *           "amount": 30000,
                      *           "fee": 0,
                      *           "currency": "NGN",
-                     *           "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *           "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *           "reference": "order-1",
-                     *           "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *           "inboundCreditId": "svc_01m8d8snb1e00abtyf9yep40tw_inc",
+                     *           "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "inboundCreditId": "svc_01m8dg9qppe008b1epaq5h0s4y_inc",
                      *           "lateBySeconds": null,
                      *           "actions": [
                      *             "credit",
@@ -9998,7 +10351,7 @@ export interface operations {
                      *           "returnFailure": null,
                      *           "returnFailureCode": null,
                      *           "returnFailureReason": null,
-                     *           "createdAt": "2026-11-27T01:09:27.144Z",
+                     *           "createdAt": "2026-11-27T03:20:33.957Z",
                      *           "resolvedAt": null
                      *         }
                      *       ],
@@ -10008,7 +10361,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd60979717c2f3879"
+                     *         "requestId": "req_01a21b04dff07ef44a82d989"
                      *       }
                      *     }
                      */
@@ -10059,16 +10412,16 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8snf8e00td762etaek01g_rev",
+                     *         "id": "svc_01m8dg9qx5e00am9wbar0rxbjs_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "open",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "inboundCreditId": "svc_01m8d8snb1e00abtyf9yep40tw_inc",
+                     *         "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "inboundCreditId": "svc_01m8dg9qppe008b1epaq5h0s4y_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [
                      *           "credit",
@@ -10078,11 +10431,11 @@ export interface operations {
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T01:09:27.144Z",
+                     *         "createdAt": "2026-11-27T03:20:33.957Z",
                      *         "resolvedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd60ddc7148b44b5d"
+                     *         "requestId": "req_01a21b04dffd36731e891cb8"
                      *       }
                      *     }
                      */
@@ -10099,7 +10452,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound16"];
+            404: components["responses"]["NotFound17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10151,26 +10504,26 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8snf8e00td762etaek01g_rev",
+                     *         "id": "svc_01m8dg9qx5e00am9wbar0rxbjs_rev",
                      *         "reason": "credit_after_settlement",
                      *         "status": "credited",
                      *         "amount": 30000,
                      *         "fee": 0,
                      *         "currency": "NGN",
-                     *         "paymentId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                     *         "paymentId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                      *         "reference": "order-1",
-                     *         "walletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "inboundCreditId": "svc_01m8d8snb1e00abtyf9yep40tw_inc",
+                     *         "walletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *         "inboundCreditId": "svc_01m8dg9qppe008b1epaq5h0s4y_inc",
                      *         "lateBySeconds": null,
                      *         "actions": [],
                      *         "returnFailure": null,
                      *         "returnFailureCode": null,
                      *         "returnFailureReason": null,
-                     *         "createdAt": "2026-11-27T01:09:27.144Z",
-                     *         "resolvedAt": "2026-11-27T01:09:27.191Z"
+                     *         "createdAt": "2026-11-27T03:20:33.957Z",
+                     *         "resolvedAt": "2026-11-27T03:20:34.063Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd6133471476cb6e2"
+                     *         "requestId": "req_01a21b04e00649218691d839"
                      *       }
                      *     }
                      */
@@ -10187,9 +10540,9 @@ export interface operations {
             400: components["responses"]["BadRequest6"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound17"];
+            404: components["responses"]["NotFound18"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable16"];
+            422: components["responses"]["Unprocessable18"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10205,7 +10558,7 @@ export interface operations {
                 createdAtFrom?: string;
                 createdAtTo?: string;
                 resourceId?: string;
-                type?: "payment.settled" | "payment.completed" | "payment.expired" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
+                type?: "payment.settled" | "payment.completed" | "payment.expired" | "payment.cancelled" | "payment.in_review" | "payment.reviewed" | "payment.recalled" | "withdrawal.completed" | "withdrawal.failed" | "withdrawal.returned" | "transfer.completed" | "hold.created" | "hold.released" | "hold.cancelled" | "refund.completed" | "refund.failed" | "payout.completed" | "payout.partially_completed" | "payout.failed" | "payout.item_completed" | "payout.item_failed" | "payout.item_returned" | "wallet.credited" | "wallet.debited" | "wallet.adjusted" | "wallet.frozen" | "wallet.unfrozen" | "wallet.closed" | "review_case.opened" | "review_case.resolved" | "webhook_endpoint.failing" | "webhook_endpoint.disabled" | "webhook.test";
                 order?: "asc" | "desc";
             };
             header?: never;
@@ -10230,57 +10583,57 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
+                     *           "id": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T01:09:25.054Z",
-                     *           "resourceId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
+                     *           "createdAt": "2026-11-27T03:20:30.414Z",
+                     *           "resourceId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
-                     *             "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *             "id": "svc_01m8dg9mede00r6th5q2np4q98_trf",
+                     *             "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
+                     *             "holdId": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T01:09:25.049Z"
+                     *             "createdAt": "2026-11-27T03:20:30.412Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8d8sk8qe009awmm0sgy2z41_evt",
+                     *           "id": "svc_01m8dg9m99e00smy26nhsj38y1_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T01:09:24.887Z",
-                     *           "resourceId": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
+                     *           "createdAt": "2026-11-27T03:20:30.249Z",
+                     *           "resourceId": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d8sk8ne00r4c9xgbyv1zbn_trf",
-                     *             "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *             "id": "svc_01m8dg9m93e00tzdv1rtfq7zre_trf",
+                     *             "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *             "amount": 1000,
                      *             "fee": 0,
                      *             "status": "completed",
-                     *             "holdId": "svc_01m8d8sk8pe009jcz2pnd87mk5_hld",
+                     *             "holdId": "svc_01m8dg9m99e00bx6eajab15m2f_hld",
                      *             "description": null,
                      *             "reference": null,
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T01:09:24.884Z"
+                     *             "createdAt": "2026-11-27T03:20:30.239Z"
                      *           }
                      *         },
                      *         {
-                     *           "id": "svc_01m8d8sk4we01948wh9zr0fvce_evt",
+                     *           "id": "svc_01m8dg9m28e018n445yedqw0z4_evt",
                      *           "type": "transfer.completed",
-                     *           "createdAt": "2026-11-27T01:09:24.764Z",
-                     *           "resourceId": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
+                     *           "createdAt": "2026-11-27T03:20:30.024Z",
+                     *           "resourceId": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
                      *           "sequence": 1,
                      *           "data": {
-                     *             "id": "svc_01m8d8sk4we00te61vbd5r0ysj_trf",
-                     *             "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *             "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *             "id": "svc_01m8dg9m28e00sdfj5mzm7h2t1_trf",
+                     *             "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *             "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *             "amount": 200000,
                      *             "fee": 0,
                      *             "status": "completed",
@@ -10289,7 +10642,7 @@ export interface operations {
                      *             "reference": "lunch-1",
                      *             "metadata": {},
                      *             "currency": "NGN",
-                     *             "createdAt": "2026-11-27T01:09:24.762Z"
+                     *             "createdAt": "2026-11-27T03:20:30.023Z"
                      *           }
                      *         }
                      *       ],
@@ -10299,7 +10652,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd726717a878a4fb5"
+                     *         "requestId": "req_01a21b04e32567f109ba9512"
                      *       }
                      *     }
                      */
@@ -10350,28 +10703,28 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
+                     *         "id": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
                      *         "type": "transfer.completed",
-                     *         "createdAt": "2026-11-27T01:09:25.054Z",
-                     *         "resourceId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
+                     *         "createdAt": "2026-11-27T03:20:30.414Z",
+                     *         "resourceId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
                      *         "sequence": 1,
                      *         "data": {
-                     *           "id": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
-                     *           "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *           "destinationWalletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *           "id": "svc_01m8dg9mede00r6th5q2np4q98_trf",
+                     *           "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                     *           "destinationWalletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *           "amount": 1000,
                      *           "fee": 0,
                      *           "status": "completed",
-                     *           "holdId": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
+                     *           "holdId": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
                      *           "description": null,
                      *           "reference": null,
                      *           "metadata": {},
                      *           "currency": "NGN",
-                     *           "createdAt": "2026-11-27T01:09:25.049Z"
+                     *           "createdAt": "2026-11-27T03:20:30.412Z"
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd72f088865cec70d"
+                     *         "requestId": "req_01a21b04e3451e26f1058b35"
                      *       }
                      *     }
                      */
@@ -10388,7 +10741,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound18"];
+            404: components["responses"]["NotFound19"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10429,17 +10782,17 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "eventId": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
-                     *           "endpointId": "svc_01m8d8shhhe0080m9csfk9qbms_whe",
+                     *           "eventId": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
+                     *           "endpointId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe",
                      *           "status": "delivered",
                      *           "failureReason": null,
                      *           "nextAttemptAt": null,
-                     *           "deliveredAt": "2026-11-27T01:09:25.130Z",
-                     *           "createdAt": "2026-11-27T01:09:25.114Z",
+                     *           "deliveredAt": "2026-11-27T03:20:30.478Z",
+                     *           "createdAt": "2026-11-27T03:20:30.446Z",
                      *           "attempts": [
                      *             {
-                     *               "attemptedAt": "2026-11-27T01:09:25.121Z",
-                     *               "durationMs": 2,
+                     *               "attemptedAt": "2026-11-27T03:20:30.464Z",
+                     *               "durationMs": 9,
                      *               "responseStatus": 200,
                      *               "responseBody": "",
                      *               "error": null
@@ -10453,7 +10806,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd73b23637aab3c75"
+                     *         "requestId": "req_01a21b04e354f7b47205fc9a"
                      *       }
                      *     }
                      */
@@ -10472,7 +10825,7 @@ export interface operations {
             400: components["responses"]["BadRequest3"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound18"];
+            404: components["responses"]["NotFound19"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10492,7 +10845,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "endpointId": "svc_01m8d8shhhe0080m9csfk9qbms_whe"
+                 *       "endpointId": "svc_01m8dg9hbxe008a94jf3c4hagk_whe"
                  *     }
                  */
                 "application/json": {
@@ -10516,13 +10869,13 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 202,
                      *       "data": {
-                     *         "eventId": "svc_01m8d8skdye00stwm6fxzf4vkk_evt",
+                     *         "eventId": "svc_01m8dg9meee00vz4e2abd4jt8m_evt",
                      *         "endpointIds": [
-                     *           "svc_01m8d8shhhe0080m9csfk9qbms_whe"
+                     *           "svc_01m8dg9hbxe008a94jf3c4hagk_whe"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd7473b69b67fcad6"
+                     *         "requestId": "req_01a21b04e372b4a1970e53d3"
                      *       }
                      *     }
                      */
@@ -10539,8 +10892,8 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound19"];
-            422: components["responses"]["Unprocessable15"];
+            404: components["responses"]["NotFound20"];
+            422: components["responses"]["Unprocessable17"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10578,9 +10931,9 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
+                     *           "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
                      *           "name": "Reports",
-                     *           "hint": "xoDe",
+                     *           "hint": "0Szb",
                      *           "scopes": [
                      *             "wallet:read",
                      *             "payment:read"
@@ -10588,19 +10941,19 @@ export interface operations {
                      *           "allowedIps": null,
                      *           "rateLimit": 100,
                      *           "status": "active",
-                     *           "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
+                     *           "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
                      *           "expiresAt": null,
                      *           "lastUsedAt": null,
-                     *           "createdAt": "2026-11-27T01:09:27.577Z"
+                     *           "createdAt": "2026-11-27T03:20:35.028Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "2Cwjg6yYfZ9o-6uXueusZwHB8Rge-8T6IOR2lYKqanJbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMTowOToyNy41NzdaIiwiMDFhMjFhOGMtZDc5Yi03MDAwLWEwMGMtY2ZhMzFiNDE0OTExIl0"
+                     *         "nextCursor": "7990dfAMWcC4w5w-7y-9tTBg9hw4kUOMPV_H86msLJhbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC9hcGkta2V5cyIsMSx7fSwiMjAyNi0xMS0yN1QwMzoyMDozNS4wMjhaIiwiMDFhMjFiMDQtZTNkZC03MDAwLTkxZTctNjNiYWM3M2Q4ZGJiIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd7b30015ef928ed9"
+                     *         "requestId": "req_01a21b04e45d4b23cfe022dd"
                      *       }
                      *     }
                      */
@@ -10673,9 +11026,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
+                     *         "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
                      *         "name": "Reports",
-                     *         "hint": "xoDe",
+                     *         "hint": "0Szb",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10683,14 +11036,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
+                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T01:09:27.577Z",
-                     *         "key": "svc_test_KzPADMezvTQNoAqCJ05zW87Z2ZPUmHNxu2u5axcxoDe"
+                     *         "createdAt": "2026-11-27T03:20:35.028Z",
+                     *         "key": "svc_test_0cgVOcgv8fVkPFwn960P7BaHJPfxeutkopdwygv0Szb"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd79846fbd3eb5b13"
+                     *         "requestId": "req_01a21b04e3d2c337f7bdc753"
                      *       }
                      *     }
                      */
@@ -10708,7 +11061,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable17"];
+            422: components["responses"]["Unprocessable19"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10741,9 +11094,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
+                     *         "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
                      *         "name": "Reports",
-                     *         "hint": "xoDe",
+                     *         "hint": "0Szb",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10751,13 +11104,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
+                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T01:09:27.577Z"
+                     *         "createdAt": "2026-11-27T03:20:35.028Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd7a50534830f05cc"
+                     *         "requestId": "req_01a21b04e3fa1b7b5bf769d3"
                      *       }
                      *     }
                      */
@@ -10774,7 +11127,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound20"];
+            404: components["responses"]["NotFound21"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10807,9 +11160,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "id": "svc_01m8d8snwve00a036fmcdm2j8h_key",
+                     *         "id": "svc_01m8dg9ryxe0093sv3qb3kv3dv_key",
                      *         "name": "Reports",
-                     *         "hint": "xoDe",
+                     *         "hint": "0Szb",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10817,13 +11170,13 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "revoked",
-                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
-                     *         "expiresAt": "2026-11-27T02:09:27.612Z",
+                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
+                     *         "expiresAt": "2026-11-27T04:20:35.224Z",
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T01:09:27.577Z"
+                     *         "createdAt": "2026-11-27T03:20:35.028Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd7dfa9b540229d9c"
+                     *         "requestId": "req_01a21b04e50a1c324d0f356a"
                      *       }
                      *     }
                      */
@@ -10837,11 +11190,11 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest7"];
+            400: components["responses"]["BadRequest8"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound20"];
-            422: components["responses"]["Unprocessable19"];
+            404: components["responses"]["NotFound21"];
+            422: components["responses"]["Unprocessable21"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10889,9 +11242,9 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "id": "svc_01m8d8sny5e00b2egj3qy3yk1w_key",
+                     *         "id": "svc_01m8dg9s66e008s5n297z4afg2_key",
                      *         "name": "Reports",
-                     *         "hint": "HfBr",
+                     *         "hint": "CChJ",
                      *         "scopes": [
                      *           "wallet:read",
                      *           "payment:read"
@@ -10899,14 +11252,14 @@ export interface operations {
                      *         "allowedIps": null,
                      *         "rateLimit": 100,
                      *         "status": "active",
-                     *         "createdBy": "svc_01m8d8sg91e0085en9z6vn67a5_key",
+                     *         "createdBy": "svc_01m8dg9f3ye008apj0vye9vb72_key",
                      *         "expiresAt": null,
                      *         "lastUsedAt": null,
-                     *         "createdAt": "2026-11-27T01:09:27.612Z",
-                     *         "key": "svc_test_LphluPRSQu4RcVQIWFK89sB4xmto1kx2mgaHfgaHfBr"
+                     *         "createdAt": "2026-11-27T03:20:35.224Z",
+                     *         "key": "svc_test_9DRUP21nKEezhHnHfLLTh8xusIKIsXmu0aFYxczCChJ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd7bac34b680e9dc9"
+                     *         "requestId": "req_01a21b04e4938aeef262d229"
                      *       }
                      *     }
                      */
@@ -10923,9 +11276,9 @@ export interface operations {
             400: components["responses"]["BadRequest2"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound21"];
+            404: components["responses"]["NotFound22"];
             409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable18"];
+            422: components["responses"]["Unprocessable20"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -10942,7 +11295,7 @@ export interface operations {
                 createdAtTo?: string;
                 requestId?: string;
                 status?: "2xx" | "4xx" | "5xx";
-                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "SPLIT_TEMPLATE_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
+                errorCode?: "VALIDATION_FAILED" | "MALFORMED_JSON" | "BODY_TOO_LARGE" | "UNSUPPORTED_CONTENT_TYPE" | "IDEMPOTENCY_KEY_MISSING" | "IDEMPOTENCY_KEY_INVALID" | "INVALID_CURSOR" | "API_KEY_MISSING" | "API_KEY_INVALID" | "RAIL_CALLBACK_INVALID" | "API_KEY_ENVIRONMENT_MISMATCH" | "API_KEY_SCOPE_FORBIDDEN" | "IP_NOT_ALLOWED" | "ROUTE_NOT_FOUND" | "WALLET_NOT_FOUND" | "PAYMENT_NOT_FOUND" | "SPLIT_TEMPLATE_NOT_FOUND" | "TRANSFER_NOT_FOUND" | "HOLD_NOT_FOUND" | "WITHDRAWAL_NOT_FOUND" | "REFUND_NOT_FOUND" | "PAYOUT_NOT_FOUND" | "TRANSACTION_NOT_FOUND" | "REVIEW_CASE_NOT_FOUND" | "API_KEY_NOT_FOUND" | "EVENT_NOT_FOUND" | "INBOUND_CREDIT_NOT_FOUND" | "BANK_TRANSFER_NOT_FOUND" | "WEBHOOK_ENDPOINT_NOT_FOUND" | "IDEMPOTENCY_KEY_REUSED" | "IDEMPOTENCY_IN_PROGRESS" | "BANK_TRANSFER_ENDED" | "EXTERNAL_REFERENCE_TAKEN" | "REFERENCE_TAKEN" | "DEPOSIT_ACCOUNT_UNAVAILABLE" | "WALLET_KYC_REQUIRED" | "WALLET_KYC_NOT_APPLICABLE" | "WALLET_BVN_LIMIT_REACHED" | "WALLET_TIER1_LIMIT_EXCEEDED" | "WALLET_INSUFFICIENT_FUNDS" | "WALLET_FROZEN" | "WALLET_CLOSED" | "WITHDRAWAL_NAME_VERIFICATION_FAILED" | "BANK_CODE_UNKNOWN" | "BANK_ACCOUNT_NOT_RESOLVED" | "SAME_WALLET" | "HOLD_ENDED" | "HOLD_AMOUNT_EXCEEDED" | "PAYMENT_NOT_PAYABLE" | "PAYMENT_NOT_CANCELLABLE" | "PAYMENT_METHOD_MISMATCH" | "PAYMENT_NOT_REFUNDABLE" | "REFUND_AMOUNT_EXCEEDED" | "REFUND_DESTINATION_REQUIRED" | "REVIEW_ACTION_UNAVAILABLE" | "REVIEW_NEEDS_OPERATORS" | "API_KEY_EXCEEDS_OWN" | "API_KEY_NOT_ACTIVE" | "WEBHOOK_URL_FORBIDDEN" | "WEBHOOK_ENDPOINT_DISABLED" | "WEBHOOK_ENDPOINT_LIMIT_REACHED" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "BANK_RAIL_ERROR" | "SERVICE_UNAVAILABLE" | "BANK_RAIL_TIMEOUT";
             };
             header?: never;
             path?: never;
@@ -10966,28 +11319,28 @@ export interface operations {
                      *       "statusCode": 200,
                      *       "data": [
                      *         {
-                     *           "requestId": "req_01a21a8cce1f2046437c4a72",
-                     *           "keyId": "svc_01m8d8sg91e0085en9z6vn67a5_key",
+                     *           "requestId": "req_01a21b04d27c22249a01f39c",
+                     *           "keyId": "svc_01m8dg9f3ye008apj0vye9vb72_key",
                      *           "method": "POST",
                      *           "path": "/wallets/:id/transfer",
-                     *           "resourceId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
+                     *           "resourceId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
                      *           "status": 400,
                      *           "errorCode": "IDEMPOTENCY_KEY_MISSING",
                      *           "errorDetails": {
                      *             "fields": []
                      *           },
                      *           "idempotencyKey": null,
-                     *           "durationMs": 2,
-                     *           "createdAt": "2026-11-27T01:09:25.151Z"
+                     *           "durationMs": 29,
+                     *           "createdAt": "2026-11-27T03:20:30.588Z"
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 1,
                      *         "hasMore": true,
-                     *         "nextCursor": "oFvgCNBYPDLR17SIlcVO6-rPIDBWjA4u7qIIIiCVgPBbInRlc3QgMDFhMjFhOGMtYzEwNS03MDAwLWE1MzAtNjcxM2RkMmNlYjQ3IC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMTowOToyNS4xNTFaIiwiMDFhMjFhOGNjZTFmMjA0NjQzN2M0YTcyIl0"
+                     *         "nextCursor": "qud_gxjbKtRsgNZin48KyWxIR1_hnKSr9gx3Qt_6o4NbInRlc3QgMDFhMjFiMDQtYmMzNy03MDAwLWE2ZjEtNjA4Y2E4NmE2MzlhIC9yZXF1ZXN0LWxvZ3MiLDEseyJzdGF0dXMiOiI0eHgifSwiMjAyNi0xMS0yN1QwMzoyMDozMC41ODhaIiwiMDFhMjFiMDRkMjdjMjIyNDlhMDFmMzljIl0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd808ee3c8b802741"
+                     *         "requestId": "req_01a21b04e54e55322465fa7c"
                      *       }
                      *     }
                      */
@@ -11158,7 +11511,7 @@ export interface operations {
                      *         "nextCursor": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cce445dee54fe580f"
+                     *         "requestId": "req_01a21b04d2d07fc3cdcb8553"
                      *       }
                      *     }
                      */
@@ -11217,7 +11570,7 @@ export interface operations {
                      *         "bankName": "Guaranty Trust Bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cce4bc3e925eaca1d"
+                     *         "requestId": "req_01a21b04d3001ea064d3c81d"
                      *       }
                      *     }
                      */
@@ -11234,7 +11587,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            422: components["responses"]["Unprocessable20"];
+            422: components["responses"]["Unprocessable22"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             502: components["responses"]["BadGateway"];
@@ -11278,7 +11631,7 @@ export interface operations {
                      *         "currency": "NGN"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cce67c022c9182fcf"
+                     *         "requestId": "req_01a21b04d338a1dd34c415f4"
                      *       }
                      *     }
                      */
@@ -11328,7 +11681,7 @@ export interface operations {
                      *         "received": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd94616e9b672709d"
+                     *         "requestId": "req_01a21b04e76023426f51d783"
                      *       }
                      *     }
                      */
@@ -11342,9 +11695,9 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest8"];
+            400: components["responses"]["BadRequest9"];
             401: components["responses"]["Unauthorized2"];
-            404: components["responses"]["NotFound22"];
+            404: components["responses"]["NotFound23"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };
@@ -11398,17 +11751,17 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 201,
                      *       "data": {
-                     *         "sessionId": "000999605159859583824320425720",
+                     *         "sessionId": "000999330052693157770393134753",
                      *         "accountNumber": "6000000003",
                      *         "amount": 505000,
                      *         "currency": "NGN",
                      *         "senderName": "Chidi Eze",
                      *         "senderAccountNumber": "0123456789",
                      *         "senderBankCode": "058",
-                     *         "receivedAt": "2026-11-27T01:09:23.499Z"
+                     *         "receivedAt": "2026-11-27T03:20:27.723Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cc7a1b6d0e1aae875"
+                     *         "requestId": "req_01a21b04c73be075d5627bc3"
                      *       }
                      *     }
                      */
@@ -11474,13 +11827,13 @@ export interface operations {
                      *       "statusCode": 201,
                      *       "data": {
                      *         "kind": "charge",
-                     *         "reference": "000999771082784449678786713414",
+                     *         "reference": "000999233621320493668652451018",
                      *         "amount": 5000,
                      *         "currency": "NGN",
-                     *         "at": "2026-11-27T01:09:27.714Z"
+                     *         "at": "2026-11-27T03:20:35.528Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd81f174a107079b2"
+                     *         "requestId": "req_01a21b04e5b120058022aa89"
                      *       }
                      *     }
                      */
@@ -11534,14 +11887,14 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "sessionId": "000999202853380314901051808670",
+                     *         "sessionId": "000999993654828178242015080729",
                      *         "accountNumber": "6000000001",
                      *         "amount": 1000000,
                      *         "currency": "NGN",
-                     *         "recalledAt": "2026-11-27T01:09:27.694Z"
+                     *         "recalledAt": "2026-11-27T03:20:35.434Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd80c0dd7ee27bd34"
+                     *         "requestId": "req_01a21b04e55e0d7066983135"
                      *       }
                      *     }
                      */
@@ -11555,10 +11908,10 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest9"];
+            400: components["responses"]["BadRequest7"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound23"];
+            404: components["responses"]["NotFound24"];
             409: components["responses"]["Conflict2"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
@@ -11613,7 +11966,7 @@ export interface operations {
                      *         "behaviour": "hold"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd827c85cb4ed7af3"
+                     *         "requestId": "req_01a21b04e5ee863d943f140a"
                      *       }
                      *     }
                      */
@@ -11630,7 +11983,7 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            422: components["responses"]["Unprocessable21"];
+            422: components["responses"]["Unprocessable23"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -11663,20 +12016,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8d8sp1ne00az9pbaq45dqnq_wth",
+                     *         "reference": "svc_01m8dg9sgde00am3dvqrggxw9g_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127010927140615213206",
+                     *         "sessionId": "000999261127032035696369598725",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd9049272118aad3b"
+                     *         "requestId": "req_01a21b04e730f398e37be28e"
                      *       }
                      *     }
                      */
@@ -11693,7 +12046,7 @@ export interface operations {
             400: components["responses"]["BadRequest4"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound24"];
+            404: components["responses"]["NotFound25"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -11741,20 +12094,20 @@ export interface operations {
                      *       "success": true,
                      *       "statusCode": 200,
                      *       "data": {
-                     *         "reference": "svc_01m8d8sp1ne00az9pbaq45dqnq_wth",
+                     *         "reference": "svc_01m8dg9sgde00am3dvqrggxw9g_wth",
                      *         "status": "completed",
                      *         "accountNumber": "0123456780",
                      *         "amount": 10000,
                      *         "currency": "NGN",
                      *         "bankCode": "058",
-                     *         "sessionId": "000999261127010927140615213206",
+                     *         "sessionId": "000999261127032035696369598725",
                      *         "reason": null,
                      *         "timesSent": 1,
                      *         "timesPaid": 1,
                      *         "timesReturned": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01a21a8cd8397314e7e11dc3"
+                     *         "requestId": "req_01a21b04e61e8f697fc1d4f6"
                      *       }
                      *     }
                      */
@@ -11771,94 +12124,8 @@ export interface operations {
             400: components["responses"]["BadRequest5"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden2"];
-            404: components["responses"]["NotFound24"];
-            409: components["responses"]["Conflict6"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError2"];
-            503: components["responses"]["ServiceUnavailable2"];
-        };
-    };
-    simulateExpiry: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description A unique value, such as a UUID. A repeat with the same key returns the same response, and does nothing. */
-                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
-            };
-            path: {
-                /** @description The public id of the resource */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    "X-RateLimit-Limit": components["headers"]["XRateLimitLimit"];
-                    "X-RateLimit-Remaining": components["headers"]["XRateLimitRemaining"];
-                    "X-RateLimit-Reset": components["headers"]["XRateLimitReset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "statusCode": 200,
-                     *       "data": {
-                     *         "id": "svc_01m8d8snjfe00assttca8zfk7m_pay",
-                     *         "method": "bank_transfer",
-                     *         "status": "expired",
-                     *         "baseAmount": 10000,
-                     *         "fee": 500,
-                     *         "feeBearer": "payer",
-                     *         "payableAmount": 10500,
-                     *         "amountReceived": 0,
-                     *         "amountInReview": 0,
-                     *         "amountRecalled": 0,
-                     *         "currency": "NGN",
-                     *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                     *         "description": null,
-                     *         "onMismatch": "hold",
-                     *         "reference": null,
-                     *         "metadata": {},
-                     *         "expiresAt": "2026-11-27T01:39:27.241Z",
-                     *         "settledAt": null,
-                     *         "createdAt": "2026-11-27T01:09:27.241Z",
-                     *         "virtualAccount": {
-                     *           "accountNumber": "6000000004",
-                     *           "bankName": "Sandbox Bank",
-                     *           "accountName": "Ada Obi",
-                     *           "expiresAt": "2026-11-27T01:39:27.241Z"
-                     *         },
-                     *         "returnUrl": null,
-                     *         "acceptsAmount": "any",
-                     *         "checkoutUrl": "https://pay.example.com/checkout/AaIajMEFcAClMGcT3SzrRwGiGozWT3AArOdaYpH3zPQTcw0adshjl4oA8JE5hRmX"
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01a21a8cd65a1c30ef33b6f6"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        /** @constant */
-                        success: true;
-                        /** @constant */
-                        statusCode: 200;
-                        data: components["schemas"]["Payment"];
-                        meta: components["schemas"]["Meta"];
-                    };
-                };
-            };
-            400: components["responses"]["BadRequest9"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden2"];
             404: components["responses"]["NotFound25"];
-            409: components["responses"]["Conflict2"];
-            422: components["responses"]["Unprocessable22"];
+            409: components["responses"]["Conflict6"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError2"];
             503: components["responses"]["ServiceUnavailable2"];
@@ -11882,13 +12149,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8srtre00tk5sqrwk198rk_evt",
+                 *       "id": "svc_01m8dg9xj9e00tewh08z7vzc64_evt",
                  *       "type": "payment.settled",
-                 *       "createdAt": "2026-11-27T01:09:30.584Z",
-                 *       "resourceId": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
+                 *       "createdAt": "2026-11-27T03:20:39.753Z",
+                 *       "resourceId": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
+                 *         "id": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -11899,33 +12166,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d8spxte009dzgjvtz3cebf_wlt",
+                 *         "targetWalletId": "svc_01m8dg9twpe00amgq7yngdbadq_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:39:28.871Z",
-                 *         "settledAt": "2026-11-27T01:09:30.584Z",
-                 *         "createdAt": "2026-11-27T01:09:28.871Z",
+                 *         "expiresAt": "2026-11-27T03:50:37.506Z",
+                 *         "settledAt": "2026-11-27T03:20:39.753Z",
+                 *         "createdAt": "2026-11-27T03:20:37.506Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000026",
+                 *           "accountNumber": "6000000031",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:39:28.871Z"
+                 *           "expiresAt": "2026-11-27T03:50:37.506Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d8sqdpe00sy3n2n7ej6988_inc",
+                 *           "id": "svc_01m8dg9vv2e00b359qy0w9pwan_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9",
+                 *           "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9"
+                 *             "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e"
                  *           },
-                 *           "receivedAt": "2026-11-27T01:09:28.980Z"
+                 *           "receivedAt": "2026-11-27T03:20:37.755Z"
                  *         }
                  *       }
                  *     }
@@ -11968,13 +12235,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8srtre018zc88etv0yf9d_evt",
+                 *       "id": "svc_01m8dg9xj9e01bcwt92mdmkndj_evt",
                  *       "type": "payment.completed",
-                 *       "createdAt": "2026-11-27T01:09:30.584Z",
-                 *       "resourceId": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
+                 *       "createdAt": "2026-11-27T03:20:39.753Z",
+                 *       "resourceId": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq5te00rsdydfw4nazqy_pay",
+                 *         "id": "svc_01m8dg9vcqe00a60akxmnyxvds_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -11985,33 +12252,33 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d8spxte009dzgjvtz3cebf_wlt",
+                 *         "targetWalletId": "svc_01m8dg9twpe00amgq7yngdbadq_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:39:28.871Z",
-                 *         "settledAt": "2026-11-27T01:09:30.584Z",
-                 *         "createdAt": "2026-11-27T01:09:28.871Z",
+                 *         "expiresAt": "2026-11-27T03:50:37.506Z",
+                 *         "settledAt": "2026-11-27T03:20:39.753Z",
+                 *         "createdAt": "2026-11-27T03:20:37.506Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000026",
+                 *           "accountNumber": "6000000031",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:39:28.871Z"
+                 *           "expiresAt": "2026-11-27T03:50:37.506Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d8sqdpe00sy3n2n7ej6988_inc",
+                 *           "id": "svc_01m8dg9vv2e00b359qy0w9pwan_inc",
                  *           "amount": 202000,
-                 *           "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9",
+                 *           "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "dc6962fd-efd1-4871-be71-a0d6778b94a9"
+                 *             "sessionId": "4c599bca-6756-4240-8e73-39c764c2842e"
                  *           },
-                 *           "receivedAt": "2026-11-27T01:09:28.980Z"
+                 *           "receivedAt": "2026-11-27T03:20:37.755Z"
                  *         }
                  *       }
                  *     }
@@ -12054,13 +12321,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sscbe008egw5837as3c7_evt",
+                 *       "id": "svc_01m8dg9xwxe00bhqrybye9qat2_evt",
                  *       "type": "payment.expired",
-                 *       "createdAt": "2026-11-27T01:09:31.147Z",
-                 *       "resourceId": "svc_01m8d8sq4fe00by6qwj0ks9hj6_pay",
+                 *       "createdAt": "2026-11-27T03:20:40.093Z",
+                 *       "resourceId": "svc_01m8dg9va9e00bqhz59cdacbdm_pay",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq4fe00by6qwj0ks9hj6_pay",
+                 *         "id": "svc_01m8dg9va9e00bqhz59cdacbdm_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12071,19 +12338,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d8spyne00tdj6xv13pm6m5_wlt",
+                 *         "targetWalletId": "svc_01m8dg9tx8e008n99dsj2b6yzq_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:09:30.847Z",
+                 *         "expiresAt": "2026-11-27T03:20:39.449Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T01:09:28.847Z",
+                 *         "createdAt": "2026-11-27T03:20:37.449Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000025",
+                 *           "accountNumber": "6000000027",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:10:28.847Z"
+                 *           "expiresAt": "2026-11-27T03:21:37.449Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12091,6 +12358,80 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["PaymentExpiredEvent"];
+            };
+        };
+        responses: {
+            /** @description Received */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not received: it is sent again later, as after any other response */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receivePaymentCancelledEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event's id */
+                "webhook-id": string;
+                /** @description When this attempt was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description Signatures by Standard Webhooks: `v1,` and base64, separated by spaces */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "svc_01m8dg9vg4e00brnf00hjgk689_evt",
+                 *       "type": "payment.cancelled",
+                 *       "createdAt": "2026-11-27T03:20:37.636Z",
+                 *       "resourceId": "svc_01m8dg9v9be008qy01gssz3qk9_pay",
+                 *       "sequence": 1,
+                 *       "data": {
+                 *         "id": "svc_01m8dg9v9be008qy01gssz3qk9_pay",
+                 *         "method": "bank_transfer",
+                 *         "status": "cancelled",
+                 *         "baseAmount": 200000,
+                 *         "fee": 2000,
+                 *         "feeBearer": "payer",
+                 *         "payableAmount": 202000,
+                 *         "amountReceived": 0,
+                 *         "amountInReview": 0,
+                 *         "amountRecalled": 0,
+                 *         "currency": "NGN",
+                 *         "targetWalletId": "svc_01m8dg9tx0e008dymyr2trh3yw_wlt",
+                 *         "description": null,
+                 *         "onMismatch": "hold",
+                 *         "reference": null,
+                 *         "metadata": {},
+                 *         "expiresAt": "2026-11-27T03:50:37.393Z",
+                 *         "settledAt": null,
+                 *         "createdAt": "2026-11-27T03:20:37.393Z",
+                 *         "virtualAccount": {
+                 *           "accountNumber": "6000000023",
+                 *           "bankName": "Sandbox Bank",
+                 *           "accountName": "Ada Obi",
+                 *           "expiresAt": "2026-11-27T03:50:37.393Z"
+                 *         },
+                 *         "returnUrl": null,
+                 *         "acceptsAmount": "any"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentCancelledEvent"];
             };
         };
         responses: {
@@ -12128,13 +12469,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8t11pe01r8z1hxvxwkc1x_evt",
+                 *       "id": "svc_01m8dga58ge019gbpthwfw15qb_evt",
                  *       "type": "payment.in_review",
-                 *       "createdAt": "2026-11-27T01:09:38.998Z",
-                 *       "resourceId": "svc_01m8d8sq0re009dhgkdadhnfx3_pay",
+                 *       "createdAt": "2026-11-27T03:20:47.632Z",
+                 *       "resourceId": "svc_01m8dg9v6je00929r9ashyxkwd_pay",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq0re009dhgkdadhnfx3_pay",
+                 *         "id": "svc_01m8dg9v6je00929r9ashyxkwd_pay",
                  *         "method": "bank_transfer",
                  *         "status": "expired",
                  *         "baseAmount": 200000,
@@ -12145,19 +12486,19 @@ export interface operations {
                  *         "amountInReview": 40000,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d8spy8e009pf7694d8t4az_wlt",
+                 *         "targetWalletId": "svc_01m8dg9tx4e009bar3b45e88a4_wlt",
                  *         "description": null,
                  *         "onMismatch": "hold",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:09:38.728Z",
+                 *         "expiresAt": "2026-11-27T03:20:47.330Z",
                  *         "settledAt": null,
-                 *         "createdAt": "2026-11-27T01:09:28.728Z",
+                 *         "createdAt": "2026-11-27T03:20:37.330Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000008",
+                 *           "accountNumber": "6000000016",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:10:28.728Z"
+                 *           "expiresAt": "2026-11-27T03:21:37.330Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12202,13 +12543,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sthhe01az3zncye40dyw_evt",
+                 *       "id": "svc_01m8dga0mwe019r21wajq624qn_evt",
                  *       "type": "payment.reviewed",
-                 *       "createdAt": "2026-11-27T01:09:32.337Z",
-                 *       "resourceId": "svc_01m8d8sq43e00bag5aw990etm6_pay",
+                 *       "createdAt": "2026-11-27T03:20:42.908Z",
+                 *       "resourceId": "svc_01m8dg9v7te0082812wcvbae06_pay",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq43e00bag5aw990etm6_pay",
+                 *         "id": "svc_01m8dg9v7te0082812wcvbae06_pay",
                  *         "method": "bank_transfer",
                  *         "status": "settled",
                  *         "baseAmount": 200000,
@@ -12219,19 +12560,19 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 0,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d8spyne00a6t3m35xd13y8_wlt",
+                 *         "targetWalletId": "svc_01m8dg9tx2e00b00e3jj9g8j9k_wlt",
                  *         "description": null,
                  *         "onMismatch": "refund",
                  *         "reference": null,
                  *         "metadata": {},
-                 *         "expiresAt": "2026-11-27T01:39:28.821Z",
-                 *         "settledAt": "2026-11-27T01:09:29.730Z",
-                 *         "createdAt": "2026-11-27T01:09:28.821Z",
+                 *         "expiresAt": "2026-11-27T03:50:37.302Z",
+                 *         "settledAt": "2026-11-27T03:20:38.767Z",
+                 *         "createdAt": "2026-11-27T03:20:37.302Z",
                  *         "virtualAccount": {
-                 *           "accountNumber": "6000000024",
+                 *           "accountNumber": "6000000020",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:39:28.821Z"
+                 *           "expiresAt": "2026-11-27T03:50:37.302Z"
                  *         },
                  *         "returnUrl": null,
                  *         "acceptsAmount": "any"
@@ -12276,13 +12617,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sp7ee00rzn6cxprkkcwj_evt",
+                 *       "id": "svc_01m8dg9smne00tq5tz3nwzap8n_evt",
                  *       "type": "payment.recalled",
-                 *       "createdAt": "2026-11-27T01:09:27.918Z",
-                 *       "resourceId": "svc_01m8d8shvke00aa19xdry42946_pay",
+                 *       "createdAt": "2026-11-27T03:20:35.733Z",
+                 *       "resourceId": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                  *       "sequence": 5,
                  *       "data": {
-                 *         "id": "svc_01m8d8shvke00aa19xdry42946_pay",
+                 *         "id": "svc_01m8dg9hr1e009nzbb2vm93pyr_pay",
                  *         "method": "bank_transfer",
                  *         "status": "partially_refunded",
                  *         "baseAmount": 500000,
@@ -12293,35 +12634,35 @@ export interface operations {
                  *         "amountInReview": 0,
                  *         "amountRecalled": 505000,
                  *         "currency": "NGN",
-                 *         "targetWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
+                 *         "targetWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
                  *         "description": "Order 1",
                  *         "onMismatch": "hold",
                  *         "reference": "order-1",
                  *         "metadata": {
                  *           "channel": "web"
                  *         },
-                 *         "expiresAt": "2026-11-27T01:39:23.423Z",
-                 *         "settledAt": "2026-11-27T01:09:24.206Z",
-                 *         "createdAt": "2026-11-27T01:09:23.423Z",
+                 *         "expiresAt": "2026-11-27T03:50:27.629Z",
+                 *         "settledAt": "2026-11-27T03:20:29.059Z",
+                 *         "createdAt": "2026-11-27T03:20:27.629Z",
                  *         "virtualAccount": {
                  *           "accountNumber": "6000000003",
                  *           "bankName": "Sandbox Bank",
                  *           "accountName": "Ada Obi",
-                 *           "expiresAt": "2026-11-27T01:39:23.423Z"
+                 *           "expiresAt": "2026-11-27T03:50:27.629Z"
                  *         },
                  *         "returnUrl": "https://shop.example.com/orders/1",
                  *         "acceptsAmount": "any",
                  *         "credit": {
-                 *           "id": "svc_01m8d8shype0096h68y9mqskaj_inc",
+                 *           "id": "svc_01m8dg9hy4e009y0rxpdre3q6s_inc",
                  *           "amount": 505000,
-                 *           "sessionId": "000999605159859583824320425720",
+                 *           "sessionId": "000999330052693157770393134753",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "000999605159859583824320425720"
+                 *             "sessionId": "000999330052693157770393134753"
                  *           },
-                 *           "receivedAt": "2026-11-27T01:09:23.499Z"
+                 *           "receivedAt": "2026-11-27T03:20:27.723Z"
                  *         }
                  *       }
                  *     }
@@ -12364,14 +12705,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8srfte00saej4dqppdha4_evt",
+                 *       "id": "svc_01m8dg9xdje00sp3w3p9v4ywh0_evt",
                  *       "type": "withdrawal.completed",
-                 *       "createdAt": "2026-11-27T01:09:30.234Z",
-                 *       "resourceId": "svc_01m8d8sq8te02acart41ed6tyy_wth",
+                 *       "createdAt": "2026-11-27T03:20:39.602Z",
+                 *       "resourceId": "svc_01m8dg9vdse009wdvgznam2h3j_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq8te02acart41ed6tyy_wth",
-                 *         "sourceWalletId": "svc_01m8d8spyze0082e8gghd240kz_wlt",
+                 *         "id": "svc_01m8dg9vdse009wdvgznam2h3j_wth",
+                 *         "sourceWalletId": "svc_01m8dg9txqe009pvpqxmfm97bd_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12387,10 +12728,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010929251835672829",
+                 *         "sessionId": "000999261127032038202525145736",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:28.955Z",
-                 *         "completedAt": "2026-11-27T01:09:30.234Z"
+                 *         "createdAt": "2026-11-27T03:20:37.507Z",
+                 *         "completedAt": "2026-11-27T03:20:39.602Z"
                  *       }
                  *     }
                  */
@@ -12432,14 +12773,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8srb0e00bm943mn849035_evt",
+                 *       "id": "svc_01m8dg9xvbe00aqq38g59k3t9a_evt",
                  *       "type": "withdrawal.failed",
-                 *       "createdAt": "2026-11-27T01:09:30.080Z",
-                 *       "resourceId": "svc_01m8d8sq8ve008m0m7x5fd9qhf_wth",
+                 *       "createdAt": "2026-11-27T03:20:40.043Z",
+                 *       "resourceId": "svc_01m8dg9vnde01827bn42hn97aq_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq8ve008m0m7x5fd9qhf_wth",
-                 *         "sourceWalletId": "svc_01m8d8spyze019x7ss20dt1j6h_wlt",
+                 *         "id": "svc_01m8dg9vnde01827bn42hn97aq_wth",
+                 *         "sourceWalletId": "svc_01m8dg9txhe00btjwjwsxh3rnw_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12455,10 +12796,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010929371970059176",
+                 *         "sessionId": "000999261127032038435756127228",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:28.952Z",
-                 *         "completedAt": "2026-11-27T01:09:30.080Z"
+                 *         "createdAt": "2026-11-27T03:20:37.707Z",
+                 *         "completedAt": "2026-11-27T03:20:40.043Z"
                  *       }
                  *     }
                  */
@@ -12500,14 +12841,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sre3e00bqj9pmq955y10_evt",
+                 *       "id": "svc_01m8dg9xdze00t3h8yar3x2cfq_evt",
                  *       "type": "withdrawal.returned",
-                 *       "createdAt": "2026-11-27T01:09:30.179Z",
-                 *       "resourceId": "svc_01m8d8sq8we00ba3cq14bjntg1_wth",
+                 *       "createdAt": "2026-11-27T03:20:39.615Z",
+                 *       "resourceId": "svc_01m8dg9vnde008ch91fnwvtyc3_wth",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq8we00ba3cq14bjntg1_wth",
-                 *         "sourceWalletId": "svc_01m8d8spyze01sefty71waay4t_wlt",
+                 *         "id": "svc_01m8dg9vnde008ch91fnwvtyc3_wth",
+                 *         "sourceWalletId": "svc_01m8dg9tzqe009ms5xemsx4gy2_wlt",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "totalAmount": 103000,
@@ -12523,10 +12864,10 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010929975206611948",
+                 *         "sessionId": "000999261127032038199292652355",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:28.923Z",
-                 *         "completedAt": "2026-11-27T01:09:30.179Z"
+                 *         "createdAt": "2026-11-27T03:20:37.667Z",
+                 *         "completedAt": "2026-11-27T03:20:39.615Z"
                  *       }
                  *     }
                  */
@@ -12568,15 +12909,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sr8fe01b7kqrd2g2t8cf_evt",
+                 *       "id": "svc_01m8dg9x1ke019xawvhd3dn0d8_evt",
                  *       "type": "transfer.completed",
-                 *       "createdAt": "2026-11-27T01:09:29.999Z",
-                 *       "resourceId": "svc_01m8d8sr8fe00r0074tqbnrvps_trf",
+                 *       "createdAt": "2026-11-27T03:20:39.219Z",
+                 *       "resourceId": "svc_01m8dg9x1ke00tky4z82hdwset_trf",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sr8fe00r0074tqbnrvps_trf",
-                 *         "sourceWalletId": "svc_01m8d8spyye00b1xt94yg7hk8b_wlt",
-                 *         "destinationWalletId": "svc_01m8d8sr81e008bba1dtrt1xgs_wlt",
+                 *         "id": "svc_01m8dg9x1ke00tky4z82hdwset_trf",
+                 *         "sourceWalletId": "svc_01m8dg9v1ee00bc544avn8qxm3_wlt",
+                 *         "destinationWalletId": "svc_01m8dg9wxje00att2t12h6n3qe_wlt",
                  *         "amount": 50000,
                  *         "fee": 0,
                  *         "status": "completed",
@@ -12585,7 +12926,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:29.998Z"
+                 *         "createdAt": "2026-11-27T03:20:39.209Z"
                  *       }
                  *     }
                  */
@@ -12627,24 +12968,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8skdye01a497dev388mng_evt",
+                 *       "id": "svc_01m8dg9meee01bydb64xkhm7my_evt",
                  *       "type": "hold.created",
-                 *       "createdAt": "2026-11-27T01:09:25.054Z",
-                 *       "resourceId": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
+                 *       "createdAt": "2026-11-27T03:20:30.414Z",
+                 *       "resourceId": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8skdye00968d4bnk7x7qg_hld",
+                 *         "id": "svc_01m8dg9meee0090hy9eyjne5nb_hld",
                  *         "status": "held",
-                 *         "walletId": "svc_01m8d8shqce00t4fv0xzpma1ec_wlt",
-                 *         "sourceWalletId": "svc_01m8d8shmme00vxqjh5ekggxfw_wlt",
-                 *         "transferId": "svc_01m8d8skdxe00vmqbt0vpkr65b_trf",
+                 *         "walletId": "svc_01m8dg9hhje00sv9atst527bsb_wlt",
+                 *         "sourceWalletId": "svc_01m8dg9hffe00t3drrwpcbk5x9_wlt",
+                 *         "transferId": "svc_01m8dg9mede00r6th5q2np4q98_trf",
                  *         "amount": 1000,
                  *         "amountHeld": 1000,
                  *         "amountReleased": 0,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
                  *         "releaseAt": null,
-                 *         "createdAt": "2026-11-27T01:09:25.049Z",
+                 *         "createdAt": "2026-11-27T03:20:30.412Z",
                  *         "endedAt": null
                  *       }
                  *     }
@@ -12687,25 +13028,25 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8swqje00tfpj2ebry5gh7_evt",
+                 *       "id": "svc_01m8dga10ce00vfxf8pwdzp0sz_evt",
                  *       "type": "hold.released",
-                 *       "createdAt": "2026-11-27T01:09:34.578Z",
-                 *       "resourceId": "svc_01m8d8sqfge01b84rhd34j8xpv_hld",
+                 *       "createdAt": "2026-11-27T03:20:43.276Z",
+                 *       "resourceId": "svc_01m8dg9vx9e00a3fvbrxpswcv3_hld",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d8sqfge01b84rhd34j8xpv_hld",
+                 *         "id": "svc_01m8dg9vx9e00a3fvbrxpswcv3_hld",
                  *         "status": "released",
-                 *         "walletId": "svc_01m8d8sq8ee008ncq7gtm25svb_wlt",
-                 *         "sourceWalletId": "svc_01m8d8spyze00s72sph0xtb40d_wlt",
-                 *         "transferId": "svc_01m8d8sqfge00tbbqfpqbs2zme_trf",
+                 *         "walletId": "svc_01m8dg9vh6e008fx8fpk866mbp_wlt",
+                 *         "sourceWalletId": "svc_01m8dg9v12e00as0920hww4fvq_wlt",
+                 *         "transferId": "svc_01m8dg9vx6e00rd0q4a5w5yaej_trf",
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 2000,
                  *         "amountCancelled": 0,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T01:09:34.189Z",
-                 *         "createdAt": "2026-11-27T01:09:29.200Z",
-                 *         "endedAt": "2026-11-27T01:09:34.578Z"
+                 *         "releaseAt": "2026-11-27T03:20:42.999Z",
+                 *         "createdAt": "2026-11-27T03:20:38.050Z",
+                 *         "endedAt": "2026-11-27T03:20:43.276Z"
                  *       }
                  *     }
                  */
@@ -12747,25 +13088,25 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sqm7e00tec5dpm03prs1_evt",
+                 *       "id": "svc_01m8dg9w78e00tm60a42ed7m4a_evt",
                  *       "type": "hold.cancelled",
-                 *       "createdAt": "2026-11-27T01:09:29.351Z",
-                 *       "resourceId": "svc_01m8d8sqe9e00ajgm2pm6xp1yw_hld",
+                 *       "createdAt": "2026-11-27T03:20:38.376Z",
+                 *       "resourceId": "svc_01m8dg9vx5e009eccd5zkx9sy0_hld",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d8sqe9e00ajgm2pm6xp1yw_hld",
+                 *         "id": "svc_01m8dg9vx5e009eccd5zkx9sy0_hld",
                  *         "status": "cancelled",
-                 *         "walletId": "svc_01m8d8sq8fe00aj6c14bf6h79p_wlt",
-                 *         "sourceWalletId": "svc_01m8d8spzqe00bz8rpjatyt8k7_wlt",
-                 *         "transferId": "svc_01m8d8sqe8e00sfce05z06ajr5_trf",
+                 *         "walletId": "svc_01m8dg9vd4e0082m3v0nqz28jn_wlt",
+                 *         "sourceWalletId": "svc_01m8dg9v12e00s4nsrnq1wdrg1_wlt",
+                 *         "transferId": "svc_01m8dg9vw6e00sprvev71qhdg0_trf",
                  *         "amount": 2000,
                  *         "amountHeld": 0,
                  *         "amountReleased": 500,
                  *         "amountCancelled": 1500,
                  *         "currency": "NGN",
-                 *         "releaseAt": "2026-11-27T02:09:29.158Z",
-                 *         "createdAt": "2026-11-27T01:09:29.160Z",
-                 *         "endedAt": "2026-11-27T01:09:29.350Z"
+                 *         "releaseAt": "2026-11-27T04:20:37.988Z",
+                 *         "createdAt": "2026-11-27T03:20:38.002Z",
+                 *         "endedAt": "2026-11-27T03:20:38.375Z"
                  *       }
                  *     }
                  */
@@ -12807,14 +13148,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sswne009jg4trhm8an5j_evt",
+                 *       "id": "svc_01m8dg9zfpe00v944crptprvv2_evt",
                  *       "type": "refund.completed",
-                 *       "createdAt": "2026-11-27T01:09:31.669Z",
-                 *       "resourceId": "svc_01m8d8srmee008hwpnbw48v053_rfd",
+                 *       "createdAt": "2026-11-27T03:20:41.718Z",
+                 *       "resourceId": "svc_01m8dg9xf6e00ak8vpnvx74etb_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8srmee008hwpnbw48v053_rfd",
-                 *         "paymentId": "svc_01m8d8sq73e009gsvjnb4dj776_pay",
+                 *         "id": "svc_01m8dg9xf6e00ak8vpnvx74etb_rfd",
+                 *         "paymentId": "svc_01m8dg9vawe00867jmzkph0vad_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "completed",
@@ -12823,10 +13164,10 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010931908421966999",
+                 *         "sessionId": "000999261127032040657006420230",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:30.380Z",
-                 *         "completedAt": "2026-11-27T01:09:31.668Z"
+                 *         "createdAt": "2026-11-27T03:20:39.605Z",
+                 *         "completedAt": "2026-11-27T03:20:41.718Z"
                  *       }
                  *     }
                  */
@@ -12868,14 +13209,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sswse00agstf6sr6bvdf_evt",
+                 *       "id": "svc_01m8dg9zpne00bg3yyzfc21js0_evt",
                  *       "type": "refund.failed",
-                 *       "createdAt": "2026-11-27T01:09:31.673Z",
-                 *       "resourceId": "svc_01m8d8srkpe00bjyysbttqnnvt_rfd",
+                 *       "createdAt": "2026-11-27T03:20:41.941Z",
+                 *       "resourceId": "svc_01m8dg9xxbe00b93gh6seq4c1r_rfd",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8srkpe00bjyysbttqnnvt_rfd",
-                 *         "paymentId": "svc_01m8d8sq60e00bdnyhdhdzxphx_pay",
+                 *         "id": "svc_01m8dg9xxbe00b93gh6seq4c1r_rfd",
+                 *         "paymentId": "svc_01m8dg9vcse008edmn6qyanhv6_pay",
                  *         "amount": 200000,
                  *         "destination": "bank",
                  *         "status": "failed",
@@ -12884,10 +13225,10 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010931197488190443",
+                 *         "sessionId": "000999261127032041985402923187",
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:30.355Z",
-                 *         "completedAt": "2026-11-27T01:09:31.673Z"
+                 *         "createdAt": "2026-11-27T03:20:40.073Z",
+                 *         "completedAt": "2026-11-27T03:20:41.941Z"
                  *       }
                  *     }
                  */
@@ -12929,14 +13270,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8ssk5e00bhd3ehcp4hq8v_evt",
+                 *       "id": "svc_01m8dg9zjje009e7aythztd49p_evt",
                  *       "type": "payout.completed",
-                 *       "createdAt": "2026-11-27T01:09:31.365Z",
-                 *       "resourceId": "svc_01m8d8sqaye009c95kxpw8gpsv_pyo",
+                 *       "createdAt": "2026-11-27T03:20:41.810Z",
+                 *       "resourceId": "svc_01m8dg9vkae01sxkcdbcdxt9g5_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sqaye009c95kxpw8gpsv_pyo",
-                 *         "sourceWalletId": "svc_01m8d8sq09e00aa4224fj4pv21_wlt",
+                 *         "id": "svc_01m8dg9vkae01sxkcdbcdxt9g5_pyo",
+                 *         "sourceWalletId": "svc_01m8dg9v2qe00a4ws5n6pt6r26_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -12946,7 +13287,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:28.954Z"
+                 *         "createdAt": "2026-11-27T03:20:37.685Z"
                  *       }
                  *     }
                  */
@@ -12988,14 +13329,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8st16e00b1zzdyd01pjrm_evt",
+                 *       "id": "svc_01m8dg9zspe009y6fkfbvqf7nw_evt",
                  *       "type": "payout.partially_completed",
-                 *       "createdAt": "2026-11-27T01:09:31.814Z",
-                 *       "resourceId": "svc_01m8d8sq8te009zkd0qmyqc3ra_pyo",
+                 *       "createdAt": "2026-11-27T03:20:42.038Z",
+                 *       "resourceId": "svc_01m8dg9vk6e009jzwk6rpbtsqf_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq8te009zkd0qmyqc3ra_pyo",
-                 *         "sourceWalletId": "svc_01m8d8sq00e008263z9b13kemh_wlt",
+                 *         "id": "svc_01m8dg9vk6e009jzwk6rpbtsqf_pyo",
+                 *         "sourceWalletId": "svc_01m8dg9v4we008nb3c0kat55jk_wlt",
                  *         "totalAmount": 300000,
                  *         "totalFee": 9000,
                  *         "itemCount": 3,
@@ -13005,7 +13346,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:28.955Z"
+                 *         "createdAt": "2026-11-27T03:20:37.685Z"
                  *       }
                  *     }
                  */
@@ -13047,14 +13388,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8st12e00853d4cjbp1ajb_evt",
+                 *       "id": "svc_01m8dg9zrje00aqs74pmf982v9_evt",
                  *       "type": "payout.failed",
-                 *       "createdAt": "2026-11-27T01:09:31.810Z",
-                 *       "resourceId": "svc_01m8d8sq8xe00bdj4wbv09by8s_pyo",
+                 *       "createdAt": "2026-11-27T03:20:42.002Z",
+                 *       "resourceId": "svc_01m8dg9vkae009jhnd81k30qfe_pyo",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq8xe00bdj4wbv09by8s_pyo",
-                 *         "sourceWalletId": "svc_01m8d8sq0pe00tq5t1cskkq2kh_wlt",
+                 *         "id": "svc_01m8dg9vkae009jhnd81k30qfe_pyo",
+                 *         "sourceWalletId": "svc_01m8dg9v51e00b4343hvzm21mw_wlt",
                  *         "totalAmount": 200000,
                  *         "totalFee": 6000,
                  *         "itemCount": 2,
@@ -13064,7 +13405,7 @@ export interface operations {
                  *         "reference": null,
                  *         "metadata": {},
                  *         "currency": "NGN",
-                 *         "createdAt": "2026-11-27T01:09:28.952Z"
+                 *         "createdAt": "2026-11-27T03:20:37.686Z"
                  *       }
                  *     }
                  */
@@ -13106,13 +13447,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8ssj9e009msh01qfyp4by_evt",
+                 *       "id": "svc_01m8dg9zhre009atw0q72fd6w6_evt",
                  *       "type": "payout.item_completed",
-                 *       "createdAt": "2026-11-27T01:09:31.337Z",
-                 *       "resourceId": "svc_01m8d8sqaye00v2t0yzv6x5yhv_poi",
+                 *       "createdAt": "2026-11-27T03:20:41.784Z",
+                 *       "resourceId": "svc_01m8dg9vkae02bc2tdrewbam65_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sqaye00v2t0yzv6x5yhv_poi",
+                 *         "id": "svc_01m8dg9vkae02bc2tdrewbam65_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "completed",
@@ -13126,8 +13467,8 @@ export interface operations {
                  *         "failureCode": null,
                  *         "failureReason": null,
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010930776055476270",
-                 *         "payoutId": "svc_01m8d8sqaye009c95kxpw8gpsv_pyo",
+                 *         "sessionId": "000999261127032040308482301715",
+                 *         "payoutId": "svc_01m8dg9vkae01sxkcdbcdxt9g5_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13170,13 +13511,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sswqe008zyscarbg9hkr_evt",
+                 *       "id": "svc_01m8dg9zq2e008161rz9z5ta0s_evt",
                  *       "type": "payout.item_failed",
-                 *       "createdAt": "2026-11-27T01:09:31.671Z",
-                 *       "resourceId": "svc_01m8d8sq8te018d1g7875zqace_poi",
+                 *       "createdAt": "2026-11-27T03:20:41.954Z",
+                 *       "resourceId": "svc_01m8dg9vk6e01by9n0g687d24f_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq8te018d1g7875zqace_poi",
+                 *         "id": "svc_01m8dg9vk6e01by9n0g687d24f_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13190,8 +13531,8 @@ export interface operations {
                  *         "failureCode": "bank_refused",
                  *         "failureReason": "The receiving bank rejected the transfer",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010931695928865684",
-                 *         "payoutId": "svc_01m8d8sq8te009zkd0qmyqc3ra_pyo",
+                 *         "sessionId": "000999261127032041834891006933",
+                 *         "payoutId": "svc_01m8dg9vk6e009jzwk6rpbtsqf_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13234,13 +13575,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8ssyre00b3phcz2zpqa9r_evt",
+                 *       "id": "svc_01m8dg9zgxe00b7fj9kw446xpv_evt",
                  *       "type": "payout.item_returned",
-                 *       "createdAt": "2026-11-27T01:09:31.736Z",
-                 *       "resourceId": "svc_01m8d8sq8xe0190q76mfnt8t9t_poi",
+                 *       "createdAt": "2026-11-27T03:20:41.757Z",
+                 *       "resourceId": "svc_01m8dg9vkae019sh3z8b5ewx5y_poi",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sq8xe0190q76mfnt8t9t_poi",
+                 *         "id": "svc_01m8dg9vkae019sh3z8b5ewx5y_poi",
                  *         "amount": 100000,
                  *         "fee": 3000,
                  *         "status": "failed",
@@ -13254,8 +13595,8 @@ export interface operations {
                  *         "failureCode": "bank_returned",
                  *         "failureReason": "The receiving bank returned the money",
                  *         "failureDetail": null,
-                 *         "sessionId": "000999261127010931647502151411",
-                 *         "payoutId": "svc_01m8d8sq8xe00bdj4wbv09by8s_pyo",
+                 *         "sessionId": "000999261127032040763105691229",
+                 *         "payoutId": "svc_01m8dg9vkae009jhnd81k30qfe_pyo",
                  *         "currency": "NGN"
                  *       }
                  *     }
@@ -13298,24 +13639,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sr6we00vbpg2byx55a9v_evt",
+                 *       "id": "svc_01m8dg9wxye00szz7g5jz326he_evt",
                  *       "type": "wallet.credited",
-                 *       "createdAt": "2026-11-27T01:09:29.948Z",
-                 *       "resourceId": "svc_01m8d8sq0pe00aqs91rq4d44h1_wlt",
+                 *       "createdAt": "2026-11-27T03:20:39.102Z",
+                 *       "resourceId": "svc_01m8dg9v5ce00sr3sr4xacnwm3_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d8sq0pe00aqs91rq4d44h1_wlt",
-                 *         "inboundCreditId": "svc_01m8d8sqene00vs4jqdnm5v0za_inc",
+                 *         "walletId": "svc_01m8dg9v5ce00sr3sr4xacnwm3_wlt",
+                 *         "inboundCreditId": "svc_01m8dg9vx7e008ewpamm7hr93r_inc",
                  *         "amount": 70000,
                  *         "currency": "NGN",
-                 *         "sessionId": "701be0ec-d43d-41b9-bf6e-aae661ca26de",
+                 *         "sessionId": "645361e2-809a-4ec8-a33b-e51ffb4ed181",
                  *         "sender": {
                  *           "name": "Chidi Eze",
                  *           "accountNumber": "0123456789",
                  *           "bankCode": "058",
-                 *           "sessionId": "701be0ec-d43d-41b9-bf6e-aae661ca26de"
+                 *           "sessionId": "645361e2-809a-4ec8-a33b-e51ffb4ed181"
                  *         },
-                 *         "receivedAt": "2026-11-27T01:09:29.128Z",
+                 *         "receivedAt": "2026-11-27T03:20:37.998Z",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13358,14 +13699,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8ssf3e01t0t165an9126a_evt",
+                 *       "id": "svc_01m8dg9zqme018jvt5sde92m49_evt",
                  *       "type": "wallet.debited",
-                 *       "createdAt": "2026-11-27T01:09:31.235Z",
-                 *       "resourceId": "svc_01m8d8sq0xe008q1egpxnja9p9_wlt",
+                 *       "createdAt": "2026-11-27T03:20:41.972Z",
+                 *       "resourceId": "svc_01m8dg9v5ce00bnz9fagyhqwc0_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d8sq0xe008q1egpxnja9p9_wlt",
-                 *         "transferId": "svc_01m8d8sq8we018mahvvp3dg5c5_wth",
+                 *         "walletId": "svc_01m8dg9v5ce00bnz9fagyhqwc0_wlt",
+                 *         "transferId": "svc_01m8dg9vn5e008aag92j705fcx_wth",
                  *         "reason": "paid_after_failure",
                  *         "amount": 63000,
                  *         "missing": 40000,
@@ -13412,14 +13753,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8srf5e009k9qv319ekf53_evt",
+                 *       "id": "svc_01m8dg9yzxe009f5ajjbnprf3p_evt",
                  *       "type": "wallet.adjusted",
-                 *       "createdAt": "2026-11-27T01:09:30.213Z",
-                 *       "resourceId": "svc_01m8d8sq1me009a45d1vk7kk1v_wlt",
+                 *       "createdAt": "2026-11-27T03:20:41.213Z",
+                 *       "resourceId": "svc_01m8dg9v6ve00b3sk0a2v085cs_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d8sq1me009a45d1vk7kk1v_wlt",
-                 *         "adjustmentId": "svc_01m8d8sqcxe00azp9j4pngyhqh_adj",
+                 *         "walletId": "svc_01m8dg9v6ve00b3sk0a2v085cs_wlt",
+                 *         "adjustmentId": "svc_01m8dg9vsce008zd97pzqm8jnq_adj",
                  *         "reversesAdjustmentId": null,
                  *         "correctsResourceId": null,
                  *         "description": null,
@@ -13468,13 +13809,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sprge00a3pvbh5mp99rm_evt",
+                 *       "id": "svc_01m8dg9tg6e00bp7sk5xggpyqf_evt",
                  *       "type": "wallet.frozen",
-                 *       "createdAt": "2026-11-27T01:09:28.500Z",
-                 *       "resourceId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
+                 *       "createdAt": "2026-11-27T03:20:36.627Z",
+                 *       "resourceId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "walletId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
+                 *         "walletId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
                  *         "status": "frozen"
                  *       }
                  *     }
@@ -13517,13 +13858,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8spsne00aq5yvg6cmjpmv_evt",
+                 *       "id": "svc_01m8dg9tgne009kvp5rw8rp1w6_evt",
                  *       "type": "wallet.unfrozen",
-                 *       "createdAt": "2026-11-27T01:09:28.505Z",
-                 *       "resourceId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
+                 *       "createdAt": "2026-11-27T03:20:36.661Z",
+                 *       "resourceId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "walletId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
+                 *         "walletId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
                  *         "status": "active"
                  *       }
                  *     }
@@ -13566,13 +13907,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8spste00bct6fq1n02002_evt",
+                 *       "id": "svc_01m8dg9tj3e00bynbs6ns5k75f_evt",
                  *       "type": "wallet.closed",
-                 *       "createdAt": "2026-11-27T01:09:28.541Z",
-                 *       "resourceId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
+                 *       "createdAt": "2026-11-27T03:20:36.723Z",
+                 *       "resourceId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "walletId": "svc_01m8d8spr1e00bwcfg37n8r9cd_wlt",
+                 *         "walletId": "svc_01m8dg9tf5e00bwdvk3aesd2hd_wlt",
                  *         "status": "closed"
                  *       }
                  *     }
@@ -13615,13 +13956,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sqepe01b3fde96abq2qa_evt",
+                 *       "id": "svc_01m8dg9vv7e019fnsyhey41rnd_evt",
                  *       "type": "review_case.opened",
-                 *       "createdAt": "2026-11-27T01:09:29.174Z",
-                 *       "resourceId": "svc_01m8d8sqepe00tzhxspvjzn8rj_rev",
+                 *       "createdAt": "2026-11-27T03:20:37.991Z",
+                 *       "resourceId": "svc_01m8dg9vv7e00r1f288k4z4wa5_rev",
                  *       "sequence": 1,
                  *       "data": {
-                 *         "id": "svc_01m8d8sqepe00tzhxspvjzn8rj_rev",
+                 *         "id": "svc_01m8dg9vv7e00r1f288k4z4wa5_rev",
                  *         "reason": "unknown_account",
                  *         "status": "open",
                  *         "amount": 5000,
@@ -13630,7 +13971,7 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8d8sq70e00b2w9ba0tt01hz_inc",
+                 *         "inboundCreditId": "svc_01m8dg9vc4e00b8nz7jyd0h6q9_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [
                  *           "credit",
@@ -13640,19 +13981,19 @@ export interface operations {
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T01:09:29.174Z",
+                 *         "createdAt": "2026-11-27T03:20:37.991Z",
                  *         "resolvedAt": null,
                  *         "credit": {
-                 *           "id": "svc_01m8d8sq70e00b2w9ba0tt01hz_inc",
+                 *           "id": "svc_01m8dg9vc4e00b8nz7jyd0h6q9_inc",
                  *           "amount": 5000,
-                 *           "sessionId": "de1c7d7e-d65e-4ece-a555-3f259e289e56",
+                 *           "sessionId": "389f47d5-77ea-4703-8a50-1d915e56166c",
                  *           "sender": {
                  *             "name": "Chidi Eze",
                  *             "accountNumber": "0123456789",
                  *             "bankCode": "058",
-                 *             "sessionId": "de1c7d7e-d65e-4ece-a555-3f259e289e56"
+                 *             "sessionId": "389f47d5-77ea-4703-8a50-1d915e56166c"
                  *           },
-                 *           "receivedAt": "2026-11-27T01:09:28.785Z"
+                 *           "receivedAt": "2026-11-27T03:20:37.344Z"
                  *         }
                  *       }
                  *     }
@@ -13695,13 +14036,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8sseze00vpzwhcs84w9bh_evt",
+                 *       "id": "svc_01m8dg9z32e00syyffe7z6gn78_evt",
                  *       "type": "review_case.resolved",
-                 *       "createdAt": "2026-11-27T01:09:31.231Z",
-                 *       "resourceId": "svc_01m8d8sqdye00ve6qr1wzdceze_rev",
+                 *       "createdAt": "2026-11-27T03:20:41.314Z",
+                 *       "resourceId": "svc_01m8dg9w4ye00ry53zagas5nz9_rev",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d8sqdye00ve6qr1wzdceze_rev",
+                 *         "id": "svc_01m8dg9w4ye00ry53zagas5nz9_rev",
                  *         "reason": "unknown_account",
                  *         "status": "recalled",
                  *         "amount": 5000,
@@ -13710,14 +14051,14 @@ export interface operations {
                  *         "paymentId": null,
                  *         "reference": null,
                  *         "walletId": null,
-                 *         "inboundCreditId": "svc_01m8d8sq3ve009f1tpyrqx0y3q_inc",
+                 *         "inboundCreditId": "svc_01m8dg9vc8e00bxtc5a1nm2e4g_inc",
                  *         "lateBySeconds": null,
                  *         "actions": [],
                  *         "returnFailure": null,
                  *         "returnFailureCode": null,
                  *         "returnFailureReason": null,
-                 *         "createdAt": "2026-11-27T01:09:29.150Z",
-                 *         "resolvedAt": "2026-11-27T01:09:31.231Z"
+                 *         "createdAt": "2026-11-27T03:20:38.302Z",
+                 *         "resolvedAt": "2026-11-27T03:20:41.314Z"
                  *       }
                  *     }
                  */
@@ -13759,20 +14100,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8spk2e00ahgy1vzfkdmxb_evt",
+                 *       "id": "svc_01m8dg9sz1e008sv162hj25m65_evt",
                  *       "type": "webhook_endpoint.failing",
-                 *       "createdAt": "2026-11-27T01:09:28.293Z",
-                 *       "resourceId": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
+                 *       "createdAt": "2026-11-27T03:20:36.066Z",
+                 *       "resourceId": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
                  *       "sequence": 2,
                  *       "data": {
-                 *         "id": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
+                 *         "id": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-26T23:09:28.130Z",
+                 *         "failingSince": "2026-11-27T01:20:35.964Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T01:09:28.098Z"
+                 *         "createdAt": "2026-11-27T03:20:35.959Z"
                  *       }
                  *     }
                  */
@@ -13814,20 +14155,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8spqde008ea86adnvg3cq_evt",
+                 *       "id": "svc_01m8dg9tdbe00bkjjk0rcecd9a_evt",
                  *       "type": "webhook_endpoint.disabled",
-                 *       "createdAt": "2026-11-27T01:09:28.430Z",
-                 *       "resourceId": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
+                 *       "createdAt": "2026-11-27T03:20:36.524Z",
+                 *       "resourceId": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
                  *       "sequence": 4,
                  *       "data": {
-                 *         "id": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
+                 *         "id": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "disabled",
-                 *         "failingSince": "2026-11-21T01:09:28.331Z",
+                 *         "failingSince": "2026-11-21T03:20:36.098Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T01:09:28.098Z"
+                 *         "createdAt": "2026-11-27T03:20:35.959Z"
                  *       }
                  *     }
                  */
@@ -13869,20 +14210,20 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "id": "svc_01m8d8spmde00atnp7wr1jbcnx_evt",
+                 *       "id": "svc_01m8dg9t0ve009kvp2r45zy7z2_evt",
                  *       "type": "webhook.test",
-                 *       "createdAt": "2026-11-27T01:09:28.332Z",
-                 *       "resourceId": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
+                 *       "createdAt": "2026-11-27T03:20:36.100Z",
+                 *       "resourceId": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
                  *       "sequence": 3,
                  *       "data": {
-                 *         "id": "svc_01m8d8spd7e00a2sv5cxvd1dgd_whe",
+                 *         "id": "svc_01m8dg9svre00bfn2tqfkb4cya_whe",
                  *         "url": "https://example.com/webhooks",
                  *         "description": "Down",
                  *         "eventTypes": null,
                  *         "status": "enabled",
-                 *         "failingSince": "2026-11-21T01:09:28.331Z",
+                 *         "failingSince": "2026-11-21T03:20:36.098Z",
                  *         "previousSecretExpiresAt": null,
-                 *         "createdAt": "2026-11-27T01:09:28.098Z"
+                 *         "createdAt": "2026-11-27T03:20:35.959Z"
                  *       }
                  *     }
                  */

@@ -84,6 +84,7 @@ export function pageState(payment: Pick<PagePayment, StateFields>, now: Date): P
     case 'partially_refunded':
       return 'refunded';
     case 'expired':
+    case 'cancelled':
     case 'failed':
       return payment.amountCredited > 0 ? 'paid' : 'expired';
   }
@@ -182,8 +183,10 @@ function textsOf(state: PageState, payment: PagePayment, payee: string): Texts {
         headline: payment.status === 'refunded' ? 'Payment refunded' : 'Payment partly refunded',
         explanation: [`${nairaText(payment.amountRefunded)} of your ${received} payment has been refunded.`],
       };
-    case 'expired':
-      return { headline: 'This payment has expired', explanation: afterExpiry(payment, payee) };
+    case 'expired': {
+      const ended = payment.status === 'cancelled' ? 'was cancelled' : 'has expired';
+      return { headline: `This payment ${ended}`, explanation: afterExpiry(payment, payee) };
+    }
   }
 }
 
@@ -210,7 +213,7 @@ function differenceOf(payment: PagePayment, payee: string): string[] {
   return [`That is ${difference}. Contact ${payee} about the difference.`];
 }
 
-/** Contract, section 4.8: what becomes of money that an expired payment has, or that comes after it. */
+/** Contract, section 4.8: what becomes of money that a payment has that ended unpaid, or that comes later. */
 function afterExpiry(payment: PagePayment, payee: string): string[] {
   const isReturned = payment.onMismatch === 'refund';
   const received = nairaText(payment.amountReceived);
@@ -225,7 +228,7 @@ function afterExpiry(payment: PagePayment, payee: string): string[] {
   }
   if (payment.amountReceived === 0) {
     return [
-      'No money arrived in time.',
+      payment.status === 'cancelled' ? `${payee} has cancelled it.` : 'No money arrived in time.',
       askAgain,
       isReturned
         ? 'If you have already sent money, it will be returned to the account you sent it from.'

@@ -35,6 +35,7 @@ export const EVENTS: Readonly<Record<EventType | typeof TEST_EVENT_TYPE, Describ
   'payment.settled': ['A credit settled a payment, or left it partial: see status', paymentData],
   'payment.completed': ['A payment became `settled`: sent once', paymentData],
   'payment.expired': ['A payment expired before it was paid in full', paymentData],
+  'payment.cancelled': ['You cancelled a payment before any money came', paymentData],
   'payment.in_review': ['Received money of a payment waits for a decision: see amountInReview', paymentData],
   'payment.reviewed': ['Money of a payment was decided in review, without settling the payment', paymentData],
   'payment.recalled': ['The bank took back money of a payment: see amountReceived and amountRecalled', paymentData],

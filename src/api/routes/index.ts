@@ -7,7 +7,7 @@ import { feeRoutes } from './fees.ts';
 import { healthRoutes } from './health.ts';
 import { holdRoutes } from './holds.ts';
 import { payRoutes } from './pay.ts';
-import { paymentExpiryRoutes } from './paymentExpiry.ts';
+import { paymentEndRoutes } from './paymentEnds.ts';
 import { paymentRoutes } from './payments.ts';
 import { payoutRoutes } from './payouts.ts';
 import { payoutValidationRoutes } from './payoutValidation.ts';
@@ -32,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   ...payRoutes,
   ...withdrawalRoutes,
   ...paymentRoutes,
+  ...paymentEndRoutes,
   ...refundRoutes,
   ...splitTemplateRoutes,
   ...payoutRoutes,
@@ -45,5 +46,4 @@ export const ROUTES: readonly Route[] = [
   ...feeRoutes,
   ...railCallbackRoutes,
   ...simulationRoutes,
-  ...paymentExpiryRoutes,
 ];

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { publicId, type Uuid } from '../../ids.ts';
 import type { PostResult } from '../../ledger/movement.ts';
-import { endPaidPayment } from '../../resources/flows.ts';
+import { endPayment } from '../../resources/flows.ts';
 import { refusingSplit } from '../../resources/inboundCredits/movements.ts';
 import { settledWith, walletPaymentMovement } from '../../resources/payments/movements.ts';
 import { findPayment, type Payment, type PaymentWithAccount } from '../../resources/payments/queries.ts';
@@ -93,7 +93,7 @@ async function post(
   const movement = walletPaymentMovement(book, payment, settled);
   const result: PostResult = await dependencies.journal.post({
     ...movement,
-    outbox: [endPaidPayment(book, settled), ...(movement.outbox ?? [])],
+    outbox: [endPayment(book, settled, 'settled'), ...(movement.outbox ?? [])],
     outcome,
   });
   if (result.outcome === 'duplicate_differs') return false; // another wallet paid: the key is per payment

@@ -52,7 +52,7 @@ CREATE TABLE payments (
   LIKE template.listed_row INCLUDING ALL,
   version          integer NOT NULL, -- rises with every change; a write with a stale version changes nothing
   method           text NOT NULL CHECK (method IN ('bank_transfer', 'virtual_wallet')),
-  status           text NOT NULL CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'failed', 'refunded', 'partially_refunded')),
+  status           text NOT NULL CHECK (status IN ('pending', 'partial', 'settled', 'expired', 'cancelled', 'failed', 'refunded', 'partially_refunded')),
   base_amount      bigint NOT NULL CHECK (base_amount > 0),
   fee              bigint NOT NULL CHECK (fee >= 0),
   fee_bearer       text NOT NULL DEFAULT 'payer' CHECK (fee_bearer = 'payer' OR fee_bearer = 'merchant' AND fee < base_amount),
@@ -72,7 +72,7 @@ CREATE TABLE payments (
   payer_wallet_id  uuid,
   description      text,
   reference        text, -- the caller's own
-  -- failed at its creation, or expired without money: another payment may have its reference
+  -- failed at its creation, cancelled, or expired without money: another payment may have its reference
   reference_is_free boolean NOT NULL DEFAULT false,
   metadata         jsonb,
   -- hold: opens a review case; refund: returned to the sender without a decision

@@ -7,7 +7,7 @@ import type { Book, Kobo } from '../../money.ts';
 import { type CreditDecision, feeInReview } from '../../workflows/payment/decide.ts';
 import { creditsOf, refusedParts, settledSplits, totalOf } from '../../workflows/payment/splits.ts';
 import { nextVersion } from '../bookTable.ts';
-import { startPayment } from '../flows.ts';
+import { endPayment, startPayment } from '../flows.ts';
 import type { ConfirmedCredit } from '../inboundCredits/confirm.ts';
 import { creditTransaction } from '../inboundCredits/movements.ts';
 import { openReviewCase, withCaseFlows } from '../reviewCases/movements.ts';
@@ -174,13 +174,30 @@ export function creditMovement(
 export const expiredPayment = (open: PaymentWithAccount, toSuspense: Kobo): PaymentWithAccount =>
   nextVersion(open, { status: 'expired', amountInReview: open.amountInReview + toSuspense });
 
+/** The row of a payment that has ended unpaid. */
+const unpaidRow = (next: PaymentWithAccount): Payment => ({
+  ...paymentRow(next),
+  referenceIsFree: next.amountReceived + next.amountInReview === 0,
+});
+
+export const cancelledPayment = (pending: PaymentWithAccount): PaymentWithAccount =>
+  nextVersion(pending, { status: 'cancelled' });
+
+/** Cancels a payment to which no money has come. Its flow closes the account number. */
+export const cancellationMovement = (book: Book, next: PaymentWithAccount): Movement => ({
+  book,
+  rows: { payments: [unpaidRow(next)] },
+  events: [paymentEvent('payment.cancelled', next)],
+  outbox: [endPayment(book, next, 'cancelled')],
+});
+
 /** Expires a payment. The money received so far stays in suspense, with a review case for an operator. */
 export function expiryMovement(book: Book, next: PaymentWithAccount, toSuspense: Kobo): Movement {
   return withCaseFlows(
     {
       book,
       rows: {
-        payments: [{ ...paymentRow(next), referenceIsFree: next.amountReceived + next.amountInReview === 0 }],
+        payments: [unpaidRow(next)],
         review_cases:
           toSuspense > 0
             ? [

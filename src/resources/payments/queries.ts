@@ -17,6 +17,7 @@ export type PaymentStatus =
   | 'partial'
   | 'settled'
   | 'expired'
+  | 'cancelled'
   | 'failed'
   | 'refunded'
   | 'partially_refunded';

@@ -19,6 +19,7 @@ type PaymentEventType =
   | 'payment.settled'
   | 'payment.completed'
   | 'payment.expired'
+  | 'payment.cancelled'
   | 'payment.in_review'
   | 'payment.reviewed'
   | 'payment.recalled';

@@ -90,7 +90,7 @@ export interface ReviewCase extends Versioned {
   splits: readonly WalletAmount[];
   /**
    * Of a late credit: how long after its payment's `expiresAt` the bank received it; 0: before, and it was reported
-   * after the payment had expired.
+   * after the payment had ended.
    */
   lateBySeconds: number | null;
   /** What the bank took back of several credits that it holds, while it was unclaimed. `amount` is without it. */

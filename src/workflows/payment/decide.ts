@@ -23,7 +23,7 @@ export const netAmount = (price: Price): Kobo => payableAmount(price) - price.fe
 
 /** The fields of a payment that the rules read. */
 export interface PaymentState extends Price {
-  status: 'pending' | 'partial' | 'settled' | 'expired' | 'failed' | 'refunded' | 'partially_refunded';
+  status: 'pending' | 'partial' | 'settled' | 'expired' | 'cancelled' | 'failed' | 'refunded' | 'partially_refunded';
   amountReceived: Kobo;
 }
 
@@ -56,7 +56,8 @@ export function decideCredit(
   capacity: WalletCapacity,
 ): CreditDecision {
   const isOpen = payment.status === 'pending' || payment.status === 'partial';
-  if (payment.status === 'expired' || payment.status === 'failed' || (isOpen && receivedAt > payment.expiresAt))
+  const hasEndedUnpaid = ['expired', 'cancelled', 'failed'].includes(payment.status);
+  if (hasEndedUnpaid || (isOpen && receivedAt > payment.expiresAt))
     return { kind: 'to_suspense', reason: 'late_credit' };
   if (!isOpen) return { kind: 'to_suspense', reason: 'credit_after_settlement' };
   const amountReceived = payment.amountReceived + amount;
@@ -144,6 +145,14 @@ export function decideExpiry(payment: PaymentState): ExpiryDecision {
     : { kind: 'no_change' };
 }
 
+/** `no_change`: it is cancelled already. `refuse`: money has come, or it has ended in another way. */
+export type CancellationDecision = 'cancel' | 'no_change' | 'refuse';
+
+export function decideCancellation({ status }: Pick<PaymentState, 'status'>): CancellationDecision {
+  if (status === 'cancelled') return 'no_change';
+  return status === 'pending' ? 'cancel' : 'refuse';
+}
+
 /** What paying from a wallet reads in addition. Wallet ids may be of either kind, if only one is used. */
 export interface WalletPaymentState extends PaymentState {
   method: 'bank_transfer' | 'virtual_wallet';
@@ -179,6 +188,8 @@ export const READ_AFTER_APPLIED = SIGNALLED_MAX / 2;
 export interface PaymentFlowState {
   /** Whether the payment takes money. */
   isOpen: boolean;
+  /** It was cancelled, and its account number may still be open. */
+  isCancelled: boolean;
   expiresAt: number;
   /** Public ids of the credits that were not processed yet. */
   fresh: readonly string[];
@@ -196,9 +207,13 @@ export type PaymentStep =
  * The next step of a payment's flow. A credit that was reported goes before the end of the window, because it may have
  * reached the bank before that: also one that the rail has not confirmed yet, until it needs an operator.
  */
-export function decideNext({ isOpen, expiresAt, fresh, waits }: PaymentFlowState, now: number): PaymentStep {
+export function decideNext(
+  { isOpen, isCancelled, expiresAt, fresh, waits }: PaymentFlowState,
+  now: number,
+): PaymentStep {
   const [inboundCreditId] = fresh;
   if (inboundCreditId !== undefined) return { do: 'applyCredit', inboundCreditId };
+  if (isCancelled) return { do: 'closeAccount' };
   const awaitsCredit = waits.some((wait) => wait.last.what === 'credit' && causeOf(wait, now) === null);
   if (isOpen && now >= expiresAt && !awaitsCredit) return { do: 'expire' };
   const due = waits.find(({ nextAt }) => now >= nextAt);

@@ -1,4 +1,4 @@
-// The messages of the payment flow: input, signals of a callback and of a paying wallet, result.
+// The messages of the payment flow: input, signals of a callback and of an end by a request, result.
 import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { Kobo } from '../../money.ts';
 import type { CarriedAttention } from '../attention/park.ts';
@@ -37,8 +37,9 @@ export interface CreditReceived {
   inboundCreditId: string;
 }
 
-/** A wallet has paid the payment, and that is posted already. */
-export interface PaymentSettledByWallet {
+/** A request has ended the payment, and that is posted already: a wallet has paid it, or it is cancelled. */
+export interface PaymentEnded {
+  status: 'settled' | 'cancelled';
   amountReceived: Kobo;
 }
 
@@ -54,7 +55,7 @@ export const creditReceived = defineSignal<[CreditReceived]>('creditReceived');
 /** Public ids of the credits that were signalled to the flow and are not applied yet; for the sweep. */
 export const unappliedCredits = defineQuery<string[]>('unappliedCredits');
 
-export const paymentSettledByWallet = defineSignal<[PaymentSettledByWallet]>('paymentSettledByWallet');
+export const paymentEnded = defineSignal<[PaymentEnded]>('paymentEnded');
 
 export interface PaymentActivities {
   /** Confirms a credit with the rail and posts it: held, settled, or to suspense with a review case. */

@@ -6,14 +6,14 @@
 //      suspense, with a review case.
 //   3. Retry a credit that the rail does not confirm, with growing delays, while everything else continues. After the
 //      limit request an operator, who may set it aside: nothing is posted, and a review case is opened.
-//   4. Settled or expired: close the account number, and end once all credits are applied. A later credit restarts the
-//      flow.
+//   4. Settled, expired or cancelled: close the account number, and end once all credits are applied. A later credit
+//      restarts the flow.
 //   5. Many credits at once are not all signalled: read those that are not applied yet. Also when the history is long,
 //      after continuing as new.
 //   6. The ledger refuses a posting that it must accept: park. Credits that arrive meanwhile are queued.
 //
-// A `virtual_wallet` payment is settled in the API, by the wallet that pays it. The signal `paymentSettledByWallet`
-// ends its flow, with nothing left to do.
+// A `virtual_wallet` payment is settled in the API, by the wallet that pays it, and any payment is cancelled there. The
+// signal `paymentEnded` ends its flow; that of a cancelled one closes the account number first.
 import {
   condition,
   continueAsNew,
@@ -38,7 +38,7 @@ import {
   type PaymentActivities,
   type PaymentInput,
   type PaymentProgress,
-  paymentSettledByWallet,
+  paymentEnded,
   type UnappliedCredits,
   unappliedCredits,
 } from './messages.ts';
@@ -53,17 +53,19 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Fl
   const expiresAt = Date.parse(input.expiresAt);
   let progress: PaymentProgress = continued?.progress ?? { status: 'pending', amountReceived: 0 };
   let shownStatus = continued?.shownStatus ?? progress.status;
+  let isCancelled = progress.status === 'cancelled'; // until the account number is closed
   let applied = 0; // credits, since those that were not signalled were read
   const isOpen = (): boolean => progress.status === 'pending' || progress.status === 'partial';
   const nextStep = (): PaymentStep =>
-    decideNext({ isOpen: isOpen(), expiresAt, fresh: [...fresh], waits: rail.waits() }, Date.now());
+    decideNext({ isOpen: isOpen(), isCancelled, expiresAt, fresh: [...fresh], waits: rail.waits() }, Date.now());
   const unapplied = (): string[] => [...fresh, ...rail.credits()];
   const enqueueCredit = (inboundCreditId: string): void => {
     if (!rail.credits().includes(inboundCreditId)) fresh.add(inboundCreditId);
   };
   setHandler(creditReceived, ({ inboundCreditId }) => enqueueCredit(inboundCreditId));
-  setHandler(paymentSettledByWallet, ({ amountReceived }) => {
-    progress = { status: 'settled', amountReceived };
+  setHandler(paymentEnded, (ended) => {
+    progress = ended;
+    isCancelled = ended.status === 'cancelled';
   });
   setHandler(unappliedCredits, unapplied);
 
@@ -71,6 +73,7 @@ export async function payment({ continued, ...input }: PaymentInput): Promise<Fl
     const id = step.do === 'applyCredit' ? step.inboundCreditId : input.paymentId;
     progress = await attention.postOrPark(() => doStep(input, step, rail));
     if (fresh.delete(id)) applied += 1;
+    if (step.do === 'closeAccount') isCancelled = false;
     rail.note(id, progress.incomplete);
     for (const unapplied of progress.unapplied ?? []) enqueueCredit(unapplied);
   };

@@ -98,7 +98,7 @@ function describeMoney(
       ? []
       : [
           lateBySeconds === 0
-            ? 'The bank received it in time; it was reported after the payment had expired.'
+            ? 'The bank received it in time; it was reported after the payment had ended.'
             : `The bank received it ${lateBySeconds} seconds after the payment's expiresAt.`,
         ]),
     ...(fee > 0

@@ -3,6 +3,8 @@ import type { Kobo } from '../../../src/money.ts';
 import { creditToSuspense } from '../../../src/resources/inboundCredits/movements.ts';
 import {
   acceptPayment,
+  cancellationMovement,
+  cancelledPayment,
   creditMovement,
   expiredPayment,
   expiryMovement,
@@ -112,6 +114,15 @@ const expiredUnpaid = step({
   events: ['payment.expired'],
 });
 
+const cancelled = step({
+  title: 'a payment without money is cancelled without a posting, and its flow closes the account number',
+  given: { payments: [pending] },
+  call: call(cancellationMovement, BOOK, cancelledPayment(withAccount(pending))),
+  rows: ['payments: cancelled, version 2'],
+  events: ['payment.cancelled'],
+  outbox: ['payment: start or signal paymentEnded'],
+});
+
 /** A credit that the payment does not accept, in suspense. `row`: what the payment is then. */
 function suspended(
   title: string,
@@ -142,6 +153,12 @@ export const LATE = suspended(
   'late_credit',
   { after: expiredUnpaid },
   'expired, version 3',
+);
+const lateForCancelled = suspended(
+  'a credit after the cancellation is placed in suspense',
+  'late_credit',
+  { after: cancelled },
+  'cancelled, version 3',
 );
 export const REST_IN_REVIEW = suspended(
   'a last part is placed in suspense, and the payment still holds the first',
@@ -273,9 +290,11 @@ export const PAYMENTS = [
     outbox: ['reviewCase: start'],
   }),
   expiredUnpaid,
+  cancelled,
   EXPIRED_WITH_PART,
   EXPIRED_WITH_PARTS,
   LATE,
+  lateForCancelled,
   suspended(
     'a credit after the settlement is placed in suspense',
     'credit_after_settlement',
