@@ -26,8 +26,6 @@ export const DEFECTS = [
   'any_amount',
   /** The look-up of a transaction reports another amount than the list. */
   'other_amount',
-  /** Callbacks are signed with another secret. */
-  'other_signature',
   /** A repeated reference is paid again. */
   'pays_again',
   /** A reference that was never sent has a status. */

@@ -227,8 +227,7 @@ export class MonnifyFake {
 
   /** Signs an event and sends it to the callback address. */
   async notify(event: object): Promise<void> {
-    const isOther = this.defects.has('other_signature');
-    const signed = signEvent(event, isOther ? 'another secret' : FAKE_CREDENTIALS.secretKey);
+    const signed = signEvent(event, FAKE_CREDENTIALS.secretKey);
     this.events.push(signed);
     await this.send(signed);
   }

@@ -12,7 +12,6 @@ import { runPromises } from '../rail/promises/run.ts';
 import type { Credentials, ProviderContract, RailProvider } from '../rail/provider.ts';
 import { findSealedCredentials, insertRailCheck, type StoredContract } from '../resources/rails/contracts.ts';
 import { inOrganisation, type OrganisationOptions } from './books.ts';
-import { listenForCallbacks } from './callbackListener.ts';
 import { addCommand, example } from './command.ts';
 import { CommandError, EXIT } from './failure.ts';
 import { matching, organisationOption, wholeNumber } from './options.ts';
@@ -25,7 +24,6 @@ import { keyringOf, readSettings } from './settings.ts';
 /** The environment variable with the BVN for an account number of a wallet. */
 const BVN = 'RAIL_CHECK_BVN';
 const SECONDS_MAX = 86_400;
-const PORT_MAX = 65_535;
 const ACCOUNT_NUMBER = matching(/^[0-9]{10}$/, 'It must have 10 digits.');
 const BANK_CODE = matching(/^[0-9]{3,6}$/, 'It must have 3 to 6 digits.');
 
@@ -37,7 +35,6 @@ interface Options extends OrganisationOptions {
   bank?: string;
   bvn?: true;
   credit?: number;
-  listen?: number;
 }
 
 export function addCheck(group: Command): void {
@@ -56,7 +53,6 @@ export function addCheck(group: Command): void {
     .option('--yes-move-money', `send transfers to the account, of ${MONEY_MAX / 100} naira together at most`)
     .option('--bvn', `open an account number of a wallet with a BVN, from ${BVN} or a prompt`)
     .option('--credit <seconds>', 'wait so long for you to pay into account numbers', wholeNumber(SECONDS_MAX))
-    .option('--listen <port>', 'listen for callbacks on this port of this machine', wholeNumber(PORT_MAX))
     .action(async (name: string, options: Options) => {
       const provider = requireProvider(name);
       const isStored = options.credentials === undefined && !process.env[CREDENTIALS];
@@ -111,15 +107,13 @@ function checkMoney(provider: RailProvider, credentials: Credentials, options: O
 }
 
 async function check(provider: RailProvider, contract: ProviderContract, options: Options): Promise<CheckReport> {
-  const { to, bank, yesMoveMoney, credit, listen, json } = options;
+  const { to, bank, yesMoveMoney, credit, json } = options;
   const bvn = options.bvn === true ? await readBvn() : null;
-  const listener = listen === undefined ? null : await listenForCallbacks(listen);
   const harnessOptions: HarnessOptions = {
     movesMoney: yesMoveMoney === true,
     to: to === undefined || bank === undefined ? null : { accountNumber: to, bankCode: bank },
     bvn,
     payer: credit === undefined ? null : { waitMs: credit * 1_000, ask: askToPay },
-    callbacks: listener?.callbacks ?? null,
   };
   const harness = createContractHarness(provider, contract, harnessOptions);
   try {
@@ -127,7 +121,7 @@ async function check(provider: RailProvider, contract: ProviderContract, options
       if (json !== true) printCheck(result);
     });
   } finally {
-    await Promise.all([harness.close(), listener?.close()]);
+    await harness.close();
   }
 }
 

@@ -22,14 +22,12 @@ const ALL: HarnessOptions = {
   to: TO,
   bvn: BVN,
   payer: { waitMs: 60_000, ask: () => {} },
-  callbacks: () => [],
 };
 
 interface Change {
   defects?: Defect[];
   options?: Partial<HarnessOptions>;
   prepare?: (fake: MonnifyFake) => void;
-  sandbox?: boolean;
   /** Whether the rail reports its balance. */
   reportsBalance?: boolean;
   /** Whether what is asked for is paid. */
@@ -38,14 +36,14 @@ interface Change {
 
 /** Runs all checks against a new fake of Monnify. */
 async function run(change: Change = {}) {
-  const { defects = [], options = {}, prepare, sandbox = false, reportsBalance = true, pays = true } = change;
+  const { defects = [], options = {}, prepare, reportsBalance = true, pays = true } = change;
   const started = await startMonnify({ balance: 1_000_000n });
   const { fake, now, pass } = started;
   for (const defect of defects) fake.defects.add(defect);
   prepare?.(fake);
   const provider: RailProvider = {
     ...monnify,
-    isSandbox: () => sandbox,
+    isSandbox: () => false,
     open: ({ credentials }) => {
       const rail = createMonnifyRail(credentials as typeof fake.credentials, now);
       if (reportsBalance) return rail;
@@ -67,7 +65,7 @@ async function run(change: Change = {}) {
     pass(ms);
     await Promise.all([...fake.book.transfers.keys()].map((reference) => fake.advance(reference)));
   };
-  const own: HarnessOptions = { ...ALL, callbacks: () => fake.events, payer: { waitMs: 60_000, ask }, ...options };
+  const own: HarnessOptions = { ...ALL, payer: { waitMs: 60_000, ask }, ...options };
   const harness = createContractHarness(provider, contract, own, { now, pause });
   const printed: string[] = [];
   const report = await runPromises(CHECKS, harness, ({ id, verdict }) => printed.push(`${id} ${verdict}`));
@@ -177,8 +175,6 @@ const CASES: Case[] = [
   { id: 'credit.simulated', how: 'lists no credit', pays: false, found: /not listed/ },
   { id: 'credit.simulated', how: 'accepts any amount', defects: ['any_amount'], found: /2 of two other amounts/ },
   { id: 'credit.confirm', how: 'reports another amount', defects: ['other_amount'], found: /another amount/ },
-  { id: 'callback.signature', how: 'sends no callback', options: { callbacks: () => [] }, found: /no callback/ },
-  { id: 'callback.signature', how: 'signs otherwise', defects: ['other_signature'], found: /not signed/ },
   {
     id: 'balance',
     how: 'holds too little',
@@ -282,7 +278,7 @@ test('a wrong secret may be forbidden, and an enquiry at an unknown bank refused
 describe('without', () => {
   test('leave to move money, no transfer is sent, and each check says how to allow it', async () => {
     const { report, fake } = await run({
-      options: { movesMoney: false, payer: null, bvn: null, callbacks: null },
+      options: { movesMoney: false, payer: null, bvn: null },
     });
     expect(fake.book.transfers.size).toBe(0);
     expect(verdictsOf(report)).toMatchObject({
@@ -313,11 +309,6 @@ describe('without', () => {
     const { report } = await run({ prepare: (fake) => fake.break('POST /api/v1/auth/login', 'code_99', { times: 9 }) });
     expect(report.summary).toEqual({ PASS: 0, WARN: 0, FAIL: 1, SKIP: CHECKS.length - 1 });
   });
-});
-
-test("at the provider's sandbox, callbacks without a signature are expected", async () => {
-  const { report } = await run({ sandbox: true, defects: ['other_signature'] });
-  expect(resultOf(report, 'callback.signature')?.verdict).toBe('WARN');
 });
 
 test('a run never sends more than its limit, whatever its checks do', async () => {

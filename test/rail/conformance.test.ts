@@ -18,8 +18,9 @@ const control = controlOf(sandbox);
 const clock = { now: () => new Date(), pause: (ms: number) => delay(Math.min(ms, 20)) };
 const subject = { rail, organisationId, contract: null, isLive: false };
 const harness: ControlledHarness = {
-  ...createHarness(subject, await optionsOf(control, () => sent), clock),
+  ...createHarness(subject, await optionsOf(control), clock),
   control,
+  callbacks: () => sent,
 };
 
 afterAll(() => sandbox.close());

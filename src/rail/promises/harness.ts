@@ -5,7 +5,6 @@ import type { Kobo } from '../../money.ts';
 import type { Exchange } from '../exchanges.ts';
 import type {
   BankRail,
-  CallbackRequest,
   InboundCreditReport,
   Period,
   TransferInstruction,
@@ -16,8 +15,6 @@ import type { ClosableRail, Credentials, ProviderContract, RailProvider } from '
 
 /** All transfers that an operator's money pays, together: 200 naira. */
 export const MONEY_MAX: Kobo = 20_000;
-
-export type SentCallback = Pick<CallbackRequest, 'headers' | 'body'>;
 
 export interface Destination {
   accountNumber: string;
@@ -41,8 +38,6 @@ export interface HarnessOptions {
   bvn: string | null;
   /** Null: no one will pay. */
   payer: Payer | null;
-  /** What arrived at the callback address so far; null: nothing listens there. */
-  callbacks: (() => readonly SentCallback[]) | null;
 }
 
 /** The first transfer of a run, which several promises look at. */

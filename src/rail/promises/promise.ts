@@ -25,10 +25,10 @@ export interface PromiseResult extends Finding {
 
 /**
  * `account`: an account of the operator's own, for name enquiries. `money`: leave to send some of it there. `payer`:
- * a person who pays into account numbers. `bvn`: that of a person who agreed. `callbacks`: an address where they
- * arrive. `trace`: an earlier promise has moved money. `contract`: credentials with a provider.
+ * a person who pays into account numbers. `bvn`: that of a person who agreed. `trace`: an earlier promise has moved
+ * money. `contract`: credentials with a provider.
  */
-export type Need = 'account' | 'money' | 'payer' | 'bvn' | 'callbacks' | 'trace' | 'contract';
+export type Need = 'account' | 'money' | 'payer' | 'bvn' | 'trace' | 'contract';
 
 export interface RailPromise {
   id: string;
@@ -40,7 +40,7 @@ export interface RailPromise {
 }
 
 /** Of these a run of `rail check` passes without them, and says that they were not tried. */
-const OPTIONAL: readonly Need[] = ['money', 'payer', 'bvn', 'callbacks', 'trace'];
+const OPTIONAL: readonly Need[] = ['money', 'payer', 'bvn', 'trace'];
 export const isOptional = ({ needs }: RailPromise): boolean => needs.some((need) => OPTIONAL.includes(need));
 
 export const pass = (found: string): Finding => ({ verdict: 'PASS', found, todo: null });

@@ -2,7 +2,6 @@
 // no money first, the limit of calls last.
 import { accountPromises } from './accounts.ts';
 import { authPromises } from './auth.ts';
-import { callbackPromises } from './callbacks.ts';
 import { creditPromises } from './credits.ts';
 import type { RailPromise } from './promise.ts';
 import { limitPromises, readingPromises } from './reading.ts';
@@ -15,7 +14,6 @@ export const CHECKS: readonly RailPromise[] = [
   ...accountPromises,
   ...creditPromises,
   ...transferPromises,
-  ...callbackPromises,
   ...statementPromises,
   ...limitPromises,
 ];

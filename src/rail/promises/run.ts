@@ -36,7 +36,7 @@ function findingOf(error: unknown): Finding {
 
 /** What to do about what is missing; null: nothing is. */
 function missing(harness: RailHarness, { needs }: RailPromise): Finding | null {
-  const { to, movesMoney, isLive, payer, bvn, callbacks, facts, contract, rail } = harness;
+  const { to, movesMoney, isLive, payer, bvn, facts, contract, rail } = harness;
   const without: Record<Need, Finding | false> = {
     contract: contract === null && notOffered('the rail needs no contract'),
     account: to === null && skip('no account was named', 'Name one of your own: --to NUMBER --bank CODE.'),
@@ -48,9 +48,6 @@ function missing(harness: RailHarness, { needs }: RailPromise): Finding | null {
       bvn === null &&
       needsBvn(rail.capabilities) &&
       skip('no BVN was given', 'Run it with --bvn, with the BVN of a person who agreed.'),
-    callbacks:
-      callbacks === null &&
-      skip('nothing listened', 'Run it with --listen PORT, with the callback address at the provider set to it.'),
     trace:
       facts.credits.length + facts.paid.length === 0 &&
       skip('no money was moved that it could show', 'Let it move money too: --to and --bank, or --credit.'),

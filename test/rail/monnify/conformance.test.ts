@@ -27,10 +27,10 @@ beforeAll(async () => {
   const controlled = createContractHarness(
     { ...provider, open: ({ credentials }) => open(credentials) },
     { ...contract, credentials: fake.credentials },
-    await optionsOf(control, () => fake.events, BVN),
+    await optionsOf(control, BVN),
     { now, pause },
   );
-  harness = { ...controlled, control };
+  harness = { ...controlled, control, callbacks: () => fake.events };
 });
 
 afterAll(() => Promise.all([harness.close(), monnify.close()]));

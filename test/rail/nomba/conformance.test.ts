@@ -174,10 +174,10 @@ beforeAll(async () => {
   const controlled = createContractHarness(
     { ...nomba, open: ({ credentials }) => open(credentials) },
     { id: newUuid(), organisationId: newUuid(), environment: 'live', credentials: fake.credentials },
-    await optionsOf(control, () => fake.events),
+    await optionsOf(control),
     { now, pause },
   );
-  harness = { ...controlled, control };
+  harness = { ...controlled, control, callbacks: () => fake.events };
 });
 
 afterAll(async () => {

@@ -1,19 +1,37 @@
 // Promises about callbacks, with a fake of the provider: no one else can make one.
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
+import { RailCallbackInvalidError } from '../../../src/rail/errors.ts';
 import type { RailCallback } from '../../../src/rail/port.ts';
-import { readCallback } from '../../../src/rail/promises/callbacks.ts';
-import type { RailHarness, SentCallback } from '../../../src/rail/promises/harness.ts';
+import type { RailHarness } from '../../../src/rail/promises/harness.ts';
 import { KINDS, type Kind } from '../../../src/rail/promises/requests.ts';
-import { amountOf, type ControlledHarness, instruct, type TriedPromise, underControl, until } from './control.ts';
+import {
+  amountOf,
+  type ControlledHarness,
+  instruct,
+  type SentCallback,
+  type TriedPromise,
+  underControl,
+  until,
+} from './control.ts';
 import { assertOf, payIn } from './credits.ts';
+
+/** Null: it is not valid. */
+function readCallback({ rail, organisationId }: RailHarness, sent: SentCallback): RailCallback[] | null {
+  try {
+    return rail.parseCallback({ organisationId, ...sent });
+  } catch (error) {
+    if (error instanceof RailCallbackInvalidError) return null;
+    throw error;
+  }
+}
 
 /** The callback that reported a credit. */
 async function callbackOf(harness: ControlledHarness, sessionId: string): Promise<SentCallback> {
   return await until(
     harness,
     'the callback',
-    () => harness.callbacks?.().findLast((one) => one.body.includes(sessionId)) ?? null,
+    () => harness.callbacks().findLast((one) => one.body.includes(sessionId)) ?? null,
   );
 }
 
@@ -129,7 +147,7 @@ export const callbacksUnderControl: readonly TriedPromise[] = [
       const isOfIt = (one: RailCallback): boolean =>
         one.kind === 'transfer_update' && one.reference === instruction.reference;
       await until(harness, 'the callback of a transfer', () =>
-        (callbacks?.() ?? []).some((sent) => readCallback(harness, sent)?.some(isOfIt)),
+        callbacks().some((sent) => readCallback(harness, sent)?.some(isOfIt)),
       );
     },
   ),

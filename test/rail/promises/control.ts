@@ -3,8 +3,14 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import type { Kobo } from '../../../src/money.ts';
 import { type NotReadyCause, RailCallError } from '../../../src/rail/errors.ts';
-import type { AccountRequest, OpenedAccount, TransferInstruction, TransferReport } from '../../../src/rail/port.ts';
-import type { Destination, RailHarness, SentCallback } from '../../../src/rail/promises/harness.ts';
+import type {
+  AccountRequest,
+  CallbackRequest,
+  OpenedAccount,
+  TransferInstruction,
+  TransferReport,
+} from '../../../src/rail/port.ts';
+import type { Destination, RailHarness } from '../../../src/rail/promises/harness.ts';
 import { type Finding, pass } from '../../../src/rail/promises/promise.ts';
 import { instructionTo, ODD_AMOUNT } from '../../../src/rail/promises/requests.ts';
 
@@ -79,8 +85,12 @@ export interface ProviderControl {
   secrets: readonly string[];
 }
 
+export type SentCallback = Pick<CallbackRequest, 'headers' | 'body'>;
+
 export interface ControlledHarness extends RailHarness {
   control: ProviderControl;
+  /** What arrived at the callback address so far. */
+  callbacks: () => readonly SentCallback[];
 }
 
 /** A promise as the tests of an adapter try it. */

@@ -1,6 +1,6 @@
 // The promises of a rail in the tests of an adapter, with a fake of its provider: those of `rail check`, and those that
 // need control of the provider.
-import type { HarnessOptions, RailHarness, SentCallback } from '../../../src/rail/promises/harness.ts';
+import type { HarnessOptions, RailHarness } from '../../../src/rail/promises/harness.ts';
 import type { RailPromise } from '../../../src/rail/promises/promise.ts';
 import { CHECKS } from '../../../src/rail/promises/promises.ts';
 import { limitPromises } from '../../../src/rail/promises/reading.ts';
@@ -53,17 +53,12 @@ export const PROMISES: readonly TriedPromise[] = [
 ];
 
 /** Everything that an operator may allow; what is asked for is paid. */
-export const optionsOf = async (
-  control: ProviderControl,
-  callbacks: () => readonly SentCallback[],
-  bvn: string | null = null,
-): Promise<HarnessOptions> => ({
+export const optionsOf = async (control: ProviderControl, bvn: string | null = null): Promise<HarnessOptions> => ({
   movesMoney: true,
   to: await control.newDestination(),
   noAccount: control.noAccount,
   bvn,
   payer: { waitMs: 60_000, ask: (amount, { accountNumber }) => void control.payIn(accountNumber, amount) },
-  callbacks,
 });
 
 /** What the service copes with, of a fake that is as documented. */
