@@ -36,7 +36,7 @@ import type { InboundCredit } from '../resources/inboundCredits/queries.ts';
 import type { Payment } from '../resources/payments/queries.ts';
 import type { Payout, PayoutItem } from '../resources/payouts/queries.ts';
 import { chargedAccount, payoutAccount } from '../resources/rails/accounts.ts';
-import type { Refund } from '../resources/refunds/queries.ts';
+import type { Refund, RefundSource } from '../resources/refunds/queries.ts';
 import { type ReviewCase, returnReference } from '../resources/reviewCases/queries.ts';
 import { type StatementEntry, statementEntryKey } from '../resources/statementEntries/movements.ts';
 import type { Transfer } from '../resources/transfers/queries.ts';
@@ -161,29 +161,33 @@ export function expectRefund(row: Refund & Pick<Payment, 'targetWalletId' | 'pay
   return ofSteps('refund', row, BANK_TRANSFER_STEPS, effects[row.status]);
 }
 
-/** A refund that several wallets give: what came back to one, or went to suspense instead, is in its part. */
+/** What a wallet has given of a refund of several by now, and what the one in whose place it gave it owes for it. */
+const GIVEN: Record<'away' | 'back' | 'clawed_back', (source: RefundSource) => { given: Kobo; owed: Kobo }> = {
+  away: ({ amount, owed }) => ({ given: amount, owed }),
+  // What came back and the wallet did not take is in suspense, and so is what was repaid of the debt.
+  back: ({ suspended, repaid }) => ({ given: suspended, owed: repaid }),
+  clawed_back: ({ suspended, repaid, clawedBack }) => ({ given: suspended + (clawedBack ?? 0), owed: repaid }),
+};
+
+/** A refund that several wallets give. */
 function refundOfSplits(row: Refund & Pick<Payment, 'payerWalletId'>): NetEffect {
   const { amount, status, clawedBack, sources } = row;
-  const isBack = status === 'failed';
-  const isUndone = isBack || clawedBack !== null;
-  const missing = clawedBack === null || isBack ? 0 : amount - clawedBack;
-  const destination = { processing: IN_TRANSIT_REFUNDS, completed: paidAccount(row), failed: UNMATCHED }[status];
-  const given = sources.map(({ walletId, ...part }) => {
-    const isGone = clawedBack === null && !isBack;
-    return [
-      walletAccount(walletId),
-      -(isGone ? part.amount : part.suspended + (isBack ? 0 : (part.clawedBack ?? 0))),
-    ] as const;
-  });
+  const state = status === 'failed' ? 'back' : clawedBack === null ? 'away' : 'clawed_back';
+  const paid = effectOf(
+    [status === 'processing' ? IN_TRANSIT_REFUNDS : paidAccount(row), amount],
+    [BANK_RECEIVABLE, state === 'clawed_back' ? (clawedBack ?? 0) - amount : 0],
+  );
   return effectOf(
-    ...given,
-    ...sources.map(
-      ({ onBehalfOf, owed, repaid }) => [walletReceivable(onBehalfOf), -(isUndone ? repaid : owed)] as const,
-    ),
-    [FUNDED_REFUNDS, isUndone ? 0 : sumOf(sources.map(({ owed }) => owed))],
-    [UNMATCHED, sumOf(sources.map(({ suspended, repaid }) => suspended + repaid))],
-    [BANK_RECEIVABLE, -missing],
-    [destination, isBack ? 0 : amount],
+    ...(state === 'back' ? NOTHING : paid),
+    ...sources.flatMap((source) => {
+      const { given, owed } = GIVEN[state](source);
+      return [
+        [walletAccount(source.walletId), -given] as const,
+        [walletReceivable(source.onBehalfOf), -owed] as const,
+        [FUNDED_REFUNDS, state === 'away' ? owed : 0] as const,
+        [UNMATCHED, source.suspended + source.repaid] as const,
+      ];
+    }),
   );
 }
 

@@ -2,11 +2,10 @@
 import type { Sql } from '../database/pool.ts';
 import { accountCheck } from './accounts.ts';
 import { balanceBreakCheck, bankBalanceCheck } from './bankBalances.ts';
-import { debtCheck } from './debts.ts';
+import { debtCheck, holdCheck } from './besideWallets.ts';
 import { decisionCheck } from './decisions.ts';
-import { holdCheck } from './holds.ts';
 import { paymentCheck } from './payments.ts';
-import { postingCheck, reversalCheck } from './postings.ts';
+import { linkCheck, postingCheck, reversalCheck } from './postings.ts';
 import { resourceChecks, transactionCheck } from './resources.ts';
 import { safeguardingCheck } from './safeguarding.ts';
 import { findMissingSeals, type Seal, sealCheck } from './seals.ts';
@@ -14,7 +13,7 @@ import { suspenseChecks } from './suspense.ts';
 import { type Verification, type VerificationOptions, verify } from './verify.ts';
 
 /** The checks of the ledger in itself, without the resources. */
-const LEDGER_CHECKS = [postingCheck, accountCheck, debtCheck, reversalCheck];
+const LEDGER_CHECKS = [postingCheck, linkCheck, accountCheck, debtCheck, reversalCheck];
 
 /** Verifies the ledger of all books in itself. */
 export const verifyLedger = (sql: Sql, options: VerificationOptions = {}): Promise<Verification> =>
