@@ -29,6 +29,28 @@ import type { Refund } from './refunds/queries.ts';
 import type { ReviewCase } from './reviewCases/queries.ts';
 import type { Withdrawal } from './withdrawals/queries.ts';
 
+/** The state that a flow of each workflow starts in, and its queue if not the common one. */
+const STARTS_AS = {
+  payment: { state: 'pending' },
+  inboundCredit: { state: 'received' },
+  recall: { state: 'received' },
+  withdrawal: { state: 'processing' },
+  refund: { state: 'processing' },
+  payout: { state: 'processing', queue: 'payouts' },
+  payoutItem: { state: 'processing', queue: 'payouts' },
+  reviewCase: { state: 'open' },
+  hold: { state: 'held' },
+  adjustment: { state: 'requested' },
+  railResume: { state: 'processing' },
+} as const satisfies Partial<Record<FlowMessage['workflow'], Pick<FlowMessage, 'state' | 'queue'>>>;
+
+const flow = (
+  workflow: keyof typeof STARTS_AS,
+  id: string,
+  summary: string,
+  input: FlowMessage['input'],
+): FlowMessage => ({ workflow, id, summary, input, ...STARTS_AS[workflow] });
+
 /** The fields of a payment that the input of its flow is built from. */
 export type PaymentOfFlow = Pick<Payment, 'id' | 'targetWalletId' | 'expiresAt' | keyof Price>;
 
@@ -42,13 +64,7 @@ export const paymentInput = (book: Book, payment: PaymentOfFlow): PaymentInput =
 
 function paymentFlow(book: Book, payment: PaymentOfFlow): FlowMessage {
   const input = paymentInput(book, payment);
-  return {
-    workflow: 'payment',
-    id: input.paymentId,
-    summary: `Payment of ${nairaText(input.amount)} into ${input.walletId}`,
-    state: 'pending',
-    input,
-  };
+  return flow('payment', input.paymentId, `Payment of ${nairaText(input.amount)} into ${input.walletId}`, input);
 }
 
 /** Expires a payment. Its flow starts with its first credit, or when its window ends: until then it would only wait. */
@@ -71,6 +87,13 @@ export function signalCredit(book: Book, payment: PaymentOfFlow, creditId: Uuid)
   return toOutbox({ ...paymentFlow(book, payment), signal: { name: creditReceived.name, payload } });
 }
 
+const creditInput = (book: Book, { id, amount, ownerKind, ownerId }: InboundCredit): CreditInput => ({
+  ...book,
+  inboundCreditId: publicId('inboundCredit', id),
+  amount,
+  ...(ownerKind === 'wallet' && ownerId !== null && { walletId: publicId('wallet', ownerId) }),
+});
+
 /**
  * Signals the flow of the payment whose account number was credited, and starts it if it is not running. `payment`
  * null: starts a flow of the credit's own, for a deposit account or an unknown account.
@@ -81,38 +104,17 @@ export function startInboundCredit(
   payment: PaymentOfFlow | null,
 ): FlowOutboxMessage {
   if (payment !== null) return signalCredit(book, payment, credit.id);
-  const inboundCreditId = publicId('inboundCredit', credit.id);
-  const input: CreditInput = {
-    ...book,
-    inboundCreditId,
-    amount: credit.amount,
-    ...(credit.ownerId !== null && { walletId: publicId('wallet', credit.ownerId) }),
-  };
-  return toOutbox({
-    workflow: 'inboundCredit',
-    id: inboundCreditId,
-    summary: `Credit of ${nairaText(input.amount)} to ${input.walletId ?? 'an unknown account'}`,
-    state: 'received',
-    input,
-  });
+  const input = creditInput(book, credit);
+  const summary = `Credit of ${nairaText(input.amount)} to ${input.walletId ?? 'an unknown account'}`;
+  return toOutbox(flow('inboundCredit', input.inboundCreditId, summary, input));
 }
 
 export const recallFlowId = (creditId: Uuid): string => `${publicId('inboundCredit', creditId)}/recall`;
 
 export function startRecall(book: Book, credit: InboundCredit): FlowOutboxMessage {
-  const input: CreditInput = {
-    ...book,
-    inboundCreditId: publicId('inboundCredit', credit.id),
-    amount: credit.amount,
-    ...(credit.ownerKind === 'wallet' && credit.ownerId !== null && { walletId: publicId('wallet', credit.ownerId) }),
-  };
-  return toOutbox({
-    workflow: 'recall',
-    id: recallFlowId(credit.id),
-    summary: `Recall of ${nairaText(input.amount)} of ${input.inboundCreditId}`,
-    state: 'received',
-    input,
-  });
+  const input = creditInput(book, credit);
+  const summary = `Recall of ${nairaText(input.amount)} of ${input.inboundCreditId}`;
+  return toOutbox(flow('recall', recallFlowId(credit.id), summary, input));
 }
 
 /** The messages of a flow with a transfer to a bank. */
@@ -128,26 +130,14 @@ export const { start: startWithdrawal, wake: wakeWithdrawal } = ofTransfer((book
     walletId: publicId('wallet', withdrawal.sourceWalletId),
     amount: withdrawal.amount,
   } satisfies BankTransferInput;
-  return {
-    workflow: 'withdrawal',
-    id: input.transferId,
-    summary: `Withdrawal of ${nairaText(input.amount)} from ${input.walletId}`,
-    state: 'processing',
-    input,
-  };
+  return flow('withdrawal', input.transferId, `Withdrawal of ${nairaText(input.amount)} from ${input.walletId}`, input);
 });
 
 /** Of a refund to a bank. A refund to a wallet completes at once, without a flow. */
 export const { start: startRefund, wake: wakeRefund } = ofTransfer((book, refund: Refund) => {
   const { id, paymentId, amount } = refund;
   const input: BankTransferInput = { ...book, transferId: publicId('refund', id), amount };
-  return {
-    workflow: 'refund',
-    id: input.transferId,
-    summary: `Refund of ${nairaText(amount)} of ${publicId('payment', paymentId)}`,
-    state: 'processing',
-    input,
-  };
+  return flow('refund', input.transferId, `Refund of ${nairaText(amount)} of ${publicId('payment', paymentId)}`, input);
 });
 
 export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
@@ -158,14 +148,8 @@ export function startPayout(book: Book, payout: Payout): FlowOutboxMessage {
     amount: payout.totalAmount,
     itemCount: payout.itemCount,
   };
-  return toOutbox({
-    workflow: 'payout',
-    id: input.payoutId,
-    summary: `Payout of ${nairaText(input.amount)} in ${input.itemCount} items from ${input.walletId}`,
-    state: 'processing',
-    queue: 'payouts',
-    input,
-  });
+  const summary = `Payout of ${nairaText(input.amount)} in ${input.itemCount} items from ${input.walletId}`;
+  return toOutbox(flow('payout', input.payoutId, summary, input));
 }
 
 /** The first flow of an item is a child workflow of its payout's flow. */
@@ -176,14 +160,7 @@ export const { wake: wakePayoutItem } = ofTransfer((book, { item, sourceWalletId
     transferId: publicId('payoutItem', item.id),
     amount: item.amount,
   } satisfies BankTransferInput;
-  return {
-    workflow: 'payoutItem',
-    id: input.transferId,
-    summary: itemSummary(item.amount, input.walletId),
-    state: 'processing',
-    queue: 'payouts',
-    input,
-  };
+  return flow('payoutItem', input.transferId, itemSummary(item.amount, input.walletId), input);
 });
 
 /** The fields of a review case that the input of its flow is built from. */
@@ -199,13 +176,7 @@ export const { start: startReviewCase, wake: wakeReviewCase } = ofTransfer((book
     amount,
     ...(walletId !== null && { walletId: publicId('wallet', walletId) }),
   };
-  return {
-    workflow: 'reviewCase',
-    id: input.transferId,
-    summary: `Review of ${nairaText(amount)}: ${reason}`,
-    state: 'open',
-    input,
-  };
+  return flow('reviewCase', input.transferId, `Review of ${nairaText(amount)}: ${reason}`, input);
 });
 
 function holdFlow(book: Book, { id, walletId, amount }: Hold): FlowMessage {
@@ -215,8 +186,7 @@ function holdFlow(book: Book, { id, walletId, amount }: Hold): FlowMessage {
     walletId: publicId('wallet', walletId),
     amount,
   } satisfies HoldInput;
-  const summary = `Hold of ${nairaText(amount)} for ${input.walletId}`;
-  return { workflow: 'hold', id: input.holdId, summary, state: 'held', input };
+  return flow('hold', input.holdId, `Hold of ${nairaText(amount)} for ${input.walletId}`, input);
 }
 
 export const startHold = (book: Book, hold: Hold): FlowOutboxMessage => toOutbox(holdFlow(book, hold));
@@ -237,17 +207,12 @@ export function startAdjustment(
     amount,
     ...(walletId !== undefined && { walletId }),
   };
-  return toOutbox({
-    workflow: 'adjustment',
-    id: input.adjustmentId,
-    summary: `${reverses === null ? 'Adjustment' : 'Reversal of an adjustment'} of ${nairaText(amount)}`,
-    state: 'requested',
-    input,
-  });
+  const summary = `${reverses === null ? 'Adjustment' : 'Reversal of an adjustment'} of ${nairaText(amount)}`;
+  return toOutbox(flow('adjustment', input.adjustmentId, summary, input));
 }
 
 const railResume = (input: RailResumeInput, id: string, summary: string, at?: Date): FlowOutboxMessage =>
-  toOutbox({ workflow: 'railResume', id: `rail-resume/${id}`, summary, state: 'processing', input }, at);
+  toOutbox(flow('railResume', `rail-resume/${id}`, summary, input), at);
 
 /** After operators have resumed a rail: signals the flows that wait for it. */
 export const startRailResume = (environment: Environment): FlowOutboxMessage =>
