@@ -50,6 +50,7 @@ const PARTS: readonly unknown[] = [
   holdParts.cancelledHold,
   holdParts.holdEvent,
   paymentParts.newPayment,
+  paymentParts.cancelledPayment,
   paymentParts.expiredPayment,
   paymentParts.paymentAfter,
   paymentParts.settledWith,
