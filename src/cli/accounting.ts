@@ -51,7 +51,7 @@ export function addAccountingCommands(group: Command): void {
       printRows(
         options,
         [...accounts, { account: 'Total', ...sum }],
-        { Account: 'account', ...inNaira({ Debit: 'debit', Credit: 'credit' }) },
+        ['account', inNaira({ Debit: 'debit', Credit: 'credit' })],
         '',
         { ...bookOf(book), before: to, currency: CURRENCY, accounts, total: sum },
       );
@@ -133,7 +133,7 @@ export function addAccountingCommands(group: Command): void {
         Net: 'net',
       } as const;
       const value = { ...bookOf(book), ...period, currency: CURRENCY, days, months, total: sum };
-      printRows(options, rows, { Period: 'period', ...inNaira(amounts) }, '', value);
+      printRows(options, rows, ['period', inNaira(amounts)], '', value);
     });
 
   addBookCommand(
@@ -222,16 +222,18 @@ const inNaira = <Field extends string>(fields: Readonly<Record<string, Field>>) 
     ]),
   );
 
-const ACCOUNT_COLUMNS: Columns<AccountRow> = {
-  'Booked (UTC)': ({ name, createdAt = null }) => name ?? timeText(createdAt),
-  Entry: ({ number = '' }) => number,
-  Kind: ({ kind = '' }) => kind,
-  Resource: ({ resource = '' }) => resource,
-  'Contra account': ({ contra = '' }) => contra,
-  ...inNaira({ Debit: 'debit', Credit: 'credit', Balance: 'balance' }),
-  'Happened (UTC)': ({ effectiveAt }) => (effectiveAt === undefined ? '' : timeText(effectiveAt)),
-  'Belongs to': ({ belongsTo }) => belongsTo ?? '',
-};
+const ACCOUNT_COLUMNS: Columns<AccountRow> = [
+  {
+    'Booked (UTC)': ({ name, createdAt = null }) => name ?? timeText(createdAt),
+    Entry: ({ number = '' }) => number,
+    Kind: ({ kind = '' }) => kind,
+    Resource: ({ resource = '' }) => resource,
+    'Contra account': ({ contra = '' }) => contra,
+    ...inNaira({ Debit: 'debit', Credit: 'credit', Balance: 'balance' }),
+    'Happened (UTC)': ({ effectiveAt }) => (effectiveAt === undefined ? '' : timeText(effectiveAt)),
+    'Belongs to': ({ belongsTo }) => belongsTo ?? '',
+  },
+];
 
 /** Throws an error that says why the period was not closed and what to do. */
 function requireClosed(month: Month, { outcome, nextPeriod }: PeriodClosing): void {

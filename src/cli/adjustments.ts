@@ -94,14 +94,7 @@ export function addAdjustmentCommands(program: Command): void {
       printRows(
         options,
         page.adjustments.map(adjustmentView),
-        {
-          Id: 'id',
-          Status: 'status',
-          Environment: 'environment',
-          Amount: 'amount',
-          Reason: 'reason',
-          'Requested (UTC)': 'createdAt',
-        },
+        ['id', 'status', 'environment', 'amount', 'reason', 'createdAt'],
         'There is no such adjustment.',
       );
     });
@@ -119,7 +112,7 @@ export function addAdjustmentCommands(program: Command): void {
       const { id: name, ...view } = adjustmentView(row);
       if (options.json) return printJson({ id: name, ...view, postings: row.postings, audit });
       printTable(['Adjustment', name], fieldRows(view));
-      printRows({}, row.postings, { Debit: 'debit', Credit: 'credit', Amount: 'amount' });
+      printRows({}, row.postings, ['debit', 'credit', 'amount']);
       printAudit(audit);
     });
 }

@@ -40,7 +40,7 @@ export function addAttentionCommands(program: Command): void {
       printRows(
         options,
         [...short, ...parked, ...failing],
-        { Flow: 'flow', Id: 'id', Attention: 'attention', 'Since (UTC)': 'since', Amount: 'amount' },
+        ['flow', 'id', 'attention', 'since', 'amount'],
         'No flow is parked, failing or stalled, and no book has a shortfall.',
       );
       if (options.json) return;

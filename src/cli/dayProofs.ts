@@ -90,27 +90,29 @@ function stateOf(one: DayAtBank): string {
 const orEmpty = (amount: Kobo | null): string => (amount === null ? '' : decimals(amount));
 
 /** The columns of the report. */
-const COLUMNS: Columns<ShownDay> = {
-  Day: 'day',
-  Bank: 'rail',
-  State: 'state',
-  Statement: ({ bank }) => orEmpty(bank),
-  Books: ({ books }) => decimals(books),
-  'In flight': ({ inFlight }) => orEmpty(inFlight),
-  Breaks: ({ breaks }) =>
-    Object.entries(breaks)
-      .map(([reason, { count, amount }]) => `${count} ${reason} ${decimals(amount)}`)
-      .join('; '),
-  Customers: ({ customer }) => decimals(customer),
-  Statutory: ({ statutory }) => decimals(statutory),
-  Own: ({ own }) => decimals(own),
-  Receivable: ({ receivable }) => decimals(receivable),
-  Headroom: ({ headroom }) => decimals(headroom),
-  'Booked later': ({ bookedLater }) => decimals(bookedLater),
-  'Prepared by': ({ preparedBy }) => preparedBy ?? '',
-  'Reviewed by': ({ reviewedBy }) => reviewedBy ?? '',
-  Reason: ({ waived }) => waived ?? '',
-};
+const COLUMNS: Columns<ShownDay> = [
+  'day',
+  {
+    Bank: ({ rail }) => rail,
+    State: ({ state }) => state,
+    Statement: ({ bank }) => orEmpty(bank),
+    Books: ({ books }) => decimals(books),
+    'In flight': ({ inFlight }) => orEmpty(inFlight),
+    Breaks: ({ breaks }) =>
+      Object.entries(breaks)
+        .map(([reason, { count, amount }]) => `${count} ${reason} ${decimals(amount)}`)
+        .join('; '),
+    Customers: ({ customer }) => decimals(customer),
+    Statutory: ({ statutory }) => decimals(statutory),
+    Own: ({ own }) => decimals(own),
+    Receivable: ({ receivable }) => decimals(receivable),
+    Headroom: ({ headroom }) => decimals(headroom),
+    'Booked later': ({ bookedLater }) => decimals(bookedLater),
+    'Prepared by': ({ preparedBy }) => preparedBy ?? '',
+    'Reviewed by': ({ reviewedBy }) => reviewedBy ?? '',
+    Reason: ({ waived }) => waived ?? '',
+  },
+];
 
 const showDays = (options: ReportOptions, book: Book, days: readonly ShownDay[]): void =>
   printRows(options, days, COLUMNS, '', { ...bookOf(book), days });

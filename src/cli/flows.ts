@@ -57,17 +57,7 @@ export function addFlowCommands(program: Command): void {
           state: flow.isRunning ? (options.end ? 'ended' : 'running') : 'ended before',
           paidAt: paid.get(flow.id)?.at ?? null,
         })),
-        {
-          Flow: 'flow',
-          Id: 'id',
-          Organisation: 'organisation',
-          Book: 'environment',
-          Wallet: 'walletId',
-          Amount: 'amount',
-          'Started (UTC)': 'startedAt',
-          State: 'state',
-          'Paid by the bank (UTC)': 'paidAt',
-        },
+        ['flow', 'id', 'organisation', 'environment', 'walletId', 'amount', 'startedAt', 'state', 'paidAt'],
         'The database has the resource of every flow that started since.',
       );
       if (paid.size > 0 && !options.json) printLine('Import what the bank has paid: npm run cli -- flows import');
@@ -94,13 +84,7 @@ export function addFlowCommands(program: Command): void {
       printRows(
         options,
         imported,
-        {
-          Adjustment: 'adjustment',
-          Reference: 'reference',
-          'Debited account': 'debit',
-          Amount: 'amount',
-          Outcome: ({ refused }) => refused ?? 'requested',
-        },
+        ['adjustment', 'reference', 'debit', 'amount', { Outcome: ({ refused }) => refused ?? 'requested' }],
         'The last reconciliation found no payment of a lost transfer: npm run cli -- reconciliation run --from ...',
       );
     });
@@ -135,7 +119,7 @@ export function addFlowCommands(program: Command): void {
           amount: message.input.amount ?? null,
           started: options.start ?? false,
         })),
-        { Flow: 'flow', Id: 'id', 'Accepted (UTC)': 'since', Amount: 'amount' },
+        ['flow', 'id', 'since', 'amount'],
         `Every open resource older than ${options.age} s has a running flow.`,
       );
       if (missing.length > 0 && !options.json) {

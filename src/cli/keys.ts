@@ -84,18 +84,18 @@ export function addKeyCommands(program: Command): void {
       printRows(
         options,
         rows,
-        {
-          Key: 'id',
-          Name: 'name',
-          Environment: 'environment',
-          Scopes: 'scopes',
-          'Ends in': (key) => `…${key.hint}`,
-          Status: 'status',
-          'Created by': (key) => key.createdBy ?? 'operator',
-          'Created (UTC)': 'createdAt',
-          'Last used': 'lastUsedAt',
-          Expires: 'expiresAt',
-        },
+        [
+          'id',
+          'name',
+          'environment',
+          'scopes',
+          { 'Ends in': (key) => `…${key.hint}` },
+          'status',
+          { 'Created by': (key) => key.createdBy ?? 'operator' },
+          'createdAt',
+          'lastUsedAt',
+          'expiresAt',
+        ],
         'There is no API key yet. Create one: npm run cli -- keys create --environment test --scopes wallet,payment',
       );
     });

@@ -84,7 +84,7 @@ export function addLedgerCommands(program: Command): void {
       printRows(
         options,
         items,
-        { 'Since (UTC)': 'since', Book: 'environment', Account: 'account', Resource: 'resource', Amount: 'amount' },
+        ['since', 'environment', 'account', 'resource', 'amount'],
         'Nothing is in transit, in reserve or in suspense.',
       );
     });
@@ -108,17 +108,17 @@ export function addLedgerCommands(program: Command): void {
       if (findings.length > 0) process.exitCode = EXIT.failed;
       if (options.json) return printJson(verification);
       if (findings.length > 0) {
-        printRows({}, findings, {
-          Violation: ({ kind }) => MEANINGS[kind],
-          Organisation: 'organisation',
-          Book: 'environment',
-          Resource: 'resource',
-          Account: 'account',
-          Transaction: 'transaction',
-          Posting: 'posting',
-          Expected: ({ kind, expected }) => findingText(kind, expected),
-          Found: ({ kind, found }) => findingText(kind, found),
-        });
+        printRows({}, findings, [
+          { Violation: ({ kind }) => MEANINGS[kind] },
+          'organisation',
+          'environment',
+          'resource',
+          'account',
+          'transaction',
+          'posting',
+          { Expected: ({ kind, expected }) => findingText(kind, expected) },
+          { Found: ({ kind, found }) => findingText(kind, found) },
+        ]);
       }
       const verdict =
         findings.length === 0 ? 'The ledger is ok' : `${truncated ? 'More than ' : ''}${findings.length} violations`;

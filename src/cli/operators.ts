@@ -53,15 +53,7 @@ export function addOperatorCommands(program: Command): void {
       printRows(
         options,
         operators,
-        {
-          Operator: 'id',
-          Name: 'name',
-          Scopes: 'scopes',
-          'Key ends in': (row) => `…${row.hint}`,
-          'Created (UTC)': 'createdAt',
-          'Last used': 'lastUsedAt',
-          Revoked: 'revokedAt',
-        },
+        ['id', 'name', 'scopes', { 'Key ends in': (row) => `…${row.hint}` }, 'createdAt', 'lastUsedAt', 'revokedAt'],
         'There is no operator yet. Create an admin: npm run cli -- operators create NAME --scopes admin',
       );
     });

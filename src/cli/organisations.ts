@@ -40,13 +40,7 @@ export function addOrganisationCommands(program: Command): void {
       printRows(
         options,
         organisations,
-        {
-          Organisation: 'organisationId',
-          Name: 'name',
-          'Settlement wallet (test)': 'settlementWalletId',
-          'Settlement wallet (live)': 'liveSettlementWalletId',
-          'Created (UTC)': 'createdAt',
-        },
+        ['organisationId', 'name', 'settlementWalletId', 'liveSettlementWalletId', 'createdAt'],
         'There is no organisation yet. Create one: npm run cli -- organisations create --name NAME',
       );
     });

@@ -31,8 +31,8 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
 
 type Cell = string | number | boolean | Date | readonly string[] | null | undefined;
 
-/** The columns of a table: the heading of each, and the field that it shows, or its cell in a row. */
-export type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => Cell)>>;
+/** The columns of a table: fields of its rows, and other cells by their headings. */
+export type Columns<Row> = readonly ((keyof Row & string) | Readonly<Record<string, (row: Row) => Cell>>)[];
 
 /** How a command prints its result. */
 export interface Format {
@@ -51,28 +51,27 @@ export function printRows<Row>(
   whenEmpty?: string,
   value: unknown = rows,
 ): void {
-  const [heading, cells] = [Object.keys(columns), rows.map((row) => cellsOf(row, columns))];
+  const shown = columns.flatMap((column) =>
+    typeof column === 'string' ? [fieldColumn<Row>(column)] : Object.entries(column),
+  );
+  const heading = shown.map(([name]) => name);
+  const cells = rows.map((row) => shown.map(([name, cellOf]) => cellText(name, cellOf(row))));
   if (json || format === 'json') printJson(value);
   else if (format === 'csv') printCsv(heading, cells);
   else printTable(heading, cells, whenEmpty);
 }
 
-const cellsOf = <Row>(row: Row, columns: Columns<Row>): string[] =>
-  Object.values(columns).map((column) =>
-    typeof column === 'function' ? cellText('', column(row)) : cellText(column, row[column] as Cell),
-  );
+/** A field under its name in words: `createdAt` is `Created (UTC)`. */
+function fieldColumn<Row>(field: keyof Row & string): [string, (row: Row) => Cell] {
+  const words = field.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/ at$/, ' (UTC)');
+  return [words.charAt(0).toUpperCase() + words.slice(1), (row) => row[field] as Cell];
+}
 
 /** Prints what operators did, from the audit log. */
 export const printAudit = (
   entries: readonly { createdAt: Date; operator: string; action: string; reason: string | null }[],
   whenEmpty?: string,
-): void =>
-  printRows(
-    {},
-    entries,
-    { 'Time (UTC)': 'createdAt', Operator: 'operator', Action: 'action', Reason: 'reason' },
-    whenEmpty,
-  );
+): void => printRows({}, entries, ['createdAt', 'operator', 'action', 'reason'], whenEmpty);
 
 /** Prints comma-separated values (RFC 4180) with a heading row. */
 function printCsv(heading: readonly string[], rows: readonly (readonly string[])[]): void {

@@ -70,13 +70,8 @@ export function addRailCommands(program: Command): void {
         };
       });
       if (options.json) return printJson(rails);
-      printRows({}, rails, {
-        Rail: 'environment',
-        State: ({ paused }) => (paused ? 'paused' : 'active'),
-        'Since (UTC)': 'since',
-        Operator: 'operator',
-        Reason: 'reason',
-      });
+      const state = { State: ({ paused }: (typeof rails)[number]) => (paused ? 'paused' : 'active') };
+      printRows({}, rails, ['environment', state, 'since', 'operator', 'reason']);
       for (const contract of rails.flatMap(({ contracts: connected }) => connected)) {
         printLine('');
         for (const [name, value] of Object.entries(contract)) {

@@ -55,14 +55,7 @@ export function addReviewCommands(program: Command): void {
       printRows(
         options,
         page.cases.map(caseView),
-        {
-          Id: 'id',
-          Reason: 'reason',
-          Status: 'status',
-          Amount: 'amount',
-          For: (row) => row.paymentId ?? row.walletId,
-          'Since (UTC)': 'since',
-        },
+        ['id', 'reason', 'status', 'amount', { For: (row) => row.paymentId ?? row.walletId }, 'since'],
         'There is no such review case.',
       );
     });

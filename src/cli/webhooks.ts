@@ -21,14 +21,7 @@ export function addWebhookCommands(program: Command): void {
           organisation: publicId('organisation', organisationId),
           ...rest,
         })),
-        {
-          Endpoint: 'id',
-          Organisation: 'organisation',
-          Book: 'environment',
-          'Failing since (UTC)': 'failingSince',
-          Waiting: 'waiting',
-          'Next attempt (UTC)': 'nextAttemptAt',
-        },
+        ['id', 'organisation', 'environment', 'failingSince', 'waiting', 'nextAttemptAt'],
         'No endpoint fails.',
       );
     });
