@@ -1,13 +1,15 @@
 // The activities of all flows of money. Those of a bank transfer find the kind of the transfer by its public id.
+import { recordDecision } from '../resources/operators.ts';
 import { type TransferKind, transferOf } from '../resources/tables.ts';
 import type { BankTransferActivities, BankTransferInput } from '../workflows/bankTransfer/messages.ts';
+import { bookOf } from '../workflows/flows.ts';
+import type { OperatorActivities } from '../workflows/operators/messages.ts';
 import { createAdjustmentActivities } from './adjustments.ts';
 import { createBankTransferSteps } from './bankTransfers.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { invariantViolation } from './failures.ts';
 import { createHoldActivities } from './holds.ts';
 import { createInboundCreditActivities } from './inboundCredits.ts';
-import { createOperatorActivities } from './operators.ts';
 import { createPaymentActivities } from './payments.ts';
 import { createPayoutActivities, createPayoutItemSteps } from './payouts.ts';
 import { createRecallActivities } from './recalls.ts';
@@ -24,7 +26,11 @@ export const createMoneyActivities = (dependencies: ActivityDependencies) => ({
   ...createReviewCaseActivities(dependencies),
   ...createHoldActivities(dependencies),
   ...createAdjustmentActivities(dependencies),
-  ...createOperatorActivities(dependencies),
+  ...operatorActivities(dependencies),
+});
+
+const operatorActivities = ({ sql }: ActivityDependencies): OperatorActivities => ({
+  recordDecision: (scope, sent) => recordDecision(sql, bookOf(scope), sent),
 });
 
 export function createBankTransferActivities(dependencies: ActivityDependencies): BankTransferActivities {

@@ -50,7 +50,8 @@ export interface AdjustmentReport extends Adjustment {
 const reports = (sql: Sql, organisationId: Uuid) => sql`
   SELECT environment, ${columns(sql)}, (
     SELECT r.id FROM adjustments r
-    WHERE r.organisation_id = ${organisationId} AND r.reverses = a.id AND r.status <> 'rejected') AS reversed_by
+    WHERE r.organisation_id = ${organisationId} AND r.reverses = a.id AND r.status <> 'rejected') AS reversed_by,
+    count(*) OVER ()::int AS total
   FROM adjustments a WHERE organisation_id = ${organisationId}`;
 
 /** One adjustment of an organisation, in either environment. */
@@ -71,15 +72,12 @@ export async function listAdjustments(
   { status, environment }: AdjustmentFilter,
   max: number,
 ): Promise<{ adjustments: AdjustmentReport[]; total: number }> {
-  const matching = sql`
+  const adjustments = await sql<(AdjustmentReport & { total: number })[]>`
+    ${reports(sql, organisationId)}
     ${status === undefined ? sql`` : sql`AND status = ${status}`}
-    ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}`;
-  const adjustments = await sql<AdjustmentReport[]>`
-    ${reports(sql, organisationId)} ${matching} ORDER BY created_at DESC, id DESC LIMIT ${max}`;
-  if (adjustments.length < max) return { adjustments, total: adjustments.length };
-  const [row] = await sql<{ total: number }[]>`
-    SELECT count(*)::int AS total FROM adjustments WHERE organisation_id = ${organisationId} ${matching}`;
-  return { adjustments, total: row?.total ?? adjustments.length };
+    ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}
+    ORDER BY created_at DESC, id DESC LIMIT ${max}`;
+  return { adjustments, total: adjustments[0]?.total ?? 0 };
 }
 
 /** What operators did about an adjustment, oldest first. */

@@ -180,17 +180,14 @@ export async function listReviewCases(
   { status, reason, environment }: ReviewCaseFilter,
   max: number,
 ): Promise<{ cases: (ReviewCase & { environment: Environment })[]; total: number }> {
-  const matching = sql`
-    FROM review_cases
+  const cases = await sql<(ReviewCase & { environment: Environment; total: number })[]>`
+    SELECT environment, ${columns(sql)}, count(*) OVER ()::int AS total FROM review_cases
     WHERE organisation_id = ${organisationId}
       AND ${status === undefined ? sql`status IN ('open', 'returning')` : sql`status = ${status}`}
       ${reason === undefined ? sql`` : sql`AND reason = ${reason}`}
-      ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}`;
-  const cases = await sql<(ReviewCase & { environment: Environment })[]>`
-    SELECT environment, ${columns(sql)} ${matching} ORDER BY created_at, id LIMIT ${max}`;
-  if (cases.length < max) return { cases, total: cases.length };
-  const [row] = await sql<{ total: number }[]>`SELECT count(*)::int AS total ${matching}`;
-  return { cases, total: row?.total ?? cases.length };
+      ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}
+    ORDER BY created_at, id LIMIT ${max}`;
+  return { cases, total: cases[0]?.total ?? 0 };
 }
 
 /** The cases of a credit: `whole`, its own or that of the expired payment; `surplus`, of a part of it. */

@@ -2,12 +2,20 @@
 // while it continues with its other work or checks whether the cause is gone. Only a refused posting blocks it
 // (`postOrPark`).
 import { ActivityFailure, ApplicationFailure, HandlerUnfinishedPolicy } from '@temporalio/common';
-import { condition, log, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  log,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { nairaText } from '../../money.ts';
 import type { FlowScope } from '../flows.ts';
 import { decisionForm, type Proposal, proposalText } from '../operators/details.ts';
-import type { DecisionOutcome, SentDecision } from '../operators/messages.ts';
-import { record } from '../operators/record.ts';
+import type { DecisionOutcome, OperatorActivities, SentDecision } from '../operators/messages.ts';
+import { MONEY_ACTIVITY } from '../options.ts';
 import { showAttention } from '../state.ts';
 import { CHOICES, type Choices, refuseResolution } from './decide.ts';
 import {
@@ -19,6 +27,8 @@ import {
   resolve,
   retry,
 } from './messages.ts';
+
+const { recordDecision } = proxyActivities<OperatorActivities>(MONEY_ACTIVITY);
 
 /** What an operator reads about a parked flow. */
 export interface ParkedView {
@@ -77,7 +87,8 @@ export function createAttention(scope: FlowScope, carried: CarriedAttention | nu
       reason: `${asked.cause}: ${why}`,
     };
     const { organisationId, environment } = scope;
-    const answer = await record({ organisationId, environment }, sent);
+    // Not cancelled with the flow: it then ends without this answer.
+    const answer = await CancellationScope.nonCancellable(() => recordDecision({ organisationId, environment }, sent));
     if (answer.outcome === 'refused') return answer;
     if (decided !== null || raised !== asked) return { outcome: 'refused', message: CONTINUED };
     if (answer.outcome === 'proposed') {
