@@ -115,4 +115,4 @@ const COLUMNS: Columns<ShownDay> = [
 ];
 
 const showDays = (options: ReportOptions, book: Book, days: readonly ShownDay[]): void =>
-  printRows(options, days, COLUMNS, '', { ...bookOf(book), days });
+  printRows(options, days, COLUMNS, 'This book has no postings at a bank by that day.', { ...bookOf(book), days });
