@@ -168,6 +168,7 @@ export class NombaFake {
     else this.balance += kobo(row.amount) + kobo(row.charge);
     row.status = status;
     this.#notify(status === 'SUCCESS' ? 'payout_success' : 'payout_refund', row);
+    if (status === 'SUCCESS') this.pay(row.recipient, kobo(row.amount)); // to an account number of its own
   }
 
   #add(type: Row['type'], amount: bigint, recipient: string, merchantTxRef: string | null, status: string): Row {
@@ -328,7 +329,7 @@ export class NombaFake {
   ): Answer {
     const wrong = lacks({
       accountNumber: /^[0-9]{10}$/,
-      accountName: /^[\p{L}\p{N} .,'-]{1,100}$/u,
+      accountName: /^[\p{L}\p{N} .,/'-]{1,100}$/u, // that of an account number of its own has a slash
       bankCode: /^[0-9]{3,6}$/,
       merchantTxRef: /^[A-Za-z0-9_-]{1,64}$/,
       senderName: /^[A-Za-z0-9 .,/-]{1,50}$/,

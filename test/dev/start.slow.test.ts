@@ -7,6 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import postgres from 'postgres';
+import { FAKES } from '../../dev/chaos/fakeBank.ts';
 import { freePort } from '../../dev/freePort.ts';
 import { isRunning } from '../../dev/lockFile.mjs';
 import type { LockHolder, Quickstart } from '../../dev/stateFolder.ts';
@@ -191,11 +192,11 @@ test('the finance day completes: fees, costs, the proof of the day, a statement 
   expect([await unknown.exited, unknown.output()]).toEqual([1, expect.stringContaining('the demo is finance-day')]);
 });
 
-test('the demo of a live rail completes, and its books and those of the provider are equal', async () => {
-  const demo = run('dev/demo', '--rail', 'monnify-fake');
+test.each(FAKES)('the demo of %s completes, and its books and those of the provider are equal', async (rail) => {
+  const demo = run('dev/demo', '--rail', `${rail}-fake`);
   expect([await demo.exited, demo.output()]).toEqual([0, expect.stringContaining('The two books are equal')]);
   expect(demo.output()).toContain('The contract is disconnected');
-  const unknown = run('dev/demo', '--rail', 'monnify');
+  const unknown = run('dev/demo', '--rail', rail);
   expect([await unknown.exited, unknown.output()]).toEqual([1, expect.stringContaining('must be monnify-fake')]);
 });
 
