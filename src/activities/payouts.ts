@@ -16,11 +16,11 @@ import {
 import {
   countPayout,
   findPayoutItem,
+  type ItemState,
   type ItemWithWallet,
   listItemStates,
   listUnreportedItems,
   type PayoutItem,
-  type PayoutItemStatus,
 } from '../resources/payouts/queries.ts';
 import { isRailPaused } from '../resources/rails/pauses.ts';
 import { returnRefusalOf } from '../resources/reviewCases/movements.ts';
@@ -222,7 +222,7 @@ export const createPayoutActivities = (
   async rollUpPayout({ payoutId, ...scope }) {
     const [book, id] = [bookOf(scope), requireUuid('payout', payoutId)];
     const items = await listItemStates(dependencies.sql, book, id);
-    const count = (status: PayoutItemStatus) => items.filter((item) => item.status === status).length;
+    const count = (status: ItemState['status']) => items.filter((item) => item.status === status).length;
     const open = items.filter(({ status }) => status === 'pending' || status === 'processing');
     if (open.length === 0) await rollUp(dependencies, book, id);
     return {

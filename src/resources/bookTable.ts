@@ -21,8 +21,13 @@ export const nextVersion = <Row extends { version: number }>(
   version: row.version + 1,
 });
 
-/** The queries of a table by its columns. `Filters`: of its list. `condition`: which rows there are, if not all. */
-export function bookTable<Row extends object, Filters extends ListFilters = ListFilters>(
+/** The filters of a list: by the values of these columns, and by the time of creation. */
+export type FiltersOf<Row, Column extends keyof Row> = ListFilters & {
+  [Name in Column]?: NonNullable<Row[Name]> | undefined;
+};
+
+/** The queries of a table by its columns. `Filter`: those of its list. `condition`: which rows, if not all. */
+export function bookTable<Row extends object, Filter extends keyof Row = never>(
   table: string,
   columns: (sql: Sql) => postgres.Fragment,
   condition?: (sql: Sql) => postgres.Fragment,
@@ -40,7 +45,7 @@ export function bookTable<Row extends object, Filters extends ListFilters = List
       return row ?? null;
     },
     /** A page of the rows, newest first, plus one row when another page exists. */
-    list: async (sql: Sql, book: Book, filters: Filters, page: PageRequest): Promise<Row[]> =>
+    list: async (sql: Sql, book: Book, filters: FiltersOf<Row, Filter>, page: PageRequest): Promise<Row[]> =>
       await sql<Row[]>`${rowsOf(sql, book)} ${pageClause(sql, filters, page)}`,
   };
 }

@@ -4,7 +4,6 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
-import type { ListFilters } from '../pages.ts';
 
 export const HOLD_STATUSES = ['held', 'released', 'cancelled'] as const;
 
@@ -31,12 +30,7 @@ export interface Hold extends Versioned {
 export const amountHeld = ({ amount, amountReleased, amountCancelled }: Hold): Kobo =>
   amount - amountReleased - amountCancelled;
 
-export interface HoldFilters extends ListFilters {
-  status?: Hold['status'] | undefined;
-  walletId?: Uuid | undefined;
-}
-
-export const { find: findHold, list: listHolds } = bookTable<Hold, HoldFilters>(
+export const { find: findHold, list: listHolds } = bookTable<Hold, 'status' | 'walletId'>(
   'holds',
   (sql) => sql`
     id, version, status, wallet_id, source_wallet_id, transfer_id, amount, amount_released, amount_cancelled, release_at,

@@ -7,8 +7,8 @@ import { PROVIDERS } from '../../rail/providers.ts';
 import { SANDBOX_RAIL } from '../../rail/sandbox/capabilities.ts';
 import type { FeeBearer } from '../../workflows/payment/decide.ts';
 import type { Split } from '../../workflows/payment/splits.ts';
-import type { Versioned } from '../bookTable.ts';
-import { type ListFilters, literalOf, type PageRequest, pageClause } from '../pages.ts';
+import type { FiltersOf, Versioned } from '../bookTable.ts';
+import { literalOf, type PageRequest, pageClause } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { VirtualAccountRow } from '../wallets/virtualAccounts.ts';
 
@@ -121,14 +121,10 @@ export async function findPaymentWithPayee(sql: Sql, book: Book, id: Uuid): Prom
   return { payment: { ...withAccount(row), amountReturned }, payee, now };
 }
 
-export interface PaymentFilters extends ListFilters {
-  status?: PaymentStatus | undefined;
-  method?: Payment['method'] | undefined;
-  targetWalletId?: Uuid | undefined;
-  reference?: string | undefined;
+type PaymentFilters = FiltersOf<Payment, 'status' | 'method' | 'targetWalletId' | 'reference'> & {
   /** Its own, or one that another payment had before. */
   accountNumber?: string | undefined;
-}
+};
 
 /** The names of all rails: the index of account numbers begins with the rail. */
 const RAILS = [SANDBOX_RAIL, ...PROVIDERS.map(({ name }) => name)];

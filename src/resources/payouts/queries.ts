@@ -3,20 +3,17 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { BankTransferRow } from '../bankTransfers/rows.ts';
-import { bookTable, type Versioned } from '../bookTable.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { bookTable, type FiltersOf, type Versioned } from '../bookTable.ts';
+import type { PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import { type Wallet, walletColumns, walletTables } from '../wallets/queries.ts';
-
-export type PayoutStatus = 'processing' | 'completed' | 'partially_completed' | 'failed';
-export type PayoutItemStatus = 'pending' | 'processing' | 'completed' | 'failed';
 
 export interface Payout extends Versioned, Attached {
   sourceWalletId: Uuid;
   totalAmount: Kobo;
   totalFee: Kobo;
   itemCount: number;
-  status: PayoutStatus;
+  status: 'processing' | 'completed' | 'partially_completed' | 'failed';
   createdAt: Date;
 }
 
@@ -25,7 +22,7 @@ export interface PayoutItem extends BankTransferRow {
   /** The index in the batch, from 0. */
   position: number;
   fee: Kobo;
-  status: PayoutItemStatus;
+  status: 'pending' | 'processing' | 'completed' | 'failed';
   /** The wallet whose deposit account receives the money; null for any other bank account. */
   destinationWalletId: Uuid | null;
   accountNumber: string;
@@ -53,13 +50,9 @@ export interface ItemWithWallet {
   sourceWalletId: Uuid;
 }
 
-export interface PayoutFilters extends ListFilters {
-  status?: PayoutStatus | undefined;
-  sourceWalletId?: Uuid | undefined;
-  reference?: string | undefined;
-}
+type Filter = 'status' | 'sourceWalletId' | 'reference';
 
-const payoutTable = bookTable<Payout, PayoutFilters>(
+const payoutTable = bookTable<Payout, Filter>(
   'payouts',
   (sql) => sql`
     id, version, source_wallet_id, total_amount, total_fee, item_count, status, reference, metadata, created_at`,
@@ -90,17 +83,12 @@ export async function findPayout(sql: Sql, book: Book, id: Uuid): Promise<Payout
 /** A payout without its items. */
 export const findPayoutRow = payoutTable.find;
 
-export interface PayoutItemFilters {
-  status?: PayoutItemStatus | undefined;
-  reference?: string | undefined;
-}
-
 /** A page of a payout's items, in batch order, plus one row when another page exists. */
 export async function listPayoutItems(
   sql: Sql,
   book: Book,
   payoutId: Uuid,
-  filters: PayoutItemFilters,
+  filters: FiltersOf<PayoutItem, 'status' | 'reference'>,
   page: PageRequest,
 ): Promise<PayoutItem[]> {
   return await sql<PayoutItem[]>`
@@ -116,7 +104,7 @@ export async function listPayoutItems(
 export async function listPayouts(
   sql: Sql,
   book: Book,
-  filters: PayoutFilters,
+  filters: FiltersOf<Payout, Filter>,
   page: PageRequest,
 ): Promise<PayoutWithItems[]> {
   return await withItems(sql, book, await payoutTable.list(sql, book, filters, page));

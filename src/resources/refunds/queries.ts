@@ -5,7 +5,6 @@ import type { Uuid } from '../../ids.ts';
 import type { Book, Kobo } from '../../money.ts';
 import type { BankTransferRow, TransferSource } from '../bankTransfers/rows.ts';
 import { bookTable } from '../bookTable.ts';
-import type { ListFilters } from '../pages.ts';
 import type { Attached } from '../references.ts';
 
 /** A wallet that gives a part of a refund. */
@@ -38,14 +37,9 @@ export interface Refund extends BankTransferRow, Attached {
   returnedAt: Date | null;
 }
 
-export interface RefundFilters extends ListFilters {
-  paymentId?: Uuid | undefined;
-  status?: Refund['status'] | undefined;
-  destination?: Refund['destination'] | undefined;
-  reference?: string | undefined;
-}
+type Filter = 'paymentId' | 'status' | 'destination' | 'reference';
 
-export const { find: findRefund, list: listRefunds } = bookTable<Refund, RefundFilters>(
+export const { find: findRefund, list: listRefunds } = bookTable<Refund, Filter>(
   'refunds',
   (sql) => sql`
     id, version, payment_id, amount, sources, destination, status, reason, account_number, account_name, bank_code, reference,

@@ -6,7 +6,6 @@ import type { Book, Environment, Kobo } from '../../money.ts';
 import type { WalletAmount } from '../../workflows/payment/splits.ts';
 import { bookTable, type Versioned } from '../bookTable.ts';
 import type { FailureCode } from '../failureCodes.ts';
-import { type ListFilters, type PageRequest, pageClause } from '../pages.ts';
 import { findPayment, type PaymentWithAccount } from '../payments/queries.ts';
 import type { PayerAccount } from '../refunds/queries.ts';
 
@@ -145,33 +144,15 @@ interface ReviewCaseFilter {
   environment?: Environment | undefined;
 }
 
-export interface CaseFilters extends ListFilters {
-  status?: ReviewCase['status'] | undefined;
-  reason?: ReviewReason | undefined;
-  paymentId?: Uuid | undefined;
-  walletId?: Uuid | undefined;
-}
+type CaseFilter = 'status' | 'reason' | 'paymentId' | 'walletId';
 
-/** SQL: the cases of a book that the caller sees. */
-const visible = (sql: Sql, book: Book) => sql`
-  ${rowsOf(sql, book)}
-  AND (reason <> ALL (${[...INTERNAL_REASONS]}::text[]) OR (reason = 'credit_recalled' AND wallet_id IS NOT NULL))`;
-
-/** A page of the cases that the caller sees, newest first, plus one row when another page exists. */
-export async function listVisibleCases(
-  sql: Sql,
-  book: Book,
-  filters: CaseFilters,
-  page: PageRequest,
-): Promise<ReviewCase[]> {
-  return await sql<ReviewCase[]>`${visible(sql, book)} ${pageClause(sql, filters, page)}`;
-}
-
-/** One case that the caller sees; null when there is none with this id. */
-export async function findVisibleCase(sql: Sql, book: Book, id: Uuid): Promise<ReviewCase | null> {
-  const [row] = await sql<ReviewCase[]>`${visible(sql, book)} AND id = ${id}`;
-  return row ?? null;
-}
+/** The cases that the caller sees. */
+export const { find: findVisibleCase, list: listVisibleCases } = bookTable<ReviewCase, CaseFilter>(
+  'review_cases',
+  columns,
+  (sql) => sql`
+    (reason <> ALL (${[...INTERNAL_REASONS]}::text[]) OR (reason = 'credit_recalled' AND wallet_id IS NOT NULL))`,
+);
 
 /** The cases of one organisation, oldest first, at most `max`, and their total number. */
 export async function listReviewCases(

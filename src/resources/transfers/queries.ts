@@ -3,8 +3,8 @@ import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import { entryNumber } from '../../ledger/entries.ts';
 import type { Book, Kobo } from '../../money.ts';
-import { bookTable } from '../bookTable.ts';
-import type { ListFilters, PageRequest } from '../pages.ts';
+import { bookTable, type FiltersOf } from '../bookTable.ts';
+import { filterClause, type PageRequest } from '../pages.ts';
 import type { Attached } from '../references.ts';
 import type { Wallet } from '../wallets/queries.ts';
 import { entriesAround, literal } from '../wallets/statement.ts';
@@ -22,13 +22,10 @@ export interface Transfer extends Attached {
   createdAt: Date;
 }
 
-export interface TransferFilters extends ListFilters {
-  reference?: string | undefined;
-  sourceWalletId?: Uuid | undefined;
-  destinationWalletId?: Uuid | undefined;
-}
+type Filter = 'reference' | 'sourceWalletId' | 'destinationWalletId';
+export type TransferFilters = FiltersOf<Transfer, Filter>;
 
-export const { find: findTransfer, list: listTransfers } = bookTable<Transfer, TransferFilters>(
+export const { find: findTransfer, list: listTransfers } = bookTable<Transfer, Filter>(
   'transfers',
   (sql) => sql`
     id, source_wallet_id, destination_wallet_id, hold_id, amount, fee, status, description, reference, metadata, created_at`,
@@ -50,7 +47,6 @@ export async function listWalletTransfers(
   filters: TransferFilters,
   page: PageRequest,
 ): Promise<WalletTransfer[]> {
-  const { createdAtFrom, createdAtTo } = filters;
   const { before, last } = await entriesAround(sql, book, wallet, filters);
   const account = sql(`p.${side}_account_id`);
   return await sql<WalletTransfer[]>`
@@ -63,10 +59,6 @@ export async function listWalletTransfers(
       AND p.credit_balance_after IS NOT NULL -- not the posting of a fee, which goes to an account without a balance
       ${page.after ? sql`AND p.number < ${Number(page.after.id)}` : sql``}
       ${before ? sql`AND p.number > ${before.number}` : sql``} ${last ? sql`AND p.number <= ${last.number}` : sql``}
-      ${createdAtFrom ? sql`AND t.created_at >= ${createdAtFrom}` : sql``}
-      ${createdAtTo ? sql`AND t.created_at < ${createdAtTo}` : sql``}
-      ${filters.sourceWalletId ? sql`AND t.source_wallet_id = ${filters.sourceWalletId}` : sql``}
-      ${filters.destinationWalletId ? sql`AND t.destination_wallet_id = ${filters.destinationWalletId}` : sql``}
-      ${filters.reference ? sql`AND t.reference = ${filters.reference}` : sql``}
+      ${filterClause(sql, filters, 't')}
     ORDER BY ${account} DESC, p.number DESC LIMIT ${literal(sql, page.limit + 1)}`;
 }

@@ -3,15 +3,12 @@ import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
 import type { BankTransferRow } from '../bankTransfers/rows.ts';
 import { bookTable } from '../bookTable.ts';
-import type { ListFilters } from '../pages.ts';
 import type { Attached } from '../references.ts';
-
-export type WithdrawalStatus = 'processing' | 'completed' | 'failed' | 'returned';
 
 export interface Withdrawal extends BankTransferRow, Attached {
   sourceWalletId: Uuid;
   fee: Kobo;
-  status: WithdrawalStatus;
+  status: 'processing' | 'completed' | 'failed' | 'returned';
   accountNumber: string;
   accountName: string | null;
   bankCode: string;
@@ -22,13 +19,9 @@ export interface Withdrawal extends BankTransferRow, Attached {
   completedAt: Date | null;
 }
 
-export interface WithdrawalFilters extends ListFilters {
-  status?: WithdrawalStatus | undefined;
-  sourceWalletId?: Uuid | undefined;
-  reference?: string | undefined;
-}
+type Filter = 'status' | 'sourceWalletId' | 'reference';
 
-export const { find: findWithdrawal, list: listWithdrawals } = bookTable<Withdrawal, WithdrawalFilters>(
+export const { find: findWithdrawal, list: listWithdrawals } = bookTable<Withdrawal, Filter>(
   'withdrawals',
   (sql) => sql`
     id, version, source_wallet_id, amount, fee, status, account_number, account_name, bank_code, bank_name, narration,
