@@ -7,7 +7,7 @@ const NOW = new Date('2026-11-23T12:00:00.000Z');
 const inSeconds = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1000);
 
 /** ₦2,020.00 to pay within five minutes. */
-const pending: PagePayment = {
+const pending = {
   status: 'pending',
   version: 1,
   baseAmount: 200_000,
@@ -24,7 +24,7 @@ const pending: PagePayment = {
   description: 'Order 7',
   returnUrl: null,
   account: { accountNumber: '0123456789', bankName: 'Sandbox Bank', accountName: 'Ada Obi', acceptsAmount: 'any' },
-};
+} as PagePayment;
 const page = (more: Partial<PagePayment> = {}) => pageContent({ ...pending, ...more }, 'Ada Shoes', NOW);
 const wordsOf = (more: Partial<PagePayment> = {}): string => {
   const { headline, explanation } = page(more);

@@ -11,65 +11,12 @@ import { payableAmount } from '../../workflows/payment/decide.ts';
  */
 export type PageState = 'awaiting' | 'partial' | 'overdue' | 'in_review' | 'paid' | 'refunded' | 'recalled' | 'expired';
 
-/** What the page is about. */
-export interface PagePayment
-  extends Pick<
-    PaymentWithPayee['payment'],
-    | 'status'
-    | 'baseAmount'
-    | 'fee'
-    | 'feeBearer'
-    | 'amountReceived'
-    | 'amountCredited'
-    | 'amountInReview'
-    | 'amountRecalled'
-    | 'amountRefunded'
-    | 'amountReturned'
-    | 'onMismatch'
-    | 'expiresAt'
-    | 'description'
-    | 'returnUrl'
-    | 'version'
-  > {
-  account: Pick<
-    NonNullable<PaymentWithPayee['payment']['account']>,
-    'accountNumber' | 'bankName' | 'accountName' | 'acceptsAmount'
-  >;
-}
+type FoundPayment = PaymentWithPayee['payment'];
 
-/** The texts and facts of a page. Amounts are texts for people. */
-export interface PageContent {
-  state: PageState;
-  version: number;
-  /** Whether it may change while it is open. */
-  isLive: boolean;
-  /** Of the document, with the payee. */
-  title: string;
-  headline: string;
-  /** Paragraphs. */
-  explanation: string[];
-  /** What is left to pay, and where. Null: no money may be sent. */
-  transfer: {
-    amount: string;
-    /** For the form of a bank, such as `2020.00`. */
-    amountDigits: string;
-    /** What the amount consists of; null: the payer bears no fee, or a part of it was paid. */
-    breakdown: string | null;
-    accountNumber: string;
-    bankName: string;
-    accountName: string;
-    /** Why the account has another name than the payee; null: it has the same. */
-    accountNote: string | null;
-  } | null;
-  description: string | null;
-  /** The end of the window, where money may still be sent. */
-  deadline: { at: string; text: string; remainingSeconds: number; remaining: string } | null;
-  returnText: string | null;
-}
+/** What the page is about: a payment that has an account number. */
+export type PagePayment = FoundPayment & { account: NonNullable<FoundPayment['account']> };
 
-type StateFields = 'status' | 'expiresAt' | 'amountCredited' | 'amountInReview' | 'amountRecalled';
-
-export function pageState(payment: Pick<PagePayment, StateFields>, now: Date): PageState {
+export function pageState(payment: PagePayment, now: Date): PageState {
   const isSettled = payment.status === 'settled' || payment.status.endsWith('refunded');
   if (payment.amountInReview > 0 && !isSettled) return 'in_review';
   if (payment.amountRecalled > 0) return 'recalled';
@@ -90,35 +37,46 @@ export function pageState(payment: Pick<PagePayment, StateFields>, now: Date): P
   }
 }
 
-/** The content of the page of a payment to `payee` at this time. */
-export function pageContent(payment: PagePayment, payee: string, now: Date): PageContent {
+/** The texts and facts of the page of a payment to `payee` at this time. Amounts are texts for people. */
+export type PageContent = ReturnType<typeof pageContent>;
+
+export function pageContent(payment: PagePayment, payee: string, now: Date) {
   const state = pageState(payment, now);
   const takesMoney = state === 'awaiting' || state === 'partial';
   const { headline, explanation } = textsOf(state, payment, payee);
   const { accountNumber, bankName, accountName } = payment.account;
+  const missing = nairaText(missingAmount(payment));
+  const bearsFee = payment.fee > 0 && payment.feeBearer === 'payer';
   const remainingSeconds = Math.max(0, Math.ceil((payment.expiresAt.getTime() - now.getTime()) / 1000));
   return {
     state,
     version: payment.version,
+    /** Whether it may change while it is open. */
     isLive: takesMoney || state === 'overdue' || state === 'in_review',
+    /** Of the document, with the payee. */
     title: `${headline} – ${payee}`,
     headline,
     explanation,
+    /** What is left to pay, and where. Null: no money may be sent. */
     transfer: takesMoney
       ? {
-          amount: nairaText(missingAmount(payment)),
-          amountDigits: nairaText(missingAmount(payment)).replaceAll(/[₦,]/g, ''),
+          amount: missing,
+          /** For the form of a bank, such as `2020.00`. */
+          amountDigits: missing.replaceAll(/[₦,]/g, ''),
+          /** What the amount consists of; null: the payer bears no fee, or a part of it was paid. */
           breakdown:
-            payment.fee > 0 && payment.feeBearer === 'payer' && state === 'awaiting'
+            bearsFee && state === 'awaiting'
               ? `${nairaText(payment.baseAmount)} and a fee of ${nairaText(payment.fee)}`
               : null,
           accountNumber,
           bankName,
           accountName,
+          /** Why the account has another name than the payee; null: it has the same. */
           accountNote: isSameName(accountName, payee) ? null : `Receives this payment for ${payee}`,
         }
       : null,
     description: payment.description,
+    /** The end of the window, where money may still be sent. */
     deadline: takesMoney
       ? {
           at: payment.expiresAt.toISOString(),
@@ -131,7 +89,11 @@ export function pageContent(payment: PagePayment, payee: string, now: Date): Pag
   };
 }
 
-type Texts = Pick<PageContent, 'headline' | 'explanation'>;
+interface Texts {
+  headline: string;
+  /** Paragraphs. */
+  explanation: string[];
+}
 
 function textsOf(state: PageState, payment: PagePayment, payee: string): Texts {
   const payable = nairaText(payableAmount(payment));

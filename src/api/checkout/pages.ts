@@ -5,13 +5,13 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { publicId, type Uuid } from '../../ids.ts';
 import type { Environment } from '../../money.ts';
-import { findPaymentWithPayee, type PaymentWithPayee } from '../../resources/payments/queries.ts';
+import { findPaymentWithPayee } from '../../resources/payments/queries.ts';
 import { listSigningSecrets } from '../../webhooks/endpoints.ts';
 import { openSecrets, returnLinkSecret, signatureHeaders } from '../../webhooks/signature.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { assets } from './assets.ts';
-import { type PagePayment, pageContent } from './decide.ts';
+import { pageContent } from './decide.ts';
 import type { OpenPages } from './openPages.ts';
 import { renderNotice, renderPayment } from './render.ts';
 import { returnLink } from './returnLink.ts';
@@ -57,10 +57,7 @@ export function addCheckout(
     return page;
   };
 
-  const requirePayment = async ({
-    book,
-    paymentId,
-  }: PaymentOfPage): Promise<PaymentWithPayee & { payment: PagePayment }> => {
+  const requirePayment = async ({ book, paymentId }: PaymentOfPage) => {
     const found = await findPaymentWithPayee(dependencies.sql, book, paymentId);
     const account = found?.payment.account ?? null;
     if (found === null || account === null) throw new ApiError('PAYMENT_NOT_FOUND');
