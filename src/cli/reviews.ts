@@ -78,10 +78,7 @@ export function addReviewCommands(program: Command): void {
       // The rail identifies the credit by its session id, the sender's bank by its own.
       const { sessionId = null, senderSessionId = null } = stored.credit ?? {};
       const view = { ...rest, sessionId, senderSessionId };
-      const { storedBreak } = stored;
-      const sealed = storedBreak?.sealedRow ?? null;
-      const unreadRow = sealed === null ? {} : { row: keyringOf(readSettings()).open('rail-row', uuid, sealed) };
-      const breakOfCase = storedBreak && { ...breakView(storedBreak), ...unreadRow };
+      const breakOfCase = stored.storedBreak && breakView(stored.storedBreak);
       if (options.json) return printJson({ id: caseId, ...view, break: breakOfCase });
       printTable(['Review case', caseId], fieldRows({ ...view, ...breakOfCase }));
     });
@@ -142,14 +139,16 @@ const caseView = (row: Case) => ({
   resolvedAt: row.resolvedAt,
 });
 
-const breakView = ({
-  id: _id,
+function breakView({
+  id,
   version: _version,
   occurrence: _occurrence,
-  createdAt: _createdAt,
-  sealedRow: _sealedRow,
+  createdAt: _at,
+  sealedRow,
   ...rest
-}: StoredBreak) => rest;
+}: StoredBreak) {
+  return { ...rest, ...(sealedRow !== null && { row: keyringOf(readSettings()).open('rail-row', id, sealedRow) }) };
+}
 
 interface ListOptions extends Partial<BookOptions> {
   status?: ReviewCase['status'];

@@ -23,21 +23,7 @@ const stateFileSchema = z
   })
   .partial();
 
-export interface Settings {
-  databaseUrl: string;
-  /** For migrations and for what only the owner may do; undefined when it is not set for this database. */
-  ownerDatabaseUrl: string | undefined;
-  temporalAddress: string | undefined;
-  /** Public id of the quick start's organisation; undefined when DATABASE_URL is another database. */
-  organisationId: string | undefined;
-  /** The key of the operator who runs the command; the quick start's only with its database. */
-  operatorKey: string | undefined;
-  /** The keys of the service (`MANILLA_KEYS`); the quick start's only with its database. */
-  keys: string | undefined;
-  /** The accounts of a bank's own lines, by its word for them. */
-  lineAccounts: LineAccounts;
-  interest: Config['interest'];
-}
+export type Settings = ReturnType<typeof readSettings>;
 
 /** `.manilla` in the project, or MANILLA_HOME; a relative MANILLA_HOME is resolved against the project. */
 export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): string {
@@ -45,7 +31,7 @@ export function stateFolderPath(environment: NodeJS.ProcessEnv = process.env): s
 }
 
 /** Reads the settings. Throws a CommandError that says how to supply a missing one. */
-export function readSettings(environment = process.env): Settings {
+export function readSettings(environment = process.env) {
   const folder = stateFolderPath(environment);
   const file = path.join(folder, 'quickstart.json');
   const quickstart = readStateFile(file);
@@ -61,12 +47,17 @@ export function readSettings(environment = process.env): Settings {
   const { manillaKeys } = isQuickstart ? readStateFile(path.join(folder, 'secrets.json')) : {};
   return {
     databaseUrl,
+    /** For migrations and for what only the owner may do; undefined when it is not set for this database. */
     ownerDatabaseUrl:
       environment.OWNER_DATABASE_URL || (fromEnvironment === undefined ? quickstart.ownerDatabaseUrl : undefined),
     temporalAddress: environment.TEMPORAL_ADDRESS || quickstart.temporalAddress,
+    /** Public id of the quick start's organisation; undefined when DATABASE_URL is another database. */
     organisationId,
+    /** The key of the operator who runs the command; the quick start's only with its database. */
     operatorKey: environment.MANILLA_OPERATOR_KEY || operatorKey,
+    /** The keys of the service (`MANILLA_KEYS`); the quick start's only with its database. */
     keys: environment.MANILLA_KEYS || manillaKeys,
+    /** The accounts of a bank's own lines, by its word for them. */
     lineAccounts: readLineAccounts(environment.STATEMENT_LINE_ACCOUNTS ?? ''),
     interest: readInterest(environment.BANK_INTEREST),
   };

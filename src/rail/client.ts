@@ -40,18 +40,9 @@ export function notReadyByStatus({ status, retryAfterMs }: HttpResponse): NotRea
 export type Outcome = NotReady | Unknown | { kind: 'ok' | 'absent' | 'exists' | 'refused' | 'no_account' };
 
 /** The provider's response to one request. */
-export interface ProviderResponse {
-  http: HttpResponse;
-  outcome: Outcome;
-  /** Its message, without our credentials. */
-  message: string;
-  /** Returns the body of a successful response. Throws `failure`; RailUnavailableError if it is not as documented. */
-  read<Body>(schema: z.ZodType<Body>, options?: { ofOneAccount: boolean }): Body;
-  /** The error of a response that is no success. An outcome that the caller does not expect reports nothing. */
-  failure(outcome?: NotReady | Unknown): Error;
-  /** The error of a response that is a refusal, with the provider's message as its reason. */
-  refusal(): RailRefusedError;
-}
+export type ProviderResponse = Awaited<ReturnType<ProviderClient['call']>>;
+
+export type ProviderClient = ReturnType<typeof createProviderClient>;
 
 export interface Dialect {
   /** The name of the rail. */
@@ -72,19 +63,6 @@ export interface Dialect {
   isTokenRefused: (response: HttpResponse, sinceLoginMs: number) => boolean;
 }
 
-export interface ProviderClient {
-  rail: string;
-  /** Logs in, if it has no token. */
-  login(): Promise<void>;
-  /** Makes a request with a token. A refused token is renewed once: such a request was not acted upon. */
-  call(request: HttpRequest, signal?: AbortSignal): Promise<ProviderResponse>;
-  /** As `call`, for a request that ends well or throws. */
-  read<Body>(request: HttpRequest, schema: z.ZodType<Body>, signal?: AbortSignal): Promise<Body>;
-  /** As `read`. Null: the provider has nothing under this reference. */
-  find<Body>(request: HttpRequest, schema: z.ZodType<Body>, signal?: AbortSignal): Promise<Body | null>;
-  close(): Promise<void>;
-}
-
 /** The limit of one request; a call of the port may make several within its own limit. */
 const REQUEST_LIMIT_MS = 7_000;
 const LOGIN_LIMIT_MS = 5_000;
@@ -92,7 +70,7 @@ const LOGIN_LIMIT_MS = 5_000;
 /** The reason of a refusal without a message: customers see it. */
 const REFUSED = RAIL_FAILURES.bank_refused;
 
-export function createProviderClient(dialect: Dialect, now: () => number): ProviderClient {
+export function createProviderClient(dialect: Dialect, now: () => number) {
   const { rail, baseUrl, secrets, replyOf, outcomeOf } = dialect;
   const http = createHttpClient({ rail, baseUrl, limitMs: REQUEST_LIMIT_MS });
   const redacted = (text: string): string => secrets.reduce((cut, secret) => cut.replaceAll(secret, '***'), text);
@@ -117,7 +95,7 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
   }
   const tokens = createTokenSource(login, now);
 
-  function responseTo(request: HttpRequest, response: HttpResponse): ProviderResponse {
+  function responseTo(request: HttpRequest, response: HttpResponse) {
     const reply = replyOf(response);
     const outcome = outcomeOf(response);
     const where = `${rail}: ${request.method} ${request.route}`;
@@ -125,6 +103,7 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
     const code = reply === null ? '' : `, code ${safeMessage(reply.code)?.slice(0, 20)}`;
     const message = redacted(`HTTP ${response.status}${code}${words === null ? '' : `: ${words}`}`);
 
+    /** The error of a response that is no success. An outcome that the caller does not expect reports nothing. */
     function failure(instead: Outcome = outcome): Error {
       const options = { providerMessage: message };
       if ('why' in instead)
@@ -139,18 +118,22 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
     return {
       http: response,
       outcome,
+      /** Its message, without our credentials. */
       message,
       failure,
+      /** The error of a response that is a refusal, with the provider's message as its reason. */
       refusal: () => new RailRefusedError(redacted(reasonOf(words) ?? REFUSED)),
-      read(schema, options) {
+      /** The body of a successful response. Throws `failure`; RailUnavailableError if it is not as documented. */
+      read<Body>(schema: z.ZodType<Body>, options?: { ofOneAccount: boolean }): Body {
         if (outcome.kind !== 'ok') throw failure();
         return readAsDocumented(where, schema, reply?.body, options);
       },
     };
   }
 
-  async function call(request: HttpRequest, signal?: AbortSignal): Promise<ProviderResponse> {
-    const attempt = async (): Promise<{ response: HttpResponse; isTokenOld: boolean }> => {
+  /** Makes a request with a token. A refused token is renewed once: such a request was not acted upon. */
+  async function call(request: HttpRequest, signal?: AbortSignal) {
+    const attempt = async () => {
       const token = await tokens.get();
       const headers = { ...request.headers, ...dialect.headersOf(token) };
       const response = await http.call({ ...request, headers }, signal);
@@ -164,10 +147,14 @@ export function createProviderClient(dialect: Dialect, now: () => number): Provi
 
   return {
     rail,
+    /** Logs in, if it has no token. */
     login: async () => void (await tokens.get()),
     call,
-    read: async (request, schema, signal) => (await call(request, signal)).read(schema),
-    async find(request, schema, signal) {
+    /** As `call`, for a request that ends well or throws. */
+    read: async <Body>(request: HttpRequest, schema: z.ZodType<Body>, signal?: AbortSignal): Promise<Body> =>
+      (await call(request, signal)).read(schema),
+    /** As `read`. Null: the provider has nothing under this reference. */
+    async find<Body>(request: HttpRequest, schema: z.ZodType<Body>, signal?: AbortSignal): Promise<Body | null> {
       const response = await call(request, signal);
       return response.outcome.kind === 'absent' ? null : response.read(schema, { ofOneAccount: true });
     },

@@ -1,5 +1,4 @@
 // The report of a run, as it is stored: what each check found, and each exchange with the provider without the values.
-import type { Exchange } from '../exchanges.ts';
 import { safeMessage } from '../texts.ts';
 import type { RailHarness } from './harness.ts';
 import { type PromiseResult, VERDICTS, type Verdict } from './promise.ts';
@@ -8,26 +7,13 @@ import { shapeOf } from './shape.ts';
 /** More exchanges than these are left out: a run makes some two hundred. */
 const EXCHANGES_MAX = 500;
 
-export interface CheckReport {
-  provider: string;
-  adapterVersion: string;
-  isLive: boolean;
-  startedAt: string;
-  endedAt: string;
-  /** Whether no check failed, and those that need neither money nor a person were all tried. */
-  passed: boolean;
-  /** The checks that were not tried, although the rail offers what they try: what a pass does not prove. */
-  untried: string[];
-  summary: Record<Verdict, number>;
-  checks: PromiseResult[];
-  exchanges: (Pick<Exchange, 'method' | 'route' | 'status' | 'ms'> & { check: string; shape: unknown })[];
-}
+export type CheckReport = ReturnType<typeof reportOf>;
 
 export function reportOf(
   { contract, isLive, startedAt, now, exchanges }: RailHarness,
   results: readonly PromiseResult[],
   required: readonly string[],
-): CheckReport {
+) {
   const countOf = (verdict: Verdict): number => results.filter((one) => one.verdict === verdict).length;
   const untried = results.filter(({ verdict, todo }) => verdict === 'SKIP' && todo !== null).map(({ id }) => id);
   const counts = VERDICTS.map((verdict) => [verdict, countOf(verdict)] as const);
@@ -37,7 +23,9 @@ export function reportOf(
     isLive,
     startedAt: startedAt.toISOString(),
     endedAt: now().toISOString(),
+    /** Whether no check failed, and those that need neither money nor a person were all tried. */
     passed: countOf('FAIL') === 0 && !required.some((id) => untried.includes(id)),
+    /** The checks that were not tried, although the rail offers what they try: what a pass does not prove. */
     untried,
     summary: Object.fromEntries(counts) as Record<Verdict, number>,
     checks: [...results],
