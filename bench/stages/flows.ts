@@ -21,12 +21,15 @@ import type { Stage, StageResult } from '../stage.ts';
 /** Concurrent flows. */
 const CALLERS = 50;
 const PAYOUT_ITEMS = 1_000;
+/** Of a payment that is divided. */
+const SPLITS = 3;
 /** A payout item runs two activities: send, and check the outcome. */
 const ACTIVITIES_AN_ITEM = 2;
 /** Interval of the query that finds the settled payments, one query for all. */
 const POLL_MS = 10;
 
 const PAYMENTS = `payments settled, ${CALLERS} under way`;
+const HOT = [0, SPLITS].map((splits) => ({ splits, name: `payments settled into one wallet, ${splits} splits` }));
 const BARE_FLOWS = `bare workflows of one signal and one activity, ${CALLERS} under way`;
 
 export const flows: Stage = {
@@ -61,6 +64,11 @@ export const flows: Stage = {
                 untilIdle(bare, () => callInParallel(CALLERS, seconds, () => payer.settlePayment())),
               ),
             },
+            ...HOT.map(({ splits, name }) => ({
+              name,
+              unit: 'flows/s',
+              measure: untilIdle(bare, () => callInParallel(CALLERS, seconds, () => payer.settlePayment(splits))),
+            })),
             ...payoutSeries(bare, payer, items),
           ],
           rounds,
@@ -149,14 +157,18 @@ class Payer {
     this.#settlements = settlements;
   }
 
-  /** Creates a payment, credits it and waits until it is settled. */
-  async settlePayment(): Promise<void> {
-    const { wallets } = this.#book;
-    const target = wallets[Math.floor(Math.random() * wallets.length)] as Uuid;
+  /** Creates a payment, credits it and waits until it is settled. With `splits`, even none, into the hot wallet. */
+  async settlePayment(splits?: number): Promise<void> {
+    const { wallets, hot } = this.#book;
+    const first = Math.floor(Math.random() * wallets.length);
+    const [target, ...others] = Array.from({ length: 1 + (splits ?? 0) }, (_, index) =>
+      publicId('wallet', wallets[(first + index) % wallets.length] as Uuid),
+    );
     const payment = await this.#post('/payments', {
       method: 'bank_transfer',
       baseAmount: 1_000,
-      targetWalletId: publicId('wallet', target),
+      targetWalletId: splits === undefined ? target : publicId('wallet', hot),
+      ...(others.length > 0 && { splits: others.map((walletId) => ({ walletId, basisPoints: 1_000 })) }),
     });
     const { accountNumber } = payment.virtualAccount as { accountNumber: string };
     const settled = this.#settlements.of(requireUuid('payment', payment.id as string));
@@ -244,6 +256,11 @@ function report(measured: Measured[], items: number): StageResult {
     measured,
     goals: [
       { text: `${PAYMENTS} ÷ bare workflows`, atLeast: 0.6, got: ratio(measured, PAYMENTS, BARE_FLOWS) },
+      {
+        text: `with ${SPLITS} splits ÷ without`,
+        atLeast: 0.9,
+        got: ratio(measured, HOT[1]?.name ?? '', HOT[0]?.name ?? ''),
+      },
       {
         text: `${payoutName(items)} ÷ a bare parent's time`,
         atMost: 1.5,
