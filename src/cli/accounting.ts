@@ -117,7 +117,7 @@ export function addAccountingCommands(group: Command): void {
       };
       const { book, found: days } = await readBook(options, (sql, of) => reportIncome(sql, of, period));
       const months = byMonth(days);
-      const sum = days.reduce((one, day) => addIncome(one, day), NO_INCOME);
+      const sum = incomeOf(days);
       const rows = [
         ...months.flatMap(({ month, ...income }) => [
           ...days.filter(({ day }) => day.startsWith(month)).map(({ day, ...of }) => ({ period: day, ...of })),
@@ -201,13 +201,11 @@ export const readBook = <Found>(options: BookOptions, read: (sql: Sql, book: Boo
     return { book, found: await read(sql, book) };
   });
 
+const incomeOf = (days: readonly Income[]): Income => days.reduce((sum, day) => addIncome(sum, day), NO_INCOME);
+
 function byMonth(days: readonly (Income & { day: Day })[]): (Income & { month: Month })[] {
-  const months = new Map<Month, Income>();
-  for (const day of days) {
-    const month = day.day.slice(0, 'YYYY-MM'.length);
-    months.set(month, addIncome(months.get(month) ?? NO_INCOME, day));
-  }
-  return Array.from(months, ([month, income]) => ({ month, ...income }));
+  const months = Map.groupBy(days, ({ day }) => day.slice(0, 'YYYY-MM'.length));
+  return Array.from(months, ([month, ofMonth]) => ({ month, ...incomeOf(ofMonth) }));
 }
 
 /** An entry, or a balance with its name. */

@@ -83,3 +83,13 @@ export class PollingLoop<Item> {
     });
   }
 }
+
+/** Loops that are started and stopped together. */
+export const together = (loops: readonly Pick<PollingLoop<never>, 'start' | 'stop'>[]) => ({
+  start: (): void => {
+    for (const loop of loops) loop.start();
+  },
+  stop: async (): Promise<void> => {
+    await Promise.all(loops.map((loop) => loop.stop()));
+  },
+});

@@ -5,7 +5,7 @@
 // after live ones, and those of the organisations are taken in turns.
 import type { Client } from '@temporalio/client';
 import { GroupCommit } from '../concurrency/groupCommit.ts';
-import { PollingLoop } from '../concurrency/pollingLoop.ts';
+import { PollingLoop, together } from '../concurrency/pollingLoop.ts';
 import type { Sql } from '../database/pool.ts';
 import { publicId, type Uuid } from '../ids.ts';
 import type { Environment } from '../money.ts';
@@ -57,7 +57,7 @@ export interface RelayDependencies {
 }
 
 /** The polling loops of one process. Start them with the worker; stop them before the connection pools are closed. */
-export function createRelay(dependencies: RelayDependencies): { start: () => void; stop: () => Promise<void> } {
+export function createRelay(dependencies: RelayDependencies): ReturnType<typeof together> {
   const { asyncCommitSql: sql, client, taskQueue, log, dispatchEvent } = dependencies;
 
   const deletions = new GroupCommit<OutboxRow, void>({
@@ -107,22 +107,14 @@ export function createRelay(dependencies: RelayDependencies): { start: () => voi
   };
 
   const start = ({ message }: OutboxRow<FlowMessage>) => startFlow(client, taskQueue, message);
-  const loops = [
+  return together([
     loop({ topic: FLOW_TOPIC, priority: URGENT }, URGENT_CONCURRENCY, start),
     loop({ topic: FLOW_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, start),
     loop({ topic: SCHEDULED_TOPIC, priority: NOT_URGENT }, START_CONCURRENCY, start),
     loop({ topic: 'event', priority: NOT_URGENT }, EVENT_CONCURRENCY, (row: OutboxRow<EventToDispatch>) =>
       dispatchEvent({ book: bookOf(row), ...row.message }),
     ),
-  ];
-  return {
-    start: () => {
-      for (const polling of loops) polling.start();
-    },
-    stop: async () => {
-      await Promise.all(loops.map((polling) => polling.stop()));
-    },
-  };
+  ]);
 }
 
 /** Runs `work` in a child span of the request or activity that wrote the message, where that was traced. */

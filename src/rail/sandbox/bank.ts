@@ -1,7 +1,7 @@
 // The sandbox bank: keeps its own books in its own schema, acts with a delay, and reports by signed callbacks. It
 // replaces a real bank, so it uses no table of the service and has no concept of wallets or payments.
 import type postgres from 'postgres';
-import type { PollingLoop } from '../../concurrency/pollingLoop.ts';
+import { together } from '../../concurrency/pollingLoop.ts';
 import type { Sql } from '../../database/pool.ts';
 import type { Uuid } from '../../ids.ts';
 import type { Kobo } from '../../money.ts';
@@ -142,15 +142,12 @@ export class SandboxBank {
   async listCredits({ organisationId, from, to, cursor }: PageRequest): Promise<CreditPage> {
     const { sql } = this.#options;
     const sortKey = sql`to_char(received_at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || session_id COLLATE "C"`;
-    const credits = await sql<(SandboxCredit & { sortKey: string })[]>`
+    const rows = await sql<(SandboxCredit & { sortKey: string })[]>`
       SELECT ${creditColumns(sql)}, ${sortKey} AS sort_key FROM sandbox_bank.credits credit
       WHERE organisation_id = ${organisationId} AND received_at >= ${from} AND received_at < ${to}
         AND ${sortKey} > ${cursor ?? ''}
       ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
-    return {
-      credits: credits.map(({ sortKey: _sortKey, ...record }) => record),
-      nextCursor: credits.length < PAGE_SIZE ? null : (credits.at(-1)?.sortKey ?? null),
-    };
+    return { credits: rows.map(({ sortKey: _sortKey, ...record }) => record), nextCursor: cursorAfter(rows) };
   }
 
   /** Simulates a line of the statement that is the bank's own doing. The same reference is the same line. */
@@ -173,13 +170,13 @@ export class SandboxBank {
   async statement({ organisationId, from, to, cursor }: PageRequest): Promise<StatementPage> {
     const { sql } = this.#options;
     const sortKey = sql`to_char(at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSMS') || ' ' || name COLLATE "C"`;
-    const lines = await sql<(StatementLine & { sortKey: string })[]>`
+    const rows = await sql<(StatementLine & { sortKey: string })[]>`
       SELECT kind, reference, amount, 0 AS charge, at, ${sortKey} AS sort_key FROM ${this.#lines(organisationId)}
       WHERE at >= ${from} AND at < ${to} AND ${sortKey} > ${cursor ?? ''}
       ORDER BY sort_key LIMIT ${PAGE_SIZE}`;
-    const nextCursor = lines.length < PAGE_SIZE ? null : (lines.at(-1)?.sortKey ?? null);
+    const nextCursor = cursorAfter(rows);
     return {
-      lines: lines.map(({ sortKey: _sortKey, ...line }) => line),
+      lines: rows.map(({ sortKey: _sortKey, ...line }) => line),
       nextCursor,
       closingBalance: nextCursor === null ? await this.#balance(organisationId, to) : null,
     };
@@ -209,15 +206,11 @@ export class SandboxBank {
   }
 
   /** The bank's background loops: end due transfers and send callbacks. Any number of processes may run them. */
-  clock(): Pick<PollingLoop<unknown>, 'start' | 'stop'> {
-    const loops = [this.transfers.dueLoop(), createCallbackLoop(this.#options)];
-    return {
-      start: () => {
-        for (const loop of loops) loop.start();
-      },
-      stop: async () => {
-        await Promise.all(loops.map((loop) => loop.stop()));
-      },
-    };
+  clock(): ReturnType<typeof together> {
+    return together([this.transfers.dueLoop(), createCallbackLoop(this.#options)]);
   }
 }
+
+/** Null: no row follows a page that is not full. */
+const cursorAfter = (rows: readonly { sortKey: string }[]): string | null =>
+  rows.length < PAGE_SIZE ? null : (rows.at(-1)?.sortKey ?? null);
